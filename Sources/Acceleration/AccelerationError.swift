@@ -3,16 +3,15 @@ internal import Glibc
 
 /// Reason why acceleration is not available.
 package enum AccelerationError: Error, Equatable, CustomStringConvertible {
-    /// Needs CAP_BPF, CAP_NET_ADMIN and bpf(2).
+    /// The process lacks CAP_BPF or CAP_NET_ADMIN, or may not call bpf(2).
     case forbidden(what: String)
 
-    /// Linux before 6.6 has no TCX.
+    /// The kernel is older than Linux 6.6 and has no TCX.
     case tooOld
 
-    /// `why` is the last line of the verifier's log, or empty.
+    /// The kernel refused a call; `why` is the last line of the BPF verifier's log, or empty.
     case refused(what: String, errno: Int32, why: String)
 
-    /// The error and its remedy.
     package var description: String {
         switch self {
         case .forbidden(let what):
@@ -31,7 +30,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
         unsafe String(cString: strerror(errno))
     }
 
-    /// `result` is a negated `errno`.
+    /// Makes the error for `result`, a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
         // EACCES with a log comes from the verifier.
         self =

@@ -2,29 +2,29 @@
 internal import DNSCache
 
 struct Copies: ~Copyable {
-    /// Grows to the highest slot in use.
+    /// Slots of the copies; grows to the highest slot in use.
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// By key of the copy.
+    /// Index of each copy in `slots`, by the copy's key.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int
 
-    /// Not returned yet.
+    /// Counted hits that `newHits` has not returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Idle copies that the current pass may still return.
+    /// Number of idle copies that the current pass may still return.
     var idleLeft = 0
 
-    /// Answered families without suspensions, and number of suspensions.
+    /// Address families that the BPF program answers unless suspended, and number of suspensions.
     var families: UInt32 = 0
     var holders = 0
 
     var isChanging = false
 
-    /// Keeps the program attached; -1 before.
+    /// Descriptor that keeps the BPF program attached; -1 before.
     var link: Int32 = -1
 
     init(room: Int) { self.room = room }
@@ -49,7 +49,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Includes hits of earlier copies.
+    /// Hits counted so far, including hits of earlier copies in this slot.
     var seen: UInt64 = 0
     var isUsed = false
 

@@ -15,18 +15,18 @@ internal import Locks
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// In nanoseconds of CLOCK_BOOTTIME.
+    /// Time origin of the cache in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
 
     private static let logOctets = 1 << 16
 
-    /// Per pass.
+    /// Maximum number of idle copies that one pass returns.
     private static let mostIdle = 4096
 
-    /// Loads the program, with space for `entries` answers.
+    /// Loads the BPF program, with space for `entries` answers.
     ///
-    /// - Parameter seed: random number from the kernel, for the secrets of the keys.
+    /// - Parameter seed: random number from which the secrets that hash the map keys are made.
     package init(
         entries: Int,
         origin: Instant,
@@ -65,7 +65,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Answering
 
-    /// Attaches the program to the loopback device.
     package func attach() throws(AccelerationError) {
         let device = bpf_loopback_device()
         guard device > 0 else { throw AccelerationError(device, "the look-up of device lo") }
@@ -75,7 +74,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Answers queries to the first 16 of `addresses`, with 0.0.0.0 as 127.0.0.1 and `::` as `::1`.
+    /// Answers queries to the first 16 `addresses`; takes 0.0.0.0 as 127.0.0.1 and `::` as `::1`.
     ///
     /// - Parameters:
     ///   - ipv4: true to answer clients in 127.0.0.0/8.
@@ -121,13 +120,13 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// As of the last collection.
+        /// Number of answers from the kernel, as of the last collection.
         package var answers: UInt64 = 0
 
         /// True during `watch`, and during changes of many entries.
         package var isSuspended = false
 
-        /// Families that the program may answer.
+        /// Address families whose clients the BPF program may answer.
         package var families = (ipv4: false, ipv6: false)
 
         package static func == (left: Numbers, right: Numbers) -> Bool {
@@ -230,7 +229,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Returns true if there are new hits.
+    /// Adds the new hits of the copy in `slot`; returns true if there are any.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)
@@ -244,7 +243,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return true
     }
 
-    /// The slot of this key, or a free slot.
+    /// Returns the slot of the copy with this key, or a free slot.
     private func takeSlot(for key: UInt64, _ copies: inout Copies) -> UInt32? {
         if let slot = copies.places[key] {
             collect(slot, &copies)
@@ -253,7 +252,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// The program detects the change by the sequence number.
+    /// Calls `body`, which changes the maps; the BPF program detects this by the sequence number.
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }
@@ -277,11 +276,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Trying
 
-    /// For `outcome`, in octets.
+    /// Maximum octets of a frame that `outcome` returns.
     package static let largestFrame = 2048
 
-    /// Runs the program on a loopback frame, even if not attached; nil if the frame passes
-    /// unchanged.
+    /// Runs the BPF program on a loopback frame, even if not attached; returns nil if the frame
+    /// passes unchanged.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))

@@ -4,21 +4,21 @@ package import Net
 /// Queue of jobs for control calls or scrapes.
 ///
 /// One job runs at a time: the jobs of root first, then those of the other users in round-robin
-/// order.  After a job, none runs for twice its duration.  Therefore the jobs use at most a third
-/// of the service loop, and one other thread.
+/// order. After a job, none runs for twice its duration. The jobs therefore use at most a third of
+/// the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
     static let pauseFactor = 2
 
-    /// Covers the time for reading the call and sending the reply.
+    /// Minimum pause after a job; it covers reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
-    /// A long job on another thread does not load the service loop.
+    /// Maximum pause after a job; a long job runs on another thread and does not load the service
+    /// loop.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
 
-    /// Number of jobs that were run.
     private(set) var jobs = 0
 
     var waitingJobs: Int { waiting.reduce(0) { $0 + $1.jobs.count } }
@@ -36,7 +36,8 @@ package final class ManagementQueue {
 
     /// Queues `job` and runs it in the user's turn; `job` must not wait for a client.
     ///
-    /// - Parameter user: numeric ID of the user; scrapes, which have no user, share one.
+    /// - Parameter user: numeric ID of the user; all scrapes share one ID, because HTTP has no
+    ///   user.
     func run<Value: Sendable>(
         for user: UInt32,
         _ job: @ServiceLoop () async throws -> Value

@@ -10,13 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// Kernel headers before 6.6 lack BPF_TCX_INGRESS.
+/// Value of BPF_TCX_INGRESS, which kernel headers before 6.6 lack.
 enum { TCX_INGRESS = 46 };
 
-/// Placeholder of `MAP` in the program, and its opcode.
+/// Number that `MAP` puts in the program, and opcode of the instruction that loads it.
 enum { PLACEHOLDER = 0x6D617000, LOAD_64 = 0x18 };
 
-/// Compiled by scripts/bpf.
 static const uint8_t program[] = {
 #include "Program/answer.inc"
 };
@@ -53,7 +52,6 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
         const int32_t number = code[index].imm - PLACEHOLDER;
         if (code[index].code != LOAD_64 || number < 0 || number >= ANSWER_MAPS)
             continue;
-        // No look-up at run time.
         code[index].src_reg = number == ANSWER_MAP_STATE ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
         code[index].imm = answering->maps[number];
         code[index + 1].imm = 0;
@@ -69,7 +67,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
     int loaded = bpf(BPF_PROG_LOAD, &attributes);
     if (loaded >= 0 || log_octets == 0 || loaded == -EPERM)
         return loaded;
-    // Again, to get the reason.
+    // The call is repeated with a log, to get the reason.
     attributes.log_buf = (uintptr_t)log;
     attributes.log_size = log_octets;
     attributes.log_level = 1;
@@ -144,7 +142,7 @@ int bpf_loopback_device(void) {
     return device == 0 ? -errno : (int)device;
 }
 
-/// A UDP payload size of 1232 octets.
+/// OPT record with a UDP payload size of 1232 octets.
 static const uint8_t our_opt[ANSWER_OPT_OCTETS] = {0, 0, 41, 1232 >> 8, 1232 & 0xFF};
 
 static void lower(uint64_t *lowered, const uint8_t *name, uint8_t count) {
@@ -166,7 +164,7 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
     for (unsigned int index = 0; index < answer->ttl_count; index++) {
         uint16_t offset;
         memcpy(&offset, ttl_offsets + 2 * index, sizeof offset);
-        // From the end of header, name, type and class.
+        // The program counts from the end of header, name, type and class.
         answer->ttls[index] = offset - (12 + answer->name_count + 4);
     }
     union bpf_attr attributes = {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Macros with these names check the number of arguments.
+// libcurl also defines these names as macros, which check the number of arguments.
 #undef curl_easy_getinfo
 #undef curl_easy_setopt
 #undef curl_multi_setopt
@@ -49,7 +49,7 @@ struct library {
 
 static struct library found;
 
-// Exits like the dynamic linker on failure.
+// Returns `address`; if it is NULL, exits like the dynamic linker.
 static void *checked(void *address) {
     if (address == NULL) {
         fprintf(stderr, "httpdnsd: %s\n", dlerror());

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,6 +24,8 @@ int linux_eventfd_signal(int fd) {
     const uint64_t one = 1;
     return write(fd, &one, sizeof one) == sizeof one ? 0 : -1;
 }
+
+void linux_return_free_memory(void) { malloc_trim(0); }
 
 int linux_close_process(void) {
     // A seccomp filter may forbid setrlimit, even to the same value.
@@ -99,7 +102,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // The thread may be about to enter the system call.
+        // The thread may be about to enter the system call, so the signal is repeated.
         poll(NULL, 0, 1);
     }
 }

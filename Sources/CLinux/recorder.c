@@ -21,7 +21,6 @@ struct recorder {
 
 struct recorder *recorder_new(void) { return calloc(1, sizeof(struct recorder)); }
 
-/// Written at a crash.
 static const struct recorder *black_box;
 
 void recorder_free(struct recorder *recorder) {
@@ -35,7 +34,7 @@ void recorder_note(struct recorder *recorder, const void *text, size_t octets, i
     // Do not split a UTF-8 character (10xxxxxx continues it).
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
-    // Empty while the line is overwritten.
+    // The line counts as empty while it is overwritten.
     recorder->lines[place].octets = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(recorder->lines[place].text, text, kept);

@@ -17,7 +17,6 @@ package struct Call: Sendable, Equatable {
 
     // MARK: - Making
 
-    /// Creates a call.
     package init(
         _ method: String,
         parameters: [String: JSONValue] = [:],
@@ -40,7 +39,7 @@ package struct Call: Sendable, Equatable {
         self.init(method, parameters: try JSONText.decode([String: JSONValue].self, from: octets))
     }
 
-    /// Decodes a message.
+    /// Decodes a message, which has no NUL.
     ///
     /// - Throws: `notUTF8` or `malformed`.
     package init(message: [UInt8]) throws(ProtocolError) {
@@ -58,7 +57,7 @@ package struct Call: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// Part of the method before the last dot; may be empty.
+    /// Interface of the method: the part before the last dot; may be empty.
     package var interface: String {
         method.lastIndex(of: ".").map { String(method[..<$0]) } ?? ""
     }
@@ -89,7 +88,7 @@ package struct Call: Sendable, Equatable {
 
 /// Arguments of a method.
 package protocol CallParameters: Codable, Sendable {
-    /// The allowed names.
+    /// Names of the arguments that the method accepts.
     associatedtype CodingKeys: CodingKey, CaseIterable
 }
 
@@ -139,7 +138,7 @@ extension ProtocolError {
 }
 
 extension DecodingError {
-    /// Outermost field with the error; nil for the whole document.
+    /// Outermost field with the error; nil if the error concerns the whole document.
     var field: String? {
         let key: (any CodingKey)? =
             switch self {
@@ -152,7 +151,7 @@ extension DecodingError {
         return key.map { JSONText.fieldName($0.stringValue) }
     }
 
-    /// Description without text of the message.
+    /// Description of the error, which quotes no text of the message.
     var summary: String {
         switch self {
         case .keyNotFound(let key, _): "\"\(JSONText.fieldName(key.stringValue))\" is missing"

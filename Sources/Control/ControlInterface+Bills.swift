@@ -38,7 +38,8 @@ extension ControlInterface {
 
         # Returns billed units and costs of the day, or of the month (UTC). `reset` names a vendor
         # whose counts are set to 0 first: a changing call. NotFound for an unknown vendor.
-        # With an access key of a vendor, asks the vendor for its count, at most once per minute.
+        # With an access key of a vendor, asks the vendor for its count, at most once per minute and
+        # key. Waits for it for at most 6 s; without it, the rest of the bill is returned.
         method Bill(month: ?bool, reset: ?string) -> (
           period: string,
           vendors: []VendorBill,
@@ -49,7 +50,8 @@ extension ControlInterface {
         type ProofVector (vendor: string, names: []string, types: []string, status: int, body: string)
 
         # A call for one feature of the protocol, without secrets and account numbers.
-        # expected: assumption of the code. units: upper bound
+        # expected: assumption of the code. skipped: not called, or without a reply
+        # result: addresses, an error, or the reason. units: upper bound
         type ProofStep (
           label: string,
           expected: string,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Reply to `GetInterfaceDescription`, and the reference for all message fields.
+    /// Description of the interface in Varlink's language, and the reference for all message
+    /// fields.
     ///
-    /// A type that consists mostly of fields with hyphens is an `object`.
+    /// Varlink does not allow hyphens in field names, so a type with mostly such fields is
+    /// `object`.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #

@@ -19,11 +19,12 @@ extension ControlInterface {
 
         # operator: paused with Pause. account: the vendor refused the account; one probe call is
         # made when the time is over. limit: all servers returned HTTP 429. budget: the budget is
-        # spent
+        # spent, or its stored counts are unknown because of `error`
         type Reason (operator, account, limit, budget)
 
         # Reason why a vendor is not called.
-        # + for-seconds: ?int                  remaining time; absent: until Resume
+        # + for-seconds: ?int                  remaining time; absent: until Resume, or until the
+        #                                      counts are known
         type Rest (by: Reason, error: ?string)
 
         # within: the next call is made. spent: the fallback answers instead. exceeded: the next
@@ -37,7 +38,7 @@ extension ControlInterface {
         # problem: of the stored counts
         type Budget (beyond: int, state: BudgetState, problem: ?string)
 
-        # today, month: absent if the stored counts are damaged
+        # today, month: absent if the stored counts are unknown
         # + at-least, at-most: int             since the start or the reset
         type Units (today: ?int, month: ?int)
 

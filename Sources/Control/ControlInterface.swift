@@ -4,7 +4,6 @@
 package enum ControlInterface {
     package static let name = "io.httpdnsd.Control"
 
-    /// Methods.
     package enum Method: String, CaseIterable, Sendable {
         case status = "Status"
         case stats = "Stats"
@@ -26,10 +25,10 @@ package enum ControlInterface {
         case logLevel = "LogLevel"
         case version = "Version"
 
-        /// Name in a call.
+        /// Full name of the method, as in a call.
         package var fullName: String { ControlInterface.name + "." + rawValue }
 
-        /// Parses a full name.
+        /// Creates the method with this full name; nil if there is none.
         package init?(fullName: String) {
             let prefix = ControlInterface.name + "."
             guard fullName.hasPrefix(prefix) else { return nil }

@@ -2,40 +2,42 @@
 
 /// Limits for peers of the control socket.
 package enum ControlLimits {
-    /// Octets of a call without NUL; a `Flush` has less than 2 KiB.
+    /// Maximum octets of a call without NUL; a `Flush` has less than 2 KiB.
     package static let callOctets = 64 * 1024
 
-    /// Octets of a reply without NUL, as in systemd.
+    /// Maximum octets of a reply without NUL, as in systemd.
     package static let replyOctets = 16 * 1024 * 1024
 
-    /// Levels of nested objects and lists in a reply; a reply to `Explain` has 7.
+    /// Maximum depth of nested objects and lists in a reply; a reply to `Explain` has 7.
     package static let nesting = 16
 
-    /// The same in a call.
+    /// Maximum depth of nested objects and lists in a call; a `Resolve` call has 3.
     ///
-    /// Decoding takes quadratic time in the nesting.  A `Resolve` call has 3.
+    /// The time of decoding is quadratic in the depth.
     package static let callNesting = 5
 
-    /// Values in a call, an empty list or object as two.
+    /// Maximum number of values in a call, where an empty list or object counts as two.
     ///
-    /// A `Resolve` call with 1024 names has about 1030. Decoding takes up to 14 µs per value that is
-    /// not nested.
+    /// A `Resolve` call with 1024 names has about 1030.  Decoding takes up to 14 µs per value that
+    /// is not nested.
     package static let callValues = 1100
 
-    /// Default limit of the units of `Prove`.
+    /// Default limit of the units that one `Prove` call may cost.
     package static let provedUnits: UInt64 = 40
 
-    /// Entries in a reply to `Top`: the names counted for each vendor.
+    /// Allowed numbers of entries in a reply to `Top`.
+    ///
+    /// For each vendor, the daemon counts the calls of at most 1024 names.
     package static let topEntries = 1...1024
 
     package static let topEntriesDefault = 10
 
-    /// Names in a `Resolve` call with several replies.
+    /// Allowed numbers of names in a `Resolve` call with several replies (`more`).
     package static let resolvedNames = 1...1024
 
-    /// Names in a `Resolve` call with one reply, resolved within 5 s.
+    /// Allowed numbers of names in a `Resolve` call with one reply, which comes within 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
-    /// Names of a call that are resolved concurrently.
+    /// Maximum number of names of one call that are resolved concurrently.
     package static let resolvedTogether = 16
 }

@@ -3,10 +3,9 @@
 extension JSONText {
     /// Checks the nesting and the number of values of a message before decoding.
     ///
-    /// ``JSONValue`` tries several types, and each failed attempt creates an error with its coding
-    /// path.  Text that is not JSON may pass; the parser refuses it.
-    ///
-    /// - Throws: `malformed`.
+    /// Decoding large input is slow: ``JSONValue`` tries several types, and each failed attempt
+    /// creates an error with its coding path. Text that is not JSON may pass this check; the parser
+    /// refuses it.
     static func checkSize(
         of octets: [UInt8],
         maximumNesting: Int = ControlLimits.nesting,

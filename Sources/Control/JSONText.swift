@@ -34,7 +34,7 @@ package enum JSONText {
         guard String(validating: octets, as: UTF8.self) != nil else { throw ProtocolError.notUTF8 }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { path in
-            // Most names have one word; fast for 100,000 cache entries.
+            // Fast path, because most names have one word: there may be 100,000 cache entries.
             guard let key = path.last, key.stringValue.utf8.contains(UInt8(ascii: "-")) else {
                 return path.last ?? FieldName("")
             }
@@ -45,9 +45,9 @@ package enum JSONText {
 
     // MARK: - Names of fields
 
-    /// Returns `every-seconds` for `everySeconds`.
+    /// Returns the JSON name of a Swift property: `every-seconds` for `everySeconds`.
     ///
-    /// Foundation does not convert keys of dictionaries, such as names of vendors.
+    /// Foundation does not convert the keys of dictionaries, such as vendors' names.
     package static func fieldName(_ property: String) -> String {
         var name = ""
         for character in property {

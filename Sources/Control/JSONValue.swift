@@ -5,7 +5,7 @@ package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// Above the signed range.
+    /// Integer greater than `Int64.max`.
     case unsigned(UInt64)
     case number(Double)
     case string(String)
@@ -16,13 +16,11 @@ package enum JSONValue: Sendable, Equatable {
 // MARK: - Reading
 
 extension JSONValue {
-    /// Member of an object.
     package subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    /// Text of a string.
     package var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
@@ -34,7 +32,7 @@ extension JSONValue {
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // Frequent types first: a failed attempt creates an error with its path.
+        // Frequent types come first, because a failed attempt creates an error with its path.
         if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode(Int64.self) {

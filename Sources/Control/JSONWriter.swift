@@ -9,7 +9,6 @@ package struct JSONWriter {
     /// True before the first member or element.
     private var isFirst = true
 
-    /// Creates a writer.
     package init() {}
 
     // MARK: - Objects and lists
@@ -69,7 +68,7 @@ package struct JSONWriter {
 
     // MARK: - Private
 
-    /// Writes `body` in delimiters.
+    /// Writes `start`, the output of `body`, and `end`.
     private mutating func enclose(
         _ start: UInt8,
         _ end: UInt8,
@@ -82,7 +81,7 @@ package struct JSONWriter {
         isFirst = false
     }
 
-    /// Writes a comma if needed.
+    /// Writes a comma, except before the first member or element.
     private mutating func separate() {
         if !isFirst { octets.append(UInt8(ascii: ",")) }
         isFirst = false
@@ -102,8 +101,8 @@ package struct JSONWriter {
     }
 }
 
-/// A type that serializes itself.
+/// Type that serializes itself with ``JSONWriter``.
 package protocol JSONWritable: Encodable {
-    /// Writes the text of the Codable conformance.
+    /// Writes the same JSON text as the Codable conformance.
     func write(to writer: inout JSONWriter)
 }

@@ -5,21 +5,20 @@
 /// The caller appends at most `room` octets and calls `next()` until it returns nil. Pipelined
 /// messages reduce `room`, so a client that does not read replies fills its own socket buffer.
 package struct MessageDecoder: Sendable {
-    /// Octets without NUL.
+    /// Maximum octets of a message without NUL.
     package let maximumOctets: Int
 
-    /// At most `maximumOctets + 1` octets are not yet taken.
+    /// Octets that were received and not yet returned, at most `maximumOctets + 1`.
     private var buffer: [UInt8] = []
 
-    /// Next message in `buffer`.
+    /// Start of the next message in `buffer`.
     private var start = 0
 
-    /// Position to continue the search for NUL.
+    /// Position at which the search for NUL continues.
     private var scanned = 0
 
     // MARK: - Making
 
-    /// Creates a decoder.
     package init(maximumOctets: Int) {
         precondition(maximumOctets > 0, "a message holds at least one octet")
         self.maximumOctets = maximumOctets
@@ -27,10 +26,10 @@ package struct MessageDecoder: Sendable {
 
     // MARK: - Reading
 
-    /// Octets that may be appended; 0 only if `next()` would return or throw.
+    /// Number of octets that can be appended; 0 only if `next()` would return or throw.
     package var room: Int { maximumOctets + 1 - (buffer.count - start) }
 
-    /// True if a message is incomplete.
+    /// True if the buffer has a part of a message.
     package var isInsideMessage: Bool { start < buffer.count }
 
     // MARK: - Changing

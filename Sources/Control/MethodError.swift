@@ -20,14 +20,14 @@ package enum MethodError: Error, Equatable, Sendable {
 
     case expectedMore
 
-    /// From a peer of another version.
+    /// Error that this version does not know.
     case unknown(name: String, parameters: JSONValue)
 }
 
 // MARK: - Names
 
 extension MethodError {
-    /// Full name.
+    /// Full name of the error.
     package var name: String {
         switch self {
         case .notFound: ControlInterface.name + ".NotFound"
@@ -43,7 +43,6 @@ extension MethodError {
         }
     }
 
-    /// Parameters of the reply.
     package var parameters: [String: JSONValue] {
         switch self {
         case .notFound(let what): ["what": .string(what)]
@@ -60,7 +59,7 @@ extension MethodError {
         }
     }
 
-    /// Decodes an error; unknown names become `unknown`.
+    /// Decodes an error; an unknown name becomes `unknown`.
     package init(name: String, parameters: JSONValue) {
         let text = { (field: String) in parameters[field]?.text ?? "" }
         self =
@@ -85,7 +84,6 @@ extension MethodError {
 // MARK: - Text
 
 extension MethodError: CustomStringConvertible {
-    /// One line for users.
     package var description: String {
         switch self {
         case .notFound(let what): "nothing found for \(what)"

@@ -2,7 +2,7 @@
 
 /// Reply to a call.
 package struct Reply: Sendable, Equatable {
-    /// Results, or parameters of the error.
+    /// Results, or the parameters of the error.
     package var parameters: JSONValue
 
     /// True if another reply to the call follows.
@@ -13,7 +13,6 @@ package struct Reply: Sendable, Equatable {
 
     // MARK: - Making
 
-    /// Creates a reply.
     package init(
         parameters: JSONValue = .object([:]),
         continues: Bool = false,
@@ -24,7 +23,6 @@ package struct Reply: Sendable, Equatable {
         self.error = error
     }
 
-    /// Creates an error reply.
     package init(_ error: MethodError) {
         self.init(parameters: .object(error.parameters), error: error.name)
     }
@@ -41,7 +39,7 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// Encodes `results` with NUL, without `JSONValue`.
+    /// Returns a message with `results` and NUL, without building a ``JSONValue``.
     ///
     /// - Throws: `EncodingError` for results without a JSON form.
     package static func message(
@@ -54,7 +52,7 @@ package struct Reply: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// Encodes the message with NUL.
+    /// Encodes the reply as a message with NUL.
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
     /// Decodes the results.
@@ -69,7 +67,7 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// Decodes the results of a message, without `JSONValue`; returns true if more replies follow.
+    /// Returns the results of a message, and true if more replies follow; builds no ``JSONValue``.
     ///
     /// - Throws: The `MethodError` in the reply, or `ProtocolError`.
     package static func results<Results: Decodable>(
@@ -77,7 +75,7 @@ package struct Reply: Sendable, Equatable {
         in message: [UInt8]
     ) throws -> (results: Results, continues: Bool) {
         guard let envelope = try? JSONText.decode(Envelope<Results>.self, from: message) else {
-            // The general form reports the error.
+            // Decoding as ``Reply`` reports the error.
             let reply = try Reply(message: message)
             return (try reply.results(as: type), reply.continues)
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ServiceInterface {
-    /// The standard description.
+    /// Definition of the interface in the Varlink specification.
     package static let description = """
         # The Varlink Service Interface is provided by every varlink service. It
         # describes the service and the interfaces it implements.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Inspection of entries, which does not count as demand.
+/// Functions that inspect entries; an inspection does not count as a hit.
 extension AnswerCache {
-    /// Returns the entry that answers a query now.
+    /// Returns the entry with which the cache would answer the query now.
     package func entry(
         answering question: Question,
         variant: AnswerVariant,
@@ -19,8 +19,8 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the stale answer for a failed resolution, and true if a cached failure delays the
-    /// next one.
+    /// Returns the entry to serve if resolution fails; `isHeld` is true if a cached failure delays
+    /// resolution.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
@@ -35,7 +35,7 @@ extension AnswerCache {
 }
 
 extension [CacheEntry] {
-    /// Ordered by type and variant.
+    /// The entries, ordered by type and variant.
     package var inOrder: [CacheEntry] {
         sorted { ($0.type.rawValue, $0.variant.rawValue) < ($1.type.rawValue, $1.variant.rawValue) }
     }
@@ -43,9 +43,9 @@ extension [CacheEntry] {
 
 /// Incremental iteration over entries, for one lap of the ring buffer.
 ///
-/// Entries that are added meanwhile may be missed.
+/// Entries that are added during the walk may be missed.
 package struct CacheWalk {
-    /// Maximum entries copied under one lock: about 20 µs.
+    /// Maximum number of entries copied while the lock is held: about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache
@@ -54,7 +54,6 @@ package struct CacheWalk {
     private var position: Int? = 0
     private let end: Int
 
-    /// Starts a walk.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection = .all) {
         self.cache = cache
         self.selection = selection
@@ -63,7 +62,7 @@ package struct CacheWalk {
 
     package var isAtEnd: Bool { position.map { $0 >= end } ?? true }
 
-    /// Returns the next entries, possibly none; nil at the end.
+    /// Returns the next entries, possibly none; nil at the end of the walk.
     package mutating func next(now: Instant) -> [CacheEntry]? {
         guard let start = position, start < end else { return nil }
         let selection = selection

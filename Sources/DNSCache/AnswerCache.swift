@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 internal import Locks
-// Modules that import this one use instants.
+// Re-exported, because the functions of this module take instants.
 @_exported public import Monotonic
 
-/// Answer cache for the workers and the service loop.
+/// Answer cache that the workers and the service loop share.
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
     private let hash: NameHash
 
-    /// Reference of all ages.
+    /// Instant from which the cache counts time.
     package let origin: Instant
 
-    /// In octets.
+    /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum entries examined under one lock: about 20 µs.
+    /// Maximum number of entries examined while the lock is held: about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
-    ///   - origin: Not later than the first `now`.
-    ///   - seed: Secret of the hash, so that clients cannot choose colliding names.
+    ///   - origin: Zero of the cache's times; not later than the first `now`.
+    ///   - seed: Secret key of the hash, so that clients cannot choose colliding names.
     package init(
         limit: Int,
         origin: Instant,
@@ -40,7 +40,7 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
-    /// Enables or disables the rotation of addresses.
+    /// Enables or disables the rotation of the addresses in replies.
     package func setRotation(_ rotates: Bool) {
         let changed = table.withLock { table in
             defer { table.rotates = rotates }
@@ -56,12 +56,11 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Answering
 
-    /// Returns the hash of the question in `octets`.
     package func hash(_ facts: QueryFacts, in octets: RawSpan) -> UInt64 {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
 
-    /// Takes the lock for a group of queries; `now` is in milliseconds since `origin`.
+    /// Calls `body` with the lock held; its `now` is in milliseconds since `origin`.
     package func withTable<Result>(
         now: Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
@@ -70,16 +69,16 @@ package final class AnswerCache: Sendable {
         return table.withLock { body(&$0, now) }
     }
 
-    /// Stores an answer, unless its lifetime is 0 or it exceeds half of the cache.
+    /// Stores an answer, unless its lifetime is 0 or its size exceeds half of the cache.
     package func insert(_ answer: CachedAnswer, now: Instant) {
         guard answer.lifetime > 0 else { return }
         let now = milliseconds(now)
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// Returns the newest good answer, fresh or stale, for a failed resolution; counts as demand.
+    /// Returns the newest good answer, to serve if resolution fails; counts as a hit.
     ///
-    /// - Parameter ttl: Seconds, for stale records; RFC 8767 §4 recommends 30.
+    /// - Parameter ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
     package func staleAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -92,7 +91,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Returns the fresh good answer; does not count as demand.
+    /// Returns the good answer if it is fresh; does not count as a hit.
     package func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -104,36 +103,35 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Numbers
 
-    /// Counts and sizes.
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Copied: the next hit would otherwise copy a shared array under the lock.
+    /// Copy of the hits by server number: the next hit would copy a shared array under the lock.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
 
-    /// Selection of entries.
+    /// Condition that selects entries.
     package enum Selection: Sendable, Equatable {
         case all
         case name(Name, RecordType?)
 
-        /// The name and its subdomains.
+        /// Entries of the name and its subdomains.
         case tree(Name)
 
         case negative
 
-        /// Expired or marked stale.
+        /// Entries that expired or were marked stale.
         case stale
 
         case source(AnswerSource)
 
-        /// By server number.
+        /// Entries whose answers came from these servers, by server number.
         case servers(Set<UInt16>)
     }
 
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
-    /// Moves addresses of a fresh answer to the front.
+    /// Reorders the records of a fresh answer: those of `addresses` come first, in this order.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -147,7 +145,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// End of a lap of the ring buffer that starts now.
+    /// Position at which a lap of the ring buffer that starts now ends.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {
@@ -174,14 +172,14 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Walking and counting
 
-    /// Makes the changes of `body` take effect together.
+    /// Suspends the mirror during `body`, so that all changes take effect together.
     private func withMirrorSuspended(_ body: () -> Void) {
         let mirror = restingMirror()
         body()
         mirror?.resume()
     }
 
-    /// The caller must resume the mirror.
+    /// Suspends the mirror and returns it; the caller must resume it.
     func restingMirror() -> (any AnswerMirror)? {
         let mirror = table.withLock { $0.mirror }
         mirror?.suspend()
@@ -192,7 +190,7 @@ package final class AnswerCache: Sendable {
         table.withLock(body)
     }
 
-    /// Releases the lock between groups of entries.
+    /// Calls `classify` for all entries; releases the lock between groups of entries.
     func walk(_ classify: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {
@@ -200,10 +198,10 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Milliseconds since `origin`.
+    /// Converts `instant` to milliseconds since `origin`.
     func milliseconds(_ instant: Instant) -> UInt64 {
-        let passed = origin.duration(to: instant).components
-        guard passed.seconds >= 0 else { return 0 }
-        return UInt64(passed.seconds) * 1000 + UInt64(passed.attoseconds / 1_000_000_000_000_000)
+        let passed = instant.nanoseconds.subtractingReportingOverflow(origin.nanoseconds)
+        guard !passed.overflow, passed.partialValue > 0 else { return 0 }
+        return UInt64(passed.partialValue) / 1_000_000
     }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Copies of entries that answer queries outside the cache, such as in the kernel.
+/// Store for copies of entries, which answers queries outside the cache, such as in the kernel.
 ///
 /// The second hit on an entry stores a copy. The cache removes the copy before it changes the
 /// entry. `store`, `remove` and `change` run under the cache's lock: they must be short and must
 /// not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
-    /// Stores a copy; returns false without space or while suspended.
+    /// Stores a copy; returns false if the mirror has no space or is suspended.
     ///
     /// `ttlOffsets` are `UInt16` in native byte order.
     func store(
@@ -17,48 +17,48 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// Removes a copy; no later reply uses it.
+    /// Removes a copy; no reply after this call uses it.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// Applies the stores and removals of `changes` together.
+    /// Calls `changes`, and applies its stores and removals together.
     func change(_ changes: () -> Void)
 
-    /// Stops replies until each `suspend` has its `resume`.
+    /// Stops replies until `resume` was called once for each `suspend`.
     func suspend()
 
     func resume()
 
-    /// Returns new hits of at most `count` copies, and idle copies if space is short.
+    /// Returns unreported hits on at most `count` copies, and idle copies if space is short.
     ///
-    /// `position` is 0 to start, then `next` of the previous call.
+    /// `position` is 0 in the first call, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
 }
 
 package struct MirroredHitStride: Sendable {
     package var hits: [MirroredHits] = []
 
-    /// Copies without hits that may be removed.
+    /// Copies without hits, which may be removed.
     package var idle: [MirroredHits] = []
 
-    /// Nil at the end.
+    /// Position for the next call; nil after the last copy.
     package var next: Int?
 
     package init() {}
 }
 
-/// Fields of a copied entry.
+/// Fields of an entry that is copied to the mirror.
 package struct MirroredAnswer: Sendable {
-    /// Largest entry to copy.
+    /// Maximum octets of the sections of a copied entry.
     package static let mostOctets = 500
     package static let mostTTLs = 16
 
-    /// Of name and type.
+    /// Hash of name and type.
     package let hash: UInt64
     package let type: UInt16
     package let variant: AnswerVariant
     package let rcode: UInt8
 
-    /// AD, or 0.
+    /// AD flag of the header, or 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
@@ -66,16 +66,16 @@ package struct MirroredAnswer: Sendable {
 
     package let server: UInt16
 
-    /// Start of the TTLs in milliseconds since the origin; may be negative.
+    /// Time from which TTLs count, in milliseconds since `AnswerCache.origin`; may be negative.
     package let storedAt: Int64
 
-    /// Milliseconds since the origin, until expiry or refresh.
+    /// Time of expiry or refresh, in milliseconds since `AnswerCache.origin`.
     package let endsAt: Int64
 }
 
-/// Replies from a copy that the cache has not counted.
+/// Replies that the mirror sent from a copy, and that the cache has not counted.
 package struct MirroredHits: Sendable, Equatable {
-    /// Of name and type.
+    /// Hash of name and type.
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any
     package var type: UInt16 = 0
@@ -84,10 +84,8 @@ package struct MirroredHits: Sendable, Equatable {
     package var server: UInt16 = 0
     package var times: UInt64 = 0
 
-    /// Creates an empty value.
     package init() {}
 
-    /// Creates the hits of an answer.
     package init(of answer: MirroredAnswer, times: UInt64) {
         hash = answer.hash
         variant = answer.variant
@@ -104,10 +102,10 @@ package struct MirroredHits: Sendable, Equatable {
 extension AnswerTable {
     static var mostOffers: Int { 32 }
 
-    /// True if entries wait to be copied.
+    /// True if entries wait to be copied to the mirror.
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// True if a hit queues `entry`, in its state before the hit, for copying.
+    /// True if a hit queues the entry for copying; `entry` is its header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -142,7 +140,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// True if another entry answers clients of this one; the mirror cannot choose.
+    /// True if another entry answers clients of this entry: the mirror could not choose.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -198,7 +196,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// Counts the hits for the server and, if it still exists, for the entry.
+    /// Counts the hits for the server and, if the entry still exists, for the entry.
     mutating func note(_ hits: MirroredHits) {
         if Int(hits.server) < hitsByServer.count { hitsByServer[Int(hits.server)] &+= hits.times }
         guard let reference = mirrored(hits) else { return }
@@ -228,20 +226,19 @@ extension AnswerCache {
         }
     }
 
-    /// Copies the queued entries to the mirror.
     package func writeOffers(now: Instant) {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Collects hits of at most 256 copies for statistics and demand.
+    /// Counts the hits on at most 256 copies as hits of the cache, and returns them.
     ///
-    /// `position` is 0 to start, then `next` of the previous call.
+    /// `position` is 0 in the first call, then `next` of the previous call.
     package func collectMirroredHits(
         from position: Int
     ) -> (hits: [MirroredHits], next: Int?) {
         guard let mirror = withTable({ $0.mirror }) else { return ([], nil) }
         let stride = mirror.newHits(from: position, count: Self.stride)
-        // Parts keep the lock times short.
+        // The lock is released between the parts.
         stride.hits.inParts(of: 128) { hits in
             withTable { table in for hit in hits { table.note(hit) } }
         }
@@ -249,13 +246,13 @@ extension AnswerCache {
             withTable { table in for copy in copies { table.drop(copy) } }
         }
         if stride.next == nil {
-            // The next store tests for space.
+            // The next `store` shows if the mirror has space again.
             withTable { table in table.acceptsOffers = table.mirror != nil }
         }
         return (stride.hits, stride.next)
     }
 
-    /// In wire form; nil for entries that no longer exist.
+    /// Returns the names of the copies in wire form; nil for entries that no longer exist.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

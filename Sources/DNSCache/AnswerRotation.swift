@@ -13,10 +13,10 @@ struct AddressBlock {
 
     let size: Int
 
-    /// At least two.
+    /// Number of records, at least 2.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon; nil unless two can be exchanged.
+    /// Finds the address records in a reply of this daemon; nil unless there are two to exchange.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -47,7 +47,7 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Makes record `first` the first one.
+    /// Rotates the records so that record `first` comes first.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
         reverse(&reply, 0..<first)
@@ -55,7 +55,7 @@ struct AddressBlock {
         reverse(&reply, 0..<count)
     }
 
-    /// Skips addresses that the block does not have.
+    /// Puts the records of `addresses` first, in this order; ignores addresses without a record.
     func sort(_ reply: inout MutableRawSpan, by addresses: [IPAddress]) {
         var place = 0
         for address in addresses where place < count {
@@ -90,7 +90,7 @@ struct AddressBlock {
             reply.storeBytes(of: octets, toByteOffset: right + offset, as: UInt64.self)
             offset += 8
         }
-        // An AAAA record has 28 octets.
+        // Four octets remain, because an AAAA record has 28.
         guard offset < size else { return }
         let octets = reply.bytes.uint32(at: left + offset).bigEndian
         let others = reply.bytes.uint32(at: right + offset).bigEndian

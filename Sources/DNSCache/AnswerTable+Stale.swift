@@ -2,7 +2,7 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Returns the newest good answer with the TTLs to send.
+    /// Returns the newest good answer, fresh or stale, with the TTLs to send.
     mutating func staleAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -28,7 +28,7 @@ extension AnswerTable {
         )
     }
 
-    /// Returns the newest good entry, and true if a failure is cached.
+    /// Returns the newest good entry; `isHeld` is true if a failure is cached.
     func newest(
         for question: Question,
         variant: AnswerVariant,
@@ -54,7 +54,7 @@ extension AnswerTable {
         return newest.map { ($0, isHeld) }
     }
 
-    /// Returns the fresh good answer with the TTLs to send.
+    /// Returns the good answer if it is fresh, with the TTLs to send.
     func freshAnswer(
         for question: Question,
         variant: AnswerVariant,

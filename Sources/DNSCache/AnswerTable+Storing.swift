@@ -8,7 +8,7 @@ extension AnswerTable {
     /// Maximum bucket splits in one insertion: about 50 µs.
     private static var mostSplits: Int { 64 }
 
-    /// Returns false if the answer is too large.
+    /// Stores an answer; returns false if the answer is too large.
     mutating func insert(_ answer: CachedAnswer, now: UInt64) -> Bool {
         let name = answer.question.name.octets
         let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
@@ -21,7 +21,7 @@ extension AnswerTable {
 
     /// Stores an answer of a snapshot; returns false if the cache has a newer one.
     ///
-    /// A cached failure does not count, because the network may have been down. `age` is in
+    /// A cached failure does not count as newer: the network may have been down. `age` is in
     /// seconds.
     mutating func restore(
         _ answer: CachedAnswer,
@@ -52,7 +52,7 @@ extension AnswerTable {
         return true
     }
 
-    /// Appends an entry after the replaced entries were removed.
+    /// Appends an entry; the caller has removed the entries that it replaces.
     private mutating func store(_ header: EntryHeader, _ answer: CachedAnswer, now: UInt64) {
         makeRoom(for: Int(header.length), now: now)
         let reference = ring.append(
@@ -76,7 +76,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Returns half of the replaced entries' hits, so that steady demand stays visible.
+    /// Removes replaced entries; returns half of their hits, so that steady demand stays visible.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -87,7 +87,7 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // The new entry may answer some clients of this one.
+            // The new entry may answer some clients of the old one.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -108,8 +108,7 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Returns unused memory to the system, but not between live entries; returns true if more
-    /// remains.
+    /// Gives unused memory back, except between live entries; returns true if more remains.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -120,7 +119,7 @@ extension AnswerTable {
 
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // The age ends the lifetime.
+        // The lifetime ends at the present age.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }
@@ -148,7 +147,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts by demand, then freshness, then age.
+    /// Evicts one of `references`: one without a recent hit, else a stale one, else the oldest.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

@@ -5,13 +5,13 @@ extension AnswerTable {
     enum Verdict {
         case keep, remove
 
-        /// Remove the copy from the mirror.
+        /// Keep the entry, and remove its copy from the mirror.
         case withdraw
 
         /// Keep the entry and end the call.
         case stop
 
-        /// End the lifetime.
+        /// Keep the entry, and end its lifetime.
         case expire(now: UInt64)
     }
 
@@ -67,7 +67,7 @@ extension AnswerTable {
 
     func isFresh(_ reference: Int, now: UInt64) -> Bool { ring[reference].isFresh(now) }
 
-    /// Returns the name in the letter case of the first query.
+    /// Returns the name of an entry in the letter case of the first query.
     func name(_ reference: Int) -> Name? {
         ring.withParts(reference) { name, _, _, _ in
             // SAFETY: the octets are copied while the ring is borrowed.
@@ -104,7 +104,7 @@ extension AnswerTable {
         )
     }
 
-    /// Reply to a plain query.
+    /// Returns the reply to a query without EDNS.
     private func message(_ reference: Int, _ name: Name, now: UInt64) -> [UInt8] {
         let type = ring[reference].type
         let age = ring[reference].age(now)
@@ -120,12 +120,12 @@ extension AnswerTable {
         return Array(octets[..<length])
     }
 
-    /// RFC 1035 §4.2.1.
+    /// Maximum octets of a UDP reply without EDNS (RFC 1035 §4.2.1).
     private static var smallestLimit: Int { 512 }
 }
 
 extension RawSpan {
-    /// True for `top` and its subdomains.
+    /// True if this name is `top` or a subdomain of `top`.
     fileprivate func isNameEqualOrBelow(_ top: RawSpan) -> Bool {
         var start = 0
         while byteCount - start > top.byteCount { start += 1 + Int(uint8(at: start)) }

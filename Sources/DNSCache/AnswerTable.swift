@@ -15,19 +15,19 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
-    /// By server number.
+    /// Number of hits by server number.
     var hitsByServer: [UInt64] = [0]
 
-    /// Called only for entries with a copy.
+    /// Mirror of the entries; `remove` is called only for entries with a copy.
     var mirror: (any AnswerMirror)?
 
-    /// True if the mirror has space.
+    /// True if the mirror has space for more copies.
     var acceptsOffers = false
 
-    /// Hashes of entries to copy.
+    /// Hashes of the entries to copy to the mirror.
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry.
+    /// Octets of a typical entry, for the initial size of the index.
     private static var expectedEntry: Int { 144 }
 
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
@@ -41,10 +41,10 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Prefetching
 
-    /// Prefetches the bucket of a hash.
+    /// Prefetches the bucket of `hash` into the processor cache.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Needs the bucket of the hash.
+    /// Prefetches the entry of `hash`, whose bucket must have been prefetched.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -52,11 +52,11 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Replaces the query in `buffer` by its reply; returns nil on a miss and keeps `buffer`.
+    /// Replaces the query in `buffer` with its reply; returns nil on a miss and keeps the query.
     ///
     /// - Parameters:
-    ///   - limit: Octets, at least 512 and at most the size of `buffer`.
-    ///   - now: Milliseconds since the origin.
+    ///   - limit: Maximum octets of the reply, from 512 to the size of `buffer`.
+    ///   - now: Milliseconds since `AnswerCache.origin`.
     package mutating func answer(
         _ facts: QueryFacts,
         hash: UInt64? = nil,
@@ -72,7 +72,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The next hit copies the entry for the rest of its lifetime.
+            // The next hit copies the entry again, for the rest of its lifetime.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)
@@ -92,7 +92,7 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
-    /// Returns the size of the reply; `age` is in seconds.
+    /// Writes a reply and returns its size in octets; `age` is in seconds.
     func write(
         _ reference: Int,
         age: UInt64,
@@ -117,7 +117,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Not inlined, so it costs nothing if rotation is off.
+    /// Rotates the addresses of a reply; not inlined, so it costs nothing if rotation is off.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -139,7 +139,7 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry for `query`, but no failure if the service loop has a stale answer.
+    /// Returns the fresh entry for `query`; a failure only if no stale answer matches.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(
@@ -179,20 +179,21 @@ package struct AnswerTable: ~Copyable {
     }
 }
 
+/// Result of a query that the cache answered.
 package struct CacheHit: Sendable, Equatable {
-    /// Of the reply.
+    /// Size of the reply in octets.
     package let length: Int
 
     package let rcode: UInt8
 
-    /// NODATA if the RCODE is 0.
+    /// True if the reply has no answers: NODATA if the RCODE is 0.
     package let isEmpty: Bool
 
-    /// TC.
+    /// TC flag of the reply.
     package let isTruncated: Bool
 
     package let server: UInt16
 
-    /// First hit past the refresh age.
+    /// True for the first hit at or past the refresh age.
     package let wantsRefresh: Bool
 }

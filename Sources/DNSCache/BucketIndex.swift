@@ -24,13 +24,13 @@ struct BucketIndex: ~Copyable {
 
     private var count = Self.fewest
 
-    /// A power of two, minus one.
+    /// Mask for bucket numbers.
     private var mask = Self.fewest - 1
 
-    /// A power of two.
+    /// Maximum number of buckets, a power of two.
     private let most: Int
 
-    /// Buckets from this number on have no memory.
+    /// Number of the first bucket without memory.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
@@ -41,7 +41,7 @@ struct BucketIndex: ~Copyable {
 
     private static var splits: Int { 2 }
 
-    /// Maximum octets returned in one call: about 50 µs.
+    /// Maximum number of octets that one call gives back: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     var octets: Int { count * Self.bucketOctets }
@@ -69,13 +69,13 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Visits slots twice if both buckets are the same.
+    /// Starts a search for `hash`, which visits slots twice if both buckets are the same.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Next reference with the same upper hash half.
+    /// Returns the next reference with the same upper half of the hash; nil at the end.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -97,11 +97,11 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Changing
 
-    /// Returns false if both buckets are full.
+    /// Inserts a reference; returns false if both buckets of `hash` are full.
     mutating func insert(_ reference: Int, hash: UInt64) -> Bool {
         let first = first(hash)
         let second = second(hash)
-        // Keeps the load even.
+        // Choosing the emptier bucket keeps the load even.
         let bucket = freeSlots(first) >= freeSlots(second) ? first : second
         for slot in bucket..<bucket + Self.slotsPerBucket where unsafe slots[slot] == 0 {
             unsafe slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(reference / 8)
@@ -133,10 +133,10 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Call this once for each insertion.
+    /// Splits buckets if the load is high; call this once for each insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets may be full. A doubling continues, because unsplit buckets
-        // have twice the load.
+        // Above 70 % load, both buckets of a hash may be full. A doubling that has begun continues,
+        // because unsplit buckets have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -174,7 +174,7 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Returns memory of former buckets; returns true if more remains.
+    /// Gives memory of former buckets back; returns true if more remains.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -204,12 +204,12 @@ struct BucketIndex: ~Copyable {
 
     private func first(_ hash: UInt64) -> Int { start(Int(truncatingIfNeeded: hash)) }
 
-    /// May equal `first`.
+    /// Returns the first slot of the second bucket, which may be the first bucket.
     private func second(_ hash: UInt64) -> Int {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// A bucket that does not exist yet is part of its parent.
+    /// Returns the first slot of a bucket; a bucket that does not exist yet is part of its parent.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Incremental removal or expiry of entries.
+/// Incremental removal or expiry of selected entries.
 ///
-/// The caller must pause between steps ("One lock" on the page). The mirror is suspended until the
-/// end.
+/// The caller must pause between steps (see "One lock" in `DNSCache.md`). The mirror is suspended
+/// until the sweep ends.
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// By name, type, source and server number.
+    /// Returns true for an entry to remove, given its name, type, source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     private let cache: AnswerCache
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// Later entries are skipped.
+    /// Latest storage time of an entry, in milliseconds since `AnswerCache.origin`; nil for no
+    /// limit.
     private let youngest: Int64?
 
-    /// Nil when only memory must be returned.
+    /// Position in the ring buffer; nil if only memory must be given back.
     private var position: Int? = 0
 
     private let lapEnd: Int
 
-    /// Suspended until the end.
+    /// Mirror, suspended until the sweep ends.
     private var mirror: (any AnswerMirror)?
 
-    /// Entries removed or marked.
+    /// Number of entries removed or marked stale.
     package private(set) var count = 0
 
     // MARK: - Making
 
-    /// Starts a sweep of one lap; the caller must complete it.
+    /// Creates a sweep of one lap of the ring buffer; the caller must complete it.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection, _ action: Action) {
         self.init(cache, action, youngest: nil) { table, reference, now in
             table.matches(reference, selection, now: now)
         }
     }
 
-    /// Marks entries stored up to `now`.
+    /// Creates a sweep that marks all entries stored up to `now` as stale.
     package init(markingAll cache: AnswerCache, now: Instant) {
         self.init(cache, .markStale, youngest: now) { _, _, _ in true }
     }
 
-    /// Removes selected entries stored up to `now`.
+    /// Creates a sweep that removes selected entries stored up to `now`.
     package init(
         removingFrom cache: AnswerCache,
         now: Instant,
@@ -72,12 +73,12 @@ package struct CacheSweep {
 
     // MARK: - Steps
 
-    /// True if the caller must no longer pause.
+    /// True if the caller must no longer pause between steps.
     ///
-    /// After one lap, spared entries could stay ahead of the sweep.
+    /// After one lap, entries that insertions move to the head could stay ahead of the sweep.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
-    /// Returns true if the sweep is not complete.
+    /// Runs one step; returns true if the sweep is not complete.
     package mutating func step(now: Instant) -> Bool {
         if goOn(now: now) { return true }
         mirror?.resume()

@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// An answer to store.
+/// Answer to store in the cache.
 package struct CachedAnswer: Sendable {
     package var question: Question
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Valid after the question in any letter case.
+    /// Records, which are valid after the question in any letter case.
     package var sections: AnswerSections
 
-    /// Seconds, at most the lowest TTL.
+    /// Seconds for which the answer is fresh, at most the lowest TTL.
     package var lifetime: UInt32
 
     package var source: AnswerSource
 
-    /// Of the vendor or upstream.
+    /// Number of the vendor server or upstream that gave the answer.
     package var server: UInt16
 
-    /// AD: a trusted source validated all records (RFC 4035 §3.2.3).
+    /// AD flag: a trusted source validated all records (RFC 4035 §3.2.3).
     package var isAuthentic = false
 
-    /// Seconds of stale use (RFC 8767); failures are never stale.
+    /// Seconds of stale use after the lifetime (RFC 8767); ignored for a failure.
     package var staleWindow: UInt32
 
     /// Age in seconds at which a hit requests a refresh; 0 for never.
     package var refreshAfter: UInt32
 
-    /// EDNS options (RFC 8914); dropped if longer than 255 octets.
+    /// Extended DNS errors as EDNS options (RFC 8914); dropped if longer than 255 octets.
     package var options: [UInt8]
 
-    /// Creates an answer.
     package init(
         question: Question,
         variant: AnswerVariant,
@@ -58,21 +57,20 @@ package struct CachedAnswer: Sendable {
     var isFailure: Bool { rcode != .noError && rcode != .nxDomain }
 }
 
-/// A fresh answer.
 package struct FreshAnswer: Sendable {
-    /// With the TTLs to send and the remaining lifetime.
+    /// Answer with the TTLs to send and the remaining lifetime.
     package var answer: CachedAnswer
 
-    /// Seconds.
+    /// Age of the answer in seconds.
     package var age: UInt32
 }
 
-/// The newest good answer, for a failed resolution (RFC 8767).
+/// Newest good answer, to serve if resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// With the TTLs to send; lifetime 0 prevents storing.
+    /// Answer with the TTLs to send; its lifetime of 0 prevents storing it again.
     package var answer: CachedAnswer
 
-    /// Seconds.
+    /// Age of the answer in seconds.
     package var age: UInt64
 
     /// Seconds since expiry; nil if fresh.
@@ -90,10 +88,10 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The answer does not depend on DO and CD.
+    /// Variant of an answer that does not depend on DO and CD.
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// Clients with these bits of RFC 4035: DO (§3.2.1) and CD (§3.2.2).
+    /// Creates the variant for clients with these bits of RFC 4035: DO (§3.2.1) and CD (§3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }
@@ -106,11 +104,11 @@ package enum AnswerSource: UInt8, Sendable, CaseIterable {
 
     case upstream
 
-    /// Special-use names and settings.
+    /// This daemon: special-use names and settings.
     case local
 }
 
-/// Copy for the control verbs.
+/// Copy of an entry for the control verbs.
 package struct CacheEntry: Sendable, Equatable {
     package var name: Name
     package var type: RecordType
@@ -119,27 +117,27 @@ package struct CacheEntry: Sendable, Equatable {
     package var source: AnswerSource
     package var server: UInt16
 
-    /// Seconds.
+    /// Age in seconds.
     package var age: UInt64
 
-    /// In seconds.
+    /// Remaining lifetime in seconds.
     package var remaining: UInt64
 
-    /// In seconds.
+    /// Remaining stale window in seconds.
     package var staleRemaining: UInt64
 
-    /// In seconds; nil if no hit will request a refresh.
+    /// Seconds until a hit requests a refresh; nil if no hit will request one.
     package var refreshIn: UInt64?
 
-    /// Includes half of the hits of replaced entries.
+    /// Number of hits, with half of the hits of replaced entries.
     package var hits: UInt32
 
-    /// RFC 2308.
+    /// True for NXDOMAIN and NODATA (RFC 2308).
     package var isNegative: Bool
 
     package var isAuthentic: Bool
 
-    /// For a client without EDNS.
+    /// Reply for a client without EDNS, in wire form.
     package var message: [UInt8]
 }
 
@@ -147,21 +145,21 @@ package struct CacheNumbers: Sendable, Equatable {
     package var entries: UInt64 = 0
     package var negativeEntries: UInt64 = 0
 
-    /// Of live entries.
+    /// Octets of the live entries.
     package var octets: UInt64 = 0
 
     package var indexOctets: UInt64 = 0
 
-    /// Of entries and index.
+    /// Maximum octets of entries and index.
     package var limitOctets: UInt64 = 0
     package var insertions: UInt64 = 0
 
-    /// Of fresh entries only.
+    /// Fresh entries that were evicted.
     package var evictions: UInt64 = 0
 
     /// Expired entries that were evicted or replaced.
     package var expired: UInt64 = 0
 
-    /// Expired early.
+    /// Entries that were marked stale before their lifetime ended.
     package var markedStale: UInt64 = 0
 }

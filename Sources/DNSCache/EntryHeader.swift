@@ -7,7 +7,7 @@ internal import DNSWire
 ///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// In octets, a multiple of 8; a filler has only the first two fields.
+    /// Octets of the entry, a multiple of 8; a filler has only this field and the next one.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -20,18 +20,18 @@ struct EntryHeader {
 
     var hash: UInt64
 
-    /// Milliseconds since the origin; negative for an earlier process.
+    /// Milliseconds since `AnswerCache.origin`; negative if an earlier process stored the entry.
     var storedAt: Int64
 
-    /// Seconds.
+    /// Seconds for which the entry is fresh.
     var lifetime: UInt32
 
     var demand: Demand
 
-    /// Seconds after the lifetime.
+    /// Seconds for which the entry is stale after its lifetime.
     var staleWindow: UInt32
 
-    /// Age in seconds; the top bit is set after the request.
+    /// Age in seconds at which a hit requests a refresh; the top bit is set after the request.
     var refreshAt: UInt32
 
     var type: UInt16
@@ -80,7 +80,7 @@ struct EntryHeader {
 extension EntryHeader {
     static var nameOffset: Int { MemoryLayout<EntryHeader>.size }
 
-    /// Aligned to 2 octets.
+    /// Offset of the TTL offsets, a multiple of 2.
     var ttlOffset: Int { Self.nameOffset + (Int(nameCount) + 1) & ~1 }
 
     var sectionOffset: Int { ttlOffset + 2 * Int(ttlCount) }
@@ -93,27 +93,27 @@ extension EntryHeader {
 // MARK: - Time
 
 extension EntryHeader {
-    /// In seconds.
+    /// Returns the age in seconds; `now` is in milliseconds since `AnswerCache.origin`.
     func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
 
-    /// In milliseconds.
+    /// Returns the age in milliseconds.
     private func passed(_ now: UInt64) -> UInt64 {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// Avoids the division of `age(_:)`.
+    /// True during the lifetime; avoids the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
-    /// End of stale use, as an age in seconds.
+    /// Age in seconds at which the stale window ends.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// RFC 8767.
+    /// True during the stale window, which follows the lifetime (RFC 8767).
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end
     }
 
-    /// In seconds.
+    /// Returns the remaining lifetime and the remaining stale window, in seconds.
     func remaining(_ now: UInt64) -> (fresh: UInt64, stale: UInt64) {
         let age = age(now)
         return (
@@ -122,21 +122,21 @@ extension EntryHeader {
         )
     }
 
-    /// An unreachable age: 68 years.
+    /// Age that no entry reaches: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// First hit past the refresh age; call this before the hit.
+    /// True if `age` has reached the refresh age and no hit has requested a refresh yet.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
-    /// In seconds; nil for never.
+    /// Returns the seconds until a hit requests a refresh; nil if no hit will request one.
     func refreshIn(_ now: UInt64) -> UInt64? {
         guard refreshAt < Self.never, isFresh(now) else { return nil }
         return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
     }
 
-    /// In seconds; 0 for never.
+    /// Age in seconds at which a hit requests a refresh; 0 for never.
     var refreshAfter: UInt32 {
         let age = refreshAt & Self.never
         return age == Self.never ? 0 : age
@@ -146,26 +146,26 @@ extension EntryHeader {
 // MARK: - Kind
 
 extension EntryHeader {
-    /// NXDOMAIN or NODATA (RFC 2308).
+    /// True for NXDOMAIN and NODATA (RFC 2308).
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// A cached failure (RFC 8767 §5).
+    /// True for a cached failure (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
-    /// Flags of `origin`.
+    /// Flags in `origin`.
     private static var authentic: UInt8 { 0x80 }
     private static var offered: UInt8 { 0x40 }
     private static var offerable: UInt8 { 0x20 }
 
     var source: UInt8 { origin & 0x1F }
 
-    /// The entry may be copied to a mirror.
+    /// True if the entry may be copied to the mirror and has no copy.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
     }
 
-    /// A mirror has a copy.
+    /// True if the mirror has a copy of the entry.
     var isOffered: Bool {
         get { origin & Self.offered != 0 }
         set { origin = newValue ? origin | Self.offered : origin & ~Self.offered }
@@ -173,10 +173,10 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD, without a branch.
+    /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Price of sparing this entry, from the budget of an insertion; nil if it must be evicted.
+    /// Returns the price of sparing this entry, in one insertion's budget; nil to evict the entry.
     ///
     /// A stale entry has a higher price, so stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {
@@ -186,27 +186,26 @@ extension EntryHeader {
     }
 }
 
+/// Hits on an entry, and flags for eviction.
 struct Demand: Equatable {
-    /// Bit 31: hit since stored or last spared from eviction.
-    ///
-    /// Bit 30: hit since stored. Others: hits.
+    /// Number of hits, and the flags `isNew` and `isAgain` in the upper two bits.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
 
     var hits: UInt32 { bits & ~Self.flags }
 
-    /// Bit 31.
+    /// True if the entry had a hit since it was stored or last spared from eviction.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
-    /// Bit 30.
+    /// True if the entry had a hit since it was stored.
     var isAgain: Bool { bits & 0x4000_0000 != 0 }
 
     init(hits: UInt32 = 0, isNew: Bool = false) {
         bits = min(hits, ~Self.flags) | (isNew ? 0x8000_0000 : 0)
     }
 
-    /// Wraps after 2^30 hits.
+    /// Counts a hit; the number wraps after 2^30 hits.
     mutating func noteHit() { bits = (bits &+ 1) | Self.flags }
 
     mutating func noteHits(_ times: UInt64) {

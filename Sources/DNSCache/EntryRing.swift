@@ -12,7 +12,7 @@ internal import Glibc
 ///     (a filler, itself a dead entry, occupies the remaining octets before the end)
 ///     position % capacity + 8: the `reference` of an entry in the index
 ///
-/// The system provides memory at the first write, so an empty cache uses nearly none.
+/// The system provides memory at the first write, so an empty cache uses nearly no memory.
 // SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`; references come from
 // `append` and `reference(at:)` and so name an entry, which never crosses the end of the block.
 @safe
@@ -21,14 +21,14 @@ struct EntryRing: ~Copyable {
 
     private let base: UnsafeMutableRawPointer
 
-    /// Octets, a multiple of the page size.
+    /// Size in octets, a multiple of the page size.
     let capacity: Int
 
     private(set) var tail = 0
 
     private(set) var head = 0
 
-    /// Traps without address space.
+    /// Reserves `capacity` octets; traps if there is no address space.
     init(capacity: Int) {
         self.capacity = capacity & -Pages.size
         pages = Pages(octets: self.capacity)
@@ -46,12 +46,12 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// In octets; the oldest entry is evicted first.
+    /// Returns the octets between the tail, where eviction starts, and an entry.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Returns the header before the hit.
+    /// Counts a hit, and returns the header in its state before the hit.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: as for `header`.
         let header = unsafe header(reference)
@@ -70,7 +70,7 @@ struct EntryRing: ~Copyable {
         unsafe UnsafeRawPointer(header(reference)).load(fromByteOffset: 4, as: Bool.self)
     }
 
-    /// Passes the parts after the header.
+    /// Calls `body` with the parts that follow the header.
     func withParts<Result>(
         _ reference: Int,
         _ body: (
@@ -115,7 +115,7 @@ struct EntryRing: ~Copyable {
         body(&sections)
     }
 
-    /// Two cache lines, which contain most entries.
+    /// Prefetches two cache lines, which contain most entries.
     func prefetch(_ reference: Int) {
         // SAFETY: the addresses are not dereferenced.
         let start = unsafe UnsafeRawPointer(base) + (reference - 8)
@@ -135,7 +135,7 @@ struct EntryRing: ~Copyable {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// The entry must fit.
+    /// Appends an entry, which must fit, and returns its reference.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
@@ -176,10 +176,10 @@ struct EntryRing: ~Copyable {
         tail += length(reference(at: tail))
     }
 
-    /// Maximum octets returned in one call: about 50 µs.
+    /// Maximum number of octets that one call gives back: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Removes dead entries at the tail; returns true if more may remain.
+    /// Gives memory of dead entries at the tail back; returns true if more may remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count
@@ -188,7 +188,7 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // After a wrap-around, the first page may have newer entries.
+        // After a wrap-around, newer entries may be in the first page.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }
@@ -224,7 +224,7 @@ struct EntryRing: ~Copyable {
         head += count
     }
 
-    /// Octets to skip so that an entry does not cross the end of the block.
+    /// Returns the octets to skip so that an entry does not cross the end of the block.
     private func bridge(for length: Int) -> Int {
         let rest = capacity - head % capacity
         return rest < length ? rest : 0

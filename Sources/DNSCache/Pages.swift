@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Zeroed memory from mmap.
+/// Block of zeroed memory from mmap.
 // SAFETY: the block has `octets` octets and one owner, which accesses only addresses in the block.
 @safe
 struct Pages: ~Copyable {
     let start: UnsafeMutableRawPointer
 
-    /// A multiple of `size`.
+    /// Size of the block, a multiple of the page size.
     let octets: Int
 
     static var size: Int { 4096 }
 
-    /// Traps without address space.
+    /// Maps a block; traps if there is no address space.
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
         let block = unsafe mmap(
@@ -34,7 +34,7 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Returns a range, in multiples of `size`, to the system; the range then reads as zero.
+    /// Gives a range, in multiples of `size`, back to the system; the range then reads as zero.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")

@@ -10,17 +10,17 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Lets the kernel answer cached queries from loopback clients.
+/// Controller of the BPF program that answers cached queries from loopback clients.
 ///
-/// Answers of the kernel are counted once a second, in steps, and partly when counters are read.
+/// Hits are counted once a second, in steps, and partly when counters are read.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
 
-    /// One record per second for all answers to a question.
+    /// Recent queries, with one record per second for all kernel answers to one question.
     package nonisolated let recent = RecentQueries()
 
-    /// Nil if off.
+    /// Loaded BPF program; nil if acceleration is off.
     private(set) var kernel: KernelAnswers?
 
     private var obstacle = "not started"
@@ -38,16 +38,15 @@ final class Accelerator: ManagedAccelerator {
 
     private var isLogged = false
 
-    /// Assumed, because answers of the kernel are not measured.
+    /// Assumed latency of an answer from the kernel, which is not measured.
     private static let latency: Duration = .microseconds(1)
 
-    /// Interval of collections.
     private static let interval: Duration = .seconds(1)
 
-    /// Per collection.
+    /// Maximum number of query records per collection.
     private static let mostRecords = 256
 
-    /// Of 256 copies; in total about 2 ms.
+    /// Maximum steps of `collect`, of 256 copies each; in total about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -58,7 +57,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Starts to load the kernel program, if enabled, in 100 ms on a thread with the present
+    /// Starts to load the BPF program, if enabled: 100 ms on a thread with the present
     /// capabilities.
     ///
     /// - Throws: `StartError.system` if the thread cannot be created.
@@ -88,7 +87,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Waits for the program, and starts to answer at `addresses`.
+    /// Waits until the BPF program is loaded, then starts to answer at `addresses`.
     ///
     /// - Throws: `StartError.acceleration` if acceleration is required but not available.
     func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
@@ -115,7 +114,7 @@ final class Accelerator: ManagedAccelerator {
         sweeping = startCollecting()
     }
 
-    /// Runs until the task is cancelled.
+    /// Starts a task that counts hits once a second until cancelled.
     func startCollecting() -> Task<Void, Never> {
         ServiceLoop.task { [clocks] in
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil {
@@ -137,7 +136,8 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Changing
 
-    /// Applies new settings and addresses; `allow` must contain all loopback addresses of a family.
+    /// Applies new settings and addresses; a family is answered if `allow` has all its loopback
+    /// addresses.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -151,7 +151,7 @@ final class Accelerator: ManagedAccelerator {
         if isLogged { kernel.suspend() } else { kernel.resume() }
     }
 
-    /// Workers see every query during `body`.
+    /// Suspends the BPF program during `body`, so that workers see every query.
     package func suspended(while body: () async throws -> Void) async rethrows {
         kernel?.suspend()
         defer { kernel?.resume() }
@@ -161,7 +161,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts hits of the first 4,096 copies.
+    /// Counts the hits of the first 4,096 copies.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {
@@ -170,7 +170,7 @@ final class Accelerator: ManagedAccelerator {
         record(pass)
     }
 
-    /// Pauses after each step.
+    /// Counts the hits of all copies; pauses after each step.
     private func collectAll() async {
         var pass = Pass()
         while step(&pass) { await clocks.pause() }
@@ -189,7 +189,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Returns true if the pass is not complete.
+    /// Counts the hits of the next copies; returns true if more copies follow.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {

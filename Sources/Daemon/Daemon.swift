@@ -16,7 +16,7 @@ package final class Daemon {
     var components: Components
     package let logger: Logger
 
-    /// Nil if the daemon does not control its log.
+    /// Log that the daemon controls; nil if it controls none.
     package let log: LogSink?
     let handler: QueryHandler
     let listenerManager: ListenerManager
@@ -29,12 +29,15 @@ package final class Daemon {
 
     var hosts: HostsFiles
 
-    /// Nil if no snapshot is configured.
+    /// Snapshot file of the cache; nil if none is configured.
     var cacheFile: CacheFile?
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
-    /// Removal of entries that a reload made invalid.
+    /// Queue that runs reloads, checks and the release of replaced routes one after another.
+    let settingsQueue = SerialQueue()
+
+    /// Task that removes entries which a reload made invalid.
     var sweeping: Task<Int, Never>?
 
     private(set) var isStopping = false
@@ -58,17 +61,17 @@ package final class Daemon {
 
     var starter: WorkerThread?
 
-    /// The thread must not outlive the daemon.
+    /// Task that starts the acceleration; its thread must not outlive the daemon.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
 
-    /// Time for pending queries after SIGTERM.
+    /// Maximum wait for pending queries after SIGTERM.
     static let drainTime: Duration = .seconds(2)
 
     static let dumpedQueries = 100
 
-    /// Binds nothing yet.
+    /// Makes the daemon with the real system; binds no address yet.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -77,7 +80,6 @@ package final class Daemon {
         try self.init(settings, from: source, in: .system, logger: log.logger, log: log)
     }
 
-    /// Makes the components with a real or simulated system.
     package init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -120,10 +122,10 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Hosts files override other answers.
+            // Hosts files have priority over other answers.
             await hosts.start()
             control = startControl(at: socket)
-            misses = try Self.missQueue(for: handler, own)
+            misses = Self.missQueue(for: handler, own)
             self.misses = misses
             // The snapshot may answer the first query.
             startCacheFile()
@@ -156,6 +158,7 @@ package final class Daemon {
         network.startTranslation()
         startVendors(components.vendors)
         components.resolver.prefetcher.start()
+        network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
         network.start()
         startObservation()
         ServiceManager.ready(status: readiness)
@@ -170,10 +173,10 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // Signals are handled while the disk does not respond.
+            // The task lets the loop handle signals while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
-        // Stopped workers do not answer the health check.
+        // Workers stop next, and would not answer the health check.
         watchdog.cancel()
         await drain()
         control.cancel()
@@ -217,7 +220,7 @@ package final class Daemon {
         }
     }
 
-    /// A failure does not stop the daemon.
+    /// Starts the metrics servers and the query log; a failure does not stop the daemon.
     private func startObservation() {
         do throws(MetricsListenError) {
             let settings = components.settings.metrics
@@ -237,7 +240,7 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Runs before root privileges are dropped: only root can set any group.
+    /// Opens the control socket before root privileges are dropped: only root can set any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {
@@ -276,7 +279,7 @@ package final class Daemon {
             let check: @ServiceLoop () -> Void = { [socket] in
                 if !socket.isInPlace { socket.listener.close() }
             }
-            // Fails without inotify instances.
+            // `FileWatch` throws if no inotify instance is left.
             let watch = try? FileWatch(path, check)
             check()
             do throws(SocketError) {

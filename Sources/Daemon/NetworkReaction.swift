@@ -16,6 +16,9 @@ final class NetworkReaction {
 
     var components: Components
     private let logger: Logger
+    /// Called after each change of the network.
+    var onChange: (@ServiceLoop () -> Void)?
+
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
 
@@ -54,12 +57,13 @@ final class NetworkReaction {
         }
     }
 
-    /// Logs a warning if an event source is not available.
+    /// Starts to watch for events; logs a warning if an event source is not available.
     func start() {
         do {
             network = try NetworkWatch { [weak self] change in
                 self?.numbers.changes += 1
                 self?.react(to: "network changed: \(change)")
+                self?.onChange?()
             }
         } catch {
             logger.warning(

@@ -4,7 +4,7 @@ internal import Glibc
 internal import Net
 
 struct LogDestination: Sendable {
-    /// Thread-safe.
+    /// Writes an entry; callable from any thread.
     let put: @Sendable (LogEntry, LogFormat) -> Void
 
     static var standard: LogDestination { Journal.isStandardError ? journal : standardError }
@@ -13,7 +13,7 @@ struct LogDestination: Sendable {
         write(format == .json ? entry.json : entry.text)
     }
 
-    /// Falls back to standard error.
+    /// Writes to the journal, or to standard error if that fails.
     private static let journal = LogDestination { entry, _ in
         if !Journal.send(entry.journalFields) { write(entry.prefixed) }
     }
@@ -34,7 +34,7 @@ struct LogDestination: Sendable {
                 // SAFETY: one pollfd is written.
                 unsafe poll(&event, 1, -1)
             } else if errno != EINTR {
-                // No other place to report the error.
+                // There is no other output for the error.
                 return
             }
         }

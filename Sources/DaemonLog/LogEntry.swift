@@ -4,12 +4,11 @@ internal import Glibc
 internal import Logging
 internal import Net
 
-/// Log entry and its output forms.
 struct LogEntry: Sendable, Equatable {
     var level: Logger.Level
     var message: String
 
-    /// Lower-case words with hyphens.
+    /// Fields, whose names are lower-case words joined by hyphens.
     var fields: [Field] = []
 
     var time = Self.now
@@ -29,10 +28,10 @@ extension LogEntry {
         }
     }
 
-    /// For a terminal or a file.
+    /// Line for a terminal or a file.
     var text: String { "\(time) \(level): \(words)" }
 
-    /// `time`, `level`, `message`, and the fields.
+    /// JSON object with `time`, `level`, `message` and the fields.
     var json: String {
         let members = [("time", time), ("level", "\(level)"), ("message", message)]
         let all = members + fields.map { ($0.name, $0.value) }
@@ -40,10 +39,10 @@ extension LogEntry {
             + "}"
     }
 
-    /// For a journal that reads standard error (sd-daemon(3)).
+    /// Line for a journal that reads standard error (sd-daemon(3)).
     var prefixed: String { "<\(level.priority)>\(words)" }
 
-    /// systemd.journal-fields(7), and own fields such as `HTTPDNSD_VENDOR`.
+    /// Fields of systemd.journal-fields(7), and own fields such as `HTTPDNSD_VENDOR`.
     var journalFields: [String] {
         [
             "MESSAGE=\(words)", "PRIORITY=\(level.priority)", "SYSLOG_IDENTIFIER=\(Product.name)",
@@ -68,7 +67,7 @@ extension LogEntry {
         }.joined()
     }
 
-    /// Quotes a value that is not one word.
+    /// Returns `value`, in quotes if it is not one word.
     private static func word(_ value: String) -> String {
         let isOdd = value.isEmpty || value.contains { $0 == " " || $0 == "=" || $0 == "\"" }
         guard isOdd else { return oneLine(value) }
@@ -103,7 +102,7 @@ extension LogEntry {
 // MARK: - Time
 
 extension LogEntry {
-    /// Local time with milliseconds and time zone.
+    /// Current local time with milliseconds and time zone.
     static var now: String {
         let milliseconds = Clock.wallMilliseconds
         var seconds = time_t(milliseconds / 1000)

@@ -8,7 +8,7 @@ internal import Net
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
-    /// Further kinds share one limit.
+    /// Maximum number of kinds with a limit of their own; further kinds share one limit.
     static let mostKinds = 256
 
     struct Kind: Hashable {
@@ -28,7 +28,7 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// For the first counted entry, `until` is the time of the summary.
+        /// The entry is counted; for the first counted one, `until` is the time of the summary.
         case count(until: Instant?)
     }
 
@@ -51,7 +51,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Ends expired windows, and returns their summaries.
+    /// Removes the kinds whose minute has ended, and returns their summaries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

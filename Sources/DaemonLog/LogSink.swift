@@ -5,7 +5,7 @@ package import Logging
 internal import Net
 internal import Synchronization
 
-/// Filters entries, limits repetitions, and stores the latest in memory.
+/// Backend of all loggers: filters entries, limits repetitions, and stores the latest in memory.
 package final class LogSink: Sendable {
     /// Source of entries about single queries, which the flight recorder (latest lines in memory)
     /// skips.
@@ -17,12 +17,12 @@ package final class LogSink: Sendable {
     private let recorder = FlightRecorder()
     private let destination: LogDestination
 
-    /// Nil until ``startWriter()``.
+    /// Writer thread; nil until ``startWriter()``.
     private let writer = Lock<LogWriter?>(nil)
     private let dropped = Atomic<UInt64>(0)
     private let now: @Sendable () -> Instant
 
-    /// From the command line; nil if the settings decide.
+    /// Level from the command line; nil if the settings decide.
     private let ownLevel: Logger.Level?
 
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
@@ -46,7 +46,6 @@ package final class LogSink: Sendable {
         self.now = now
     }
 
-    /// Applies new settings.
     package func use(_ settings: LogSettings) {
         threshold.level = chosen.withLock { chosen in
             chosen.settings = ownLevel ?? settings.level
@@ -55,7 +54,7 @@ package final class LogSink: Sendable {
         format.withLock { $0 = settings.format }
     }
 
-    /// Nil restores the settings.
+    /// Sets the current level; nil restores the level of the settings.
     package func setLevel(_ level: Logger.Level?) {
         threshold.level = chosen.withLock { chosen in
             chosen.byOperator = level
@@ -63,18 +62,17 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// Current and configured level.
+    /// Current level, and level of the settings.
     package var levels: (now: Logger.Level, settings: Logger.Level) {
         chosen.withLock { ($0.byOperator ?? $0.settings, $0.settings) }
     }
 
-    /// Logger that writes to this log.
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// The flight recorder also has unlogged entries.
+    /// Minimum level of entries that the sink takes; the flight recorder also has unlogged entries.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    /// Dropped because of a slow reader.
+    /// Number of lines dropped because the reader of the log was slow.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
 
     // MARK: - Taking
@@ -89,7 +87,7 @@ package final class LogSink: Sendable {
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
-    /// Schedules the summary if the limit is reached.
+    /// Returns true if the entry is logged; otherwise schedules the summary, if there is none yet.
     private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)
@@ -100,7 +98,7 @@ package final class LogSink: Sendable {
         case .count(until: nil): return false
         case .count(until: let end?):
             ServiceLoop.task { [self] in
-                // Never cancelled.
+                // The sleep is never cancelled.
                 try? await ServiceLoop.sleep(until: end)
                 logSummaries(self.now())
             }
@@ -125,18 +123,17 @@ package final class LogSink: Sendable {
 
     /// Starts a writer thread: a slow reader of the log then blocks no other thread.
     ///
-    /// Without a thread, the callers continue to write.
+    /// If no thread can be created, the callers continue to write.
     package func startWriter() {
         let made = try? LogWriter(to: destination)
         writer.withLock { $0 = made }
     }
 
-    /// Waits at most `LogWriter.flushTime`.
+    /// Waits until the queue is written, at most `LogWriter.flushTime`.
     package func flush() { writer.withLock { $0 }?.flush() }
 
     // MARK: - Recording
 
-    /// Logs all lines of the flight recorder.
     package func dump() { dump(recorder.lines) }
 
     private func dump(_ lines: [FlightRecorder.Line]) {
@@ -145,7 +142,7 @@ package final class LogSink: Sendable {
         for line in lines { put(LogEntry(level: .info, message: "| \(line.text)")) }
     }
 
-    /// Writes the flight recorder to standard error in a crash.
+    /// Makes a crash write the flight recorder to standard error.
     package func writeAtCrash() { recorder.writeAtCrash() }
 }
 

@@ -4,7 +4,6 @@ internal import Synchronization
 
 /// Minimum level of all copies of a handler.
 final class LogThreshold: Sendable {
-    /// Index in `Logger.Level.allCases`.
     private let rank: Atomic<Int>
 
     init(_ level: Logger.Level) { rank = Atomic(Self.rank(of: level)) }

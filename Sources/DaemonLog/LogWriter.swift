@@ -7,7 +7,7 @@ internal import Net
 ///
 /// Entries above the limits are dropped and counted.
 struct LogWriter: Sendable {
-    /// The thread may hold as many again.
+    /// Maximum number of queued entries; the thread may hold as many again.
     static let entryLimit = 4_096
     static let octetLimit = 1 << 20
 
@@ -15,7 +15,7 @@ struct LogWriter: Sendable {
 
     private let queue: BackgroundQueue<(entry: LogEntry, format: LogFormat)>
 
-    /// Throws if no descriptor or thread is left.
+    /// Starts the thread; throws if no descriptor or thread is left.
     init(to destination: LogDestination) throws(SocketError) {
         queue = try BackgroundQueue(
             named: "log",
@@ -29,7 +29,7 @@ struct LogWriter: Sendable {
         }
     }
 
-    /// Returns false if the entry was dropped.
+    /// Queues an entry; returns false if it was dropped.
     func add(_ entry: LogEntry, _ format: LogFormat) -> Bool {
         let octets = entry.fields.reduce(entry.message.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count

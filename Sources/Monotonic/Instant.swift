@@ -16,7 +16,7 @@ package struct Instant: Hashable, Comparable, Sendable {
     @inlinable
     package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// Adds a duration, clamped to the range.
+    /// Adds a duration; the result is clamped to ±292 years.
     @inlinable
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(
@@ -63,11 +63,11 @@ package struct Instant: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Nanoseconds, clamped to 292 years.
+    /// Number of nanoseconds, clamped to ±292 years.
     @inlinable
     package var clampedNanoseconds: Int64 {
         let attoseconds = attoseconds
-        // Up to 9 s, one 64-bit division is sufficient.
+        // One 64-bit division is sufficient up to 9 s.
         if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }

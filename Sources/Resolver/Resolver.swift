@@ -43,7 +43,6 @@ package final class Resolver {
     private var comparison: RouteTable.Comparison?
     private let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
-    private let router: Router
     private let dns64: DNS64
     private let sharedResolution: SharedResolution
     private let serveStale: ServeStale
@@ -86,25 +85,6 @@ package final class Resolver {
             return match?.route.upstreams ?? standard
         }
         self.policy = policy
-        router = Router(
-            policy: policy,
-            vendors: vendors,
-            upstreams: ServiceBindingFilter(
-                answers,
-                policy,
-                routes: routes,
-                localAnswers: localAnswers,
-                upstreams: upstreams,
-                cache: cache,
-                clocks: clocks
-            ),
-            denials: DenialFilter(
-                cache: cache,
-                clocks: clocks,
-                unconfirmedLifetime: policy.negative.lowerBound
-            ),
-            standard: standard
-        )
         serveStale = ServeStale(freshness.stale, cache: cache)
         snapshotWaiters = SnapshotWaiters(serveStale, clocks: clocks)
         cacheWriter = CacheWriter(
@@ -121,25 +101,32 @@ package final class Resolver {
         } else {
             prober = nil
         }
-        dns64 = DNS64(
-            answers.synthesis,
-            nat64,
-            router: router,
-            origins: statistics.origins,
-            clocks: clocks
-        )
-        sharedResolution = SharedResolution(
-            router,
+        dns64 = DNS64(answers.synthesis, nat64, origins: statistics.origins, clocks: clocks)
+        let sharedResolution = SharedResolution(
+            policy,
+            vendors: vendors,
+            upstreams: upstreams,
+            ServiceBindingFilter(
+                answers,
+                policy,
+                routes: routes,
+                localAnswers: localAnswers,
+                cache: cache,
+                clocks: clocks
+            ),
+            DenialFilter(
+                cache: cache,
+                clocks: clocks,
+                unconfirmedLifetime: policy.negative.lowerBound
+            ),
+            standard: standard,
             dns64,
             localAnswers,
             cacheWriter,
             addressOrdering
         )
-        singleFlight = SingleFlight(
-            sharedResolution,
-            statistics: statistics,
-            clocks: clocks
-        )
+        self.sharedResolution = sharedResolution
+        singleFlight = SingleFlight(statistics, clocks) { sharedResolution.begin($0) }
         staticHosts = StaticHosts(localAnswers, origins: statistics.origins)
         prefetcher = Prefetcher(
             freshness.prefetch,
@@ -153,36 +140,35 @@ package final class Resolver {
         dns64.resolver = self
     }
 
-    /// Completion handler of `resolve`.
-    package typealias Completion = @ServiceLoop (Resolution) -> Void
-
     /// Answers `query` by `deadline`, with SERVFAIL if there is no better answer.
     ///
     /// - Parameters:
     ///   - client: the client that the query counts against; nil for the daemon itself.
-    ///   - completion: called exactly once, possibly before this function returns.
+    ///   - completion: may be called before this function returns.
     package func resolve(
         _ query: Query,
         of client: ClientNetwork? = nil,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Resolution>
     ) {
         let match = routes.route(for: query.question.name)
         if let own = ownAnswer(query.question, match) { return completion(own.answer) }
         let now = clocks.now()
-        guard let lastResort = serveStale.lastResort(query, match, now: now) else {
-            guard snapshotWaiters.isLoading else {
-                return singleFlight.ask(query, match, for: client, now: now, deadline: deadline) {
-                    completion($0.resolution)
-                }
+        if let lastResort = serveStale.lastResort(query, match, now: now) {
+            guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
+            // The wait counts from the first query for this name, so that later clients wait less.
+            let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
+            let fallback = completion.after { (found: Resolution, completion) in
+                completion(lastResort.unless(found))
             }
-            let began = singleFlight.began(query) ?? now
+            ask(query, match, of: client, now: now, deadline: end, fallback)
+        } else if snapshotWaiters.isLoading {
             let added = snapshotWaiters.add(
                 query,
                 match,
                 of: client,
                 now: now,
-                firstBegan: began,
+                firstBegan: singleFlight.began(query) ?? now,
                 deadline: deadline,
                 completion
             )
@@ -190,17 +176,32 @@ package final class Resolver {
                 statistics.evicted += 1
                 return
             }
-            return singleFlight.ask(query, match, for: client, now: now, deadline: deadline) {
-                [snapshotWaiters] in
-                snapshotWaiters.resolved(waiting, $0.resolution)
+            let resolved = Completion<Resolution> { [snapshotWaiters] in
+                snapshotWaiters.resolved(waiting, $0)
             }
+            ask(query, match, of: client, now: now, deadline: deadline, resolved)
+        } else {
+            ask(query, match, of: client, now: now, deadline: deadline, completion)
         }
-        guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-        // The wait counts from the first query for this name, so that later clients wait less.
-        let end = (singleFlight.began(query) ?? now) + delay
-        singleFlight.ask(query, match, for: client, now: now, deadline: min(deadline, end)) {
-            completion(lastResort.unless($0.resolution))
-        }
+    }
+
+    private func ask(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        of client: ClientNetwork?,
+        now: Instant,
+        deadline: Instant,
+        _ completion: consuming Completion<Resolution>
+    ) {
+        let joined = singleFlight.ask(
+            query,
+            match,
+            for: client,
+            now: now,
+            deadline: deadline,
+            completion
+        )
+        if joined, let client { sharedResolution.join(query, match, of: client) }
     }
 
     /// Answers `query` without cache and deduplication, and records each step in `trace`.
@@ -212,16 +213,22 @@ package final class Resolver {
         let match = routes.route(for: query.question.name)
         if let own = ownAnswer(query.question, match) { return own.answer }
         return await withCheckedContinuation { continuation in
-            sharedResolution.begin(query, match, deadline: deadline, trace: trace) {
-                continuation.resume(returning: $0.resolution)
-            }
+            let pending = PendingQuery(
+                PendingQuery.Key(query),
+                match,
+                now: clocks.now(),
+                deadline: deadline,
+                trace: trace,
+                Completion { continuation.resume(returning: $0.1.resolution) }
+            )
+            sharedResolution.begin(pending)
         }
     }
 
     /// Answers `query` for a caller in a task.
     package func resolve(_ query: Query, deadline: Instant) async -> Resolution {
         await withCheckedContinuation { continuation in
-            resolve(query, deadline: deadline) { continuation.resume(returning: $0) }
+            resolve(query, deadline: deadline, Completion { continuation.resume(returning: $0) })
         }
     }
 
@@ -256,7 +263,7 @@ package final class Resolver {
         decision.own = ownAnswer(query.question, decision.match)
         decision.lastResort = serveStale.preview(query, decision.match, now: now)
         decision.isAsked = singleFlight.isAsking(query)
-        decision.plan = router.preview(query, decision.match)
+        decision.plan = sharedResolution.preview(query, decision.match)
         if query.question.type == .aaaa, !query.dnssecOK {
             decision.prefix = dns64.prefix(for: query, decision.match)
         }

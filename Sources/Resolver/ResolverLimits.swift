@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits and timeouts of the resolver.
 package enum ResolverLimits {
     /// Time in which a client gets an answer or SERVFAIL.
     ///
     /// Stub resolvers give up after 5 s (resolv.conf(5)).
     package static let total: Duration = .milliseconds(4_900)
 
-    /// Time limit for resolving a query once for all its clients.
+    /// Time limit for a resolution, which all clients of a query share.
     ///
-    /// Less than `total`, so that the first client receives the reason of a failure.
+    /// Less than `total`, so that the first client gets the reason of a failure.
     package static let work: Duration = .milliseconds(4_800)
 
-    /// Time limit for all vendors of a query together; the rest of `work` is for the fallback.
+    /// Time limit for all vendors of a query; the rest of `work` is for upstreams.
     static let vendors: Duration = .seconds(3)
 
-    /// Precision of client deadlines, so that many clients share one timer.
+    /// Step to which client deadlines are rounded, so that many clients share one timer.
     static let grain: Duration = .milliseconds(5)
 
-    /// Seconds for which a failure is cached, so that not every query for a broken name causes
-    /// another vendor call.
+    /// Seconds for which a failure is cached, to limit vendor calls for broken names.
     ///
     /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
-    /// Shortest TTL, in seconds, of an answer that is prefetched.
+    /// Shortest TTL, in seconds, of a prefetched answer.
     ///
-    /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
+    /// It is also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
     /// Longest interval between retries for a name in `prefetch.names`.
@@ -34,7 +32,7 @@ package enum ResolverLimits {
     /// The interval starts at `shortestRefresh` and doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// Maximum TTL in seconds of an upstream's answer that is given before the vendors have answered.
+    /// Maximum TTL, in seconds, of an upstream's answer that was sent before the vendors answered.
     static let earlyLifetime: UInt32 = 30
 
     /// Maximum TTL in seconds of synthesized addresses, if the negative answer has no SOA (RFC 6147
@@ -50,23 +48,22 @@ package enum ResolverLimits {
     /// Maximum number of CNAME records followed in one answer.
     static let longestChain = 16
 
-    /// Maximum octets of a CNAME chain, in wire form, that waits for the answer of its target.
+    /// Maximum octets, in wire form, of a CNAME chain while the answer for its target is pending.
     ///
-    /// Enough for five aliases with signatures of RSA-2048.  Each query in flight keeps at most one
-    /// chain, so ``inFlight`` limits the number of chains, in total and per client.  All chains
-    /// together have at most 8 MiB.
+    /// Enough for five aliases with RSA-2048 signatures.  Each query in flight has at most one
+    /// chain, so ``inFlight`` bounds the chains, in total and per client.  All chains have at most
+    /// 8 MiB.
     static let chainOctets = 2_048
 
-    /// TTL in seconds of answers that the daemon itself makes.
+    /// TTL in seconds of locally synthesized answers.
     static let localLifetime: UInt32 = 10_800
 
-    /// TTL in seconds of answers from static hosts; short, so that changed files take effect soon.
+    /// TTL in seconds of answers from static hosts: short, so that changes take effect soon.
     static let hostsLifetime: UInt32 = 10
 
-    /// Bounds of the distinct queries in flight.
+    /// Limits of the distinct queries in flight, and thus of the requests to servers.
     ///
-    /// The limit also bounds the concurrent requests to upstreams and vendors.  One client can use
-    /// at most three quarters.
+    /// One client can use at most three quarters.
     package static let inFlight = FairLimits(
         all: 4_096,
         perClient: 3_072,
@@ -74,7 +71,7 @@ package enum ResolverLimits {
         grace: .seconds(1)
     )
 
-    /// Bounds of the clients' queries that wait for an answer.
+    /// Limits of the client queries that wait for an answer.
     ///
     /// After a restart with an empty cache, all queries in the socket buffers wait: about 10,000 in
     /// 4 MiB.

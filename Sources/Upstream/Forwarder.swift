@@ -55,47 +55,31 @@ package final class Forwarder: Forwarding {
         return numbers
     }
 
-    package func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    package func ask(_ attempt: Attempt) {
         let start = clocks.now()
-        var query = query
-        if let noEDNSUntil, start < noEDNSUntil { query.usesEDNS = false }
-        transport.carry(query, repeating: earlier, deadline: deadline, place) {
-            [self, query] reply in
-            guard query.usesEDNS, case .success(.message(let message)) = reply, message.rejectsEDNS,
-                clocks.now() < deadline
-            else { return finish(query, reply, since: start, completion) }
-            var plain = query
-            plain.usesEDNS = false
-            transport.carry(plain, repeating: nil, deadline: deadline, place) { [self] reply in
-                if case .success(let reply) = reply, !reply.rejectsEDNS { testEDNS() }
-                finish(query, reply, since: start, completion)
-            }
-        }
+        attempt.begin(at: self, start, usesEDNS: noEDNSUntil.map { start >= $0 } ?? true)
+        transport.carry(attempt)
     }
 
-    /// Counts a query that began at `start`, and calls its completion handler.
-    private func finish(
-        _ query: ForwardedQuery,
-        _ reply: Result<UpstreamReply, UpstreamError>,
-        since start: Instant,
-        _ completion: @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    /// Takes the reply of the transport; counts it, or repeats the query without EDNS.
+    func received(_ outcome: Attempt.Outcome, to attempt: Attempt) {
         let end = clocks.now()
+        if case .success(let reply) = outcome {
+            if attempt.usesEDNS, reply.rejectsEDNS, end < attempt.deadline {
+                attempt.dropEDNS()
+                return transport.carry(attempt)
+            }
+            if attempt.hasRejectedEDNS, !reply.rejectsEDNS { testEDNS() }
+        }
         do throws(UpstreamError) {
-            let answer = try reply.get().answer
+            let answer = try outcome.get().answer
             counted.note(nil, at: end)
-            latency.note(end - start)
-            completion(.success(answer))
+            latency.note(end - attempt.sent)
+            attempt.complete(.success(answer))
         } catch {
             // A cancelled query says nothing about the server.
-            if !query.isCancelled { counted.note(error, at: end) }
-            completion(.failure(error))
+            if !attempt.isCancelled { counted.note(error, at: end) }
+            attempt.complete(.failure(error))
         }
     }
 
@@ -117,10 +101,11 @@ extension Forwarder {
         let now = clocks.now()
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }
         ednsTestedAt = now
-        transport.carry(.probe, repeating: nil, deadline: now + timeout, nil) { [self] reply in
-            guard case .success(let reply) = reply, reply.rejectsEDNS else { return }
+        let completion = Completion<Attempt> { [self] attempt in
+            guard case .success(let reply) = attempt.outcome, reply.rejectsEDNS else { return }
             noEDNSUntil = clocks.now() + UpstreamLimits.noEDNS
         }
+        transport.carry(Attempt(.probe, deadline: now + timeout, completion))
     }
 }
 

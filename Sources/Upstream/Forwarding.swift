@@ -39,22 +39,12 @@ package protocol Forwarding: AnyObject, Sendable {
     /// Counters of the queries sent to this upstream.
     var numbers: UpstreamNumbers { get }
 
-    /// Sends `query` once; fails at `deadline`.
+    /// Sends the query of `attempt` once, and ends the attempt at its deadline at the latest, possibly
+    /// before `ask` returns.
     ///
-    /// - Parameters:
-    ///   - earlier: the start of an earlier unanswered attempt, or nil. A connection that has been
-    ///     silent since then is not used.
-    ///   - place: records details of the exchange, if the query is traced.
-    ///   - completion: the completion handler, called once, possibly before `ask` returns. Its reply is
-    ///     complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or YXDOMAIN with
-    ///     a DNAME.
-    func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    )
+    /// The reply is complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or YXDOMAIN
+    /// with a DNAME.
+    func ask(_ attempt: Attempt)
 
     /// Drops all connections after a network change; queries in flight are retried.
     func networkChanged()
@@ -69,18 +59,26 @@ extension Forwarding {
 
     package var forgeries: UInt64 { 0 }
 
-    /// Calls ``ask(_:repeating:deadline:_:_:)``, waits for its completion, and decodes the reply.
+    /// Sends a query with ``ask(_:)``, waits for the result, and decodes the reply.
     package func exchange(
-        _ query: ForwardedQuery,
+        _ query: Query,
         repeating earlier: Instant? = nil,
-        deadline: Instant
+        deadline: Instant,
+        cancellation: CancellationSignal? = nil
     ) async throws(UpstreamError) -> Message {
-        let reply = await withCheckedContinuation { continuation in
-            ask(query, repeating: earlier, deadline: deadline, nil) {
-                continuation.resume(returning: $0)
-            }
+        let outcome = await withCheckedContinuation { continuation in
+            let completion = Completion<Attempt> { continuation.resume(returning: $0.outcome) }
+            ask(
+                Attempt(
+                    query,
+                    deadline: deadline,
+                    repeating: earlier,
+                    cancellation: cancellation,
+                    completion
+                )
+            )
         }
-        return try reply.get().message(to: query.question)
+        return try outcome.get().message(to: query.question)
     }
 
     package func networkChanged() {}

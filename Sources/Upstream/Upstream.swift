@@ -2,9 +2,9 @@
 internal import DNSWire
 package import Net
 
-/// Upstream with several addresses under one name.
+/// Upstream with one name and several addresses.
 ///
-/// A group selects among its ``servers``; the upstream itself is for display only.
+/// A group selects among its ``servers``; this object is only for display.
 package final class Upstream: Forwarding {
     package let name: String
     package let url: String
@@ -16,9 +16,9 @@ package final class Upstream: Forwarding {
 
     private lazy var group = UpstreamGroup(servers)
 
-    /// Combines at least one server.
+    /// Combines servers, of which there must be at least one.
     ///
-    /// - Parameter latency: the histogram shared by all servers.
+    /// - Parameter latency: the histogram that all servers share.
     package init(url: String, servers: [any Forwarding], latency: LatencyHistogram) {
         precondition(!servers.isEmpty, "an upstream has at least one server")
         name = servers[0].name
@@ -52,14 +52,13 @@ package final class Upstream: Forwarding {
         return sum
     }
 
-    package func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
-        group.ask(query, deadline: deadline) { completion($0.map(\.answer)) }
+    package func ask(_ attempt: Attempt) {
+        group.ask(
+            attempt.query,
+            deadline: attempt.deadline,
+            cancellation: attempt.cancellation,
+            Completion { attempt.end($0.map(\.answer)) }
+        )
     }
 
     package func networkChanged() {

@@ -7,11 +7,10 @@ package enum UpstreamError: Error, Hashable {
     /// No matching reply arrived in time.
     case timedOut
 
-    /// The server cannot be reached; the text is the system's error.
+    /// The server cannot be reached; the text is the error of the operating system.
     case unreachable(String)
 
-    /// The server returned an error RCODE, or a referral, possibly with an extended error (RFC
-    /// 8914).
+    /// The server returned an error RCODE or a referral, possibly with an EDE (RFC 8914).
     case declined(RCode, because: ExtendedError? = nil)
 
     /// The server limits the rate of queries (HTTP 429, RFC 6585 §4).
@@ -29,12 +28,11 @@ package enum UpstreamError: Error, Hashable {
     /// An operator has paused the upstream; no query was sent.
     case paused
 
-    /// A limit of this daemon or machine was reached; the server is not at fault.
+    /// A limit of this daemon or machine was reached, so the server is not at fault.
     case exhausted(String)
 }
 
 extension UpstreamError: CustomStringConvertible {
-    /// Error text.
     package var description: String {
         switch self {
         case .timedOut: "timed out"
@@ -51,7 +49,7 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// Key for counting failures.
+    /// Key under which failures are counted.
     package var kind: String {
         switch self {
         case .timedOut: "timeout"
@@ -66,7 +64,7 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if the server returned a response.
+    /// True if the server responded, but declined to answer.
     var isDecline: Bool {
         switch self {
         case .declined, .rateLimited: true
@@ -74,14 +72,13 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if the server is not at fault.
     var isOurs: Bool { if case .exhausted = self { true } else { false } }
 }
 
 // MARK: - Faults of others
 
 extension UpstreamError {
-    /// Creates the error for a reply that is not an answer.
+    /// Creates the error for a DNS reply that is not an answer.
     init(_ message: Message) {
         self = .declined(message.rcode, because: message.edns?.extendedErrors.first?.code)
     }

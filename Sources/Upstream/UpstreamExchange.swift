@@ -1,73 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
-package import Net
-
-/// Query for an upstream: question and DNSSEC flags of the client.
-package struct ForwardedQuery: Hashable, Sendable {
-    package var question: Question
-
-    /// DO flag: signatures are requested (RFC 3225).
-    package var dnssecOK: Bool
-
-    /// CD flag: the upstream must not validate (RFC 4035 §3.2.2).
-    package var checkingDisabled: Bool
-
-    /// Signal that cancels the query; nil if the query is never cancelled.
-    ///
-    /// Ignored by `==`.
-    package var cancellation: CancellationSignal?
-
-    /// True if the query has an OPT record; false if the server does not support EDNS (RFC 6891
-    /// §7).
-    var usesEDNS = true
-
-    package init(
-        question: Question,
-        dnssecOK: Bool,
-        checkingDisabled: Bool,
-        cancellation: CancellationSignal? = nil
-    ) {
-        self.question = question
-        self.dnssecOK = dnssecOK
-        self.checkingDisabled = checkingDisabled
-        self.cancellation = cancellation
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.question == right.question && left.dnssecOK == right.dnssecOK
-            && left.checkingDisabled == right.checkingDisabled && left.usesEDNS == right.usesEDNS
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(question)
-        hasher.combine(dnssecOK)
-        hasher.combine(checkingDisabled)
-        hasher.combine(usesEDNS)
-    }
-
-    /// True if the query was cancelled.
-    @ServiceLoop
-    var isCancelled: Bool { cancellation?.isCancelled ?? false }
-}
 
 /// One query to one upstream and the validation of replies, without I/O.
 ///
-/// The query is built from parsed values. No octets and no EDNS options of the client are
-/// forwarded, because EDNS options are hop-by-hop (RFC 6891 §6.1.1).
+/// The query is built from parsed values. EDNS options of the client are not forwarded, because
+/// they are hop-by-hop (RFC 6891 §6.1.1).
 package struct UpstreamExchange {
-    /// Message to send.
     package private(set) var message: [UInt8]
-
-    /// Signal that cancels the query.
-    let cancellation: CancellationSignal?
-
-    /// True if the query is a health probe.
-    let isProbe: Bool
 
     /// Message ID.
     let id: UInt16
 
-    /// QTYPE.
     private let type: RecordType
 
     /// Offset of the end of the question in the query and in each reply.
@@ -75,31 +18,31 @@ package struct UpstreamExchange {
 
     /// Transport of a query, which determines its protection.
     package enum Transport {
-        /// UDP: random ID and random letter case (0x20), which an off-path attacker must guess (RFC
-        /// 5452 §9.2).
+        /// UDP: random ID and letter case (0x20), which off-path attackers must guess (RFC 5452
+        /// §9.2).
         case datagram
 
-        /// TCP: ID 0; the connection replaces it.
+        /// TCP: ID 0, which the connection replaces.
         case stream
 
-        /// DoT and DoH: as TCP, with padding so that the length does not reveal the name (RFC
-        /// 8467).
+        /// DoT and DoH: like TCP, with padding that hides the length of the name (RFC 8467).
         ///
         /// In DoH the ID stays 0 (RFC 8484 §4.1).
         case encrypted
     }
 
-    /// Builds the query; `random` supplies ID and letter case.
+    /// Builds the query; `random` supplies its ID and letter case.
     ///
-    /// - Parameter validates: true to request the AD flag (RFC 6840 §5.7).
+    /// - Parameters:
+    ///   - usesEDNS: false to omit the OPT record.
+    ///   - validates: true to request the AD flag (RFC 6840 §5.7).
     package init(
-        _ query: ForwardedQuery,
+        _ query: Query,
         over transport: Transport = .datagram,
+        usesEDNS: Bool = true,
         validates: Bool = false,
         random: inout some RandomNumberGenerator
     ) {
-        cancellation = query.cancellation
-        isProbe = query.isProbe
         var header = Header()
         header.recursionDesired = true
         header.checkingDisabled = query.checkingDisabled
@@ -116,7 +59,7 @@ package struct UpstreamExchange {
             query.question,
             payload: UInt16(QueryFacts.largestPayload),
             dnssecOK: query.dnssecOK,
-            hasEDNS: query.usesEDNS,
+            hasEDNS: usesEDNS,
             block: transport == .encrypted ? UpstreamLimits.padding : nil
         )
         if transport == .datagram {
@@ -127,17 +70,15 @@ package struct UpstreamExchange {
     /// Offset of the name in a message, after the header (RFC 1035 §4.1.1).
     private static let nameStart = QueryFacts.headerCount
 
-    /// Result of validating a received message.
     package enum Validation {
-        /// Not a reply to this query: ignored, so that a forger cannot end the wait (RFC 5452
-        /// §9.1).
+        /// Not a reply to this query; ignored, as a forger must not end the wait (RFC 5452 §9.1).
         case foreign
 
-        /// Truncated reply: repeat the query over TCP (RFC 7766 §5).
+        /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with other letter case, from a server that does not preserve it or from a forger:
-        /// repeat the query over TCP.
+        /// Reply with changed letter case, forged or from a server that does not copy it: the query
+        /// must be repeated over TCP.
         case caseLost
 
         case reply(UpstreamReply)
@@ -148,20 +89,19 @@ package struct UpstreamExchange {
 
     /// Validates octets in a borrowed buffer.
     ///
-    /// Compares the question in place: it follows the header, so its name cannot be compressed.
+    /// The question is compared in place: it follows the header, so its name cannot be compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
         if isBareError(octets) { return .caseLost }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
             // QR set, OPCODE 0, QDCOUNT 1.
             octets[2] & 0xF8 == 0x80, octets[4] == 0, octets[5] == 1
         else { return .foreign }
-        var keepsCase = true
-        for index in Self.nameStart..<questionEnd where octets[index] != message[index] {
-            guard index < questionEnd - 4, octets[index].isSameLetter(as: message[index]) else {
-                return .foreign
-            }
-            keepsCase = false
-        }
+        let name = Self.nameStart..<questionEnd - 4
+        let (sent, received) = (message.rawSpan, octets.rawSpan)
+        guard received.extracting(name).isSameName(as: sent.extracting(name)),
+            received.uint32(at: name.upperBound) == sent.uint32(at: name.upperBound)
+        else { return .foreign }
+        let keepsCase = received.extracting(name).hasSameCase(as: sent.extracting(name))
         if keepsCase, let reply = plain(octets) { return .reply(.plain(reply)) }
         guard let reply = try? Message(parsing: octets) else { return .foreign }
         guard keepsCase else { return .caseLost }
@@ -172,17 +112,17 @@ package struct UpstreamExchange {
         PlainReply(copying: octets, asked: type, questionEnd: questionEnd)
     }
 
-    /// Returns true for a bare header with FORMERR or NOTIMP and the query's ID.
+    /// True for a bare header with FORMERR or NOTIMP and the ID of the query.
     ///
-    /// Servers that cannot parse a query may send it. Over UDP it could be forged, so the query is
-    /// repeated over TCP.
+    /// A server that cannot parse a query may send this. Over UDP it could be forged, so the query
+    /// is repeated over TCP.
     private func isBareError(_ octets: Span<UInt8>) -> Bool {
         octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
             && octets[2] & 0xF8 == 0x80 && (4..<Self.nameStart).allSatisfy { octets[$0] == 0 }
             && [RCode.formErr.rawValue, RCode.notImp.rawValue].contains(UInt16(octets[3] & 0x0F))
     }
 
-    /// Validates a reply received over a stream, where letter case is irrelevant.
+    /// Returns a reply received over a stream, where letter case is irrelevant; nil if unmatched.
     package func judgeStream(_ octets: [UInt8]) -> UpstreamReply? {
         switch validate(octets) {
         case .reply(let reply): return reply
@@ -198,17 +138,12 @@ package struct UpstreamExchange {
 
 extension UInt8 {
     fileprivate var isLetter: Bool { (0x41...0x5A).contains(self & 0xDF) }
-
-    /// Returns true if both octets are the same letter, ignoring case.
-    fileprivate func isSameLetter(as other: UInt8) -> Bool {
-        isLetter && self & 0xDF == other & 0xDF
-    }
 }
 
 extension [UInt8] {
     /// Randomizes the case of each letter.
     ///
-    /// The length octets of labels are at most 63, so they are not letters.
+    /// Octets with the length of a label are at most 63, so they are not letters.
     fileprivate mutating func drawCase(
         in name: Range<Int>,
         using random: inout some RandomNumberGenerator

@@ -1,42 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits and timings of this module.
 package enum UpstreamLimits {
     // MARK: - One query
 
-    /// Maximum number of attempts of one query on all servers.
+    /// Maximum number of attempts for one query, on all servers together.
     static let tries = 8
 
-    /// Maximum number of attempts of one query per server of a group.
+    /// Maximum number of attempts for one query on each server of a group.
     static let rounds = 2
 
-    /// Maximum number of attempts of one query if there is only one server, over a transport that
-    /// repeats queries; RFC 9520 §3.1 permits three.
+    /// Maximum number of attempts for one query on a single server; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
-    /// Maximum number of parallel attempts of one query.
+    /// Maximum number of attempts for one query at the same time.
     static let triesAtOnce = 3
 
-    /// Fraction of the remaining time for a protected server if unprotected servers follow.
+    /// Fraction of the remaining time that protected servers get if unprotected servers follow.
     static let protectedShare = (2, 3)
 
     // MARK: - Hedging
 
-    /// Time that a resolver usually takes to resolve a name that it has not cached.
+    /// Usual time that a resolver needs for a name that is not in its cache.
     ///
     /// A hedged query is sent after two round trips plus this time.
     static let resolvingTime: Duration = .milliseconds(100)
 
-    /// Round trip that is assumed for a server before its first answer.
+    /// Assumed round trip to a server before its first answer.
     static let firstRoundTrip: Duration = .milliseconds(150)
 
-    /// Maximum waiting time before a hedged query is sent.
+    /// Maximum time before a hedged query is sent.
     static let longestPatience: Duration = .seconds(1)
 
     // MARK: - Health
 
-    /// Minimum silence that makes a server suspected, unless its timeout is shorter; minimum
-    /// duration of a probe.
+    /// Minimum silence or, if shorter, timeout of a suspect server; minimum duration of a probe.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -45,28 +42,28 @@ package enum UpstreamLimits {
     /// Maximum number of datagrams per probe.
     static let probeDatagrams = 3
 
-    /// Consecutive declined probes after which a server is backed off.
+    /// Number of consecutive declined probes after which a server is backed off.
     static let declinesBeforeRest = 3
 
-    /// Time since the last answer after which a server that declines probes is out of service.
+    /// Time since its last answer after which a server that declines probes counts as failed.
     ///
-    /// Before that, the server may only limit the rate of queries.
+    /// Before that, the server is perhaps only limiting the rate of queries.
     static let declineTolerance: Duration = .seconds(600)
 
-    /// Initial and maximum back-off; it doubles with each failed probe (RFC 9520 §3.2: 1 s to 300
-    /// s).
+    /// Initial and maximum back-off, which doubles with each failed probe (RFC 9520 §3.2: 1 s to
+    /// 300 s).
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// A server is slower than another if its round trip exceeds twice the other's plus this.
+    /// Margin of slowness: the round trip must exceed twice that of another server plus this time.
     static let slack: Duration = .milliseconds(50)
 
-    /// Validity of a measured round trip.
+    /// Time for which a measured round trip is valid.
     static let measurementAge: Duration = .seconds(60)
 
     // MARK: - EDNS
 
-    /// Period without EDNS after a failed EDNS test.
+    /// Time without EDNS after a failed EDNS test.
     static let noEDNS: Duration = .seconds(900)
 
     /// Minimum interval between EDNS tests of one server.
@@ -74,10 +71,10 @@ package enum UpstreamLimits {
 
     // MARK: - Loops
 
-    /// Minimum duration of a failure that may be caused by a loop.
+    /// Minimum duration of a failure that is checked for a loop.
     static let loopTime: Duration = .milliseconds(500)
 
-    /// Maximum time for a loop probe to come back.
+    /// Maximum time in which a loop probe comes back.
     static let loopWait: Duration = .seconds(3)
 
     /// Minimum interval between loop probes through one server.
@@ -87,46 +84,46 @@ package enum UpstreamLimits {
 
     /// Maximum delay in detecting that a probe timed out.
     ///
-    /// After a longer delay the daemon was too busy to read a reply, and the probe is discarded.
+    /// After a longer delay the probe is discarded: the daemon was too busy to read a reply.
     static let lateness: Duration = .milliseconds(50)
 
-    /// Maximum number of sockets per server that accept queries at the same time.
+    /// Maximum number of sockets per server that accept new queries.
     static let slots = 8
 
-    /// Maximum number of queries per socket, and the period in which it accepts them.
+    /// Maximum number of queries per socket, and the time for which a socket accepts queries.
     static let queriesPerSlot = 64
     static let socketLifetime: Duration = .milliseconds(100)
 
-    /// Queries after which a socket without outstanding queries stays open for further ones.
+    /// Number of queries after which a socket without outstanding queries stays open.
     static let queriesOfBusySlot = 4
 
-    /// Unmatched messages after which a socket is closed and its queries are repeated over TCP.
+    /// Number of unmatched messages after which a socket is closed and its queries go over TCP.
     static let foreignReplies = 8
 
-    /// Maximum delay of timeouts, so that many queries share one timer.
+    /// Maximum delay of a timeout, so that many queries share one timer.
     static let grain: Duration = .milliseconds(5)
 
     // MARK: - Streams
 
-    /// Maximum number of queries in flight per connection; further ones use another connection.
+    /// Maximum number of queries in flight per connection; more use another connection.
     ///
     /// RFC 7766 §6.2.1 specifies no number.
     static let inFlight = 4_096
 
     /// Maximum number of client queries in flight to all HTTPS servers; see ``TransferShares``.
     ///
-    /// A server can make each of them use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
+    /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum number of abandoned queries per connection that may still be answered; more end it.
+    /// Maximum abandoned, unanswered queries per connection; more end the connection.
     static let givenUp = 4_096
 
-    /// Idle timeout of a connection (RFC 7766 §6.2.3), and maximum of a server's own (RFC 7828
+    /// Idle timeout (RFC 7766 §6.2.3), and maximum idle timeout that a server can set (RFC 7828
     /// §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
 
-    /// Timeouts for opening a connection and for a write.
+    /// Timeouts for opening a connection and for one write.
     static let connect: Duration = .seconds(4)
     static let write: Duration = .seconds(4)
 

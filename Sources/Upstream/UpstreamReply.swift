@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// A reply that matches its query.
+/// Reply that matches its query.
 package enum UpstreamReply: Hashable, Sendable {
-    /// A positive answer whose records need not be decoded.
+    /// Positive answer whose records need no decoding.
     case plain(PlainReply)
 
     case message(Message)
@@ -15,7 +15,7 @@ package enum UpstreamReply: Hashable, Sendable {
         }
     }
 
-    /// The decoded message, which answers `question`.
+    /// Returns the message, decoded if necessary; it answers `question`.
     package func message(to question: Question) -> Message {
         switch self {
         case .plain(let reply):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Account with each vendor; every field has a demo value.
+/// Account numbers and secrets with all vendors; every field has a demo value.
 struct Account: Sendable, Equatable {
     enum Field: String, CaseIterable, Sendable {
         case id
@@ -20,7 +20,7 @@ struct Account: Sendable, Equatable {
         case volcengineID = "volcengine-id"
         case volcengineSecret = "volcengine-secret"
 
-        /// Baidu's and Volcengine's are from their documentation.
+        /// Demo value; those of Baidu and Volcengine are from their documentation.
         var demo: String {
             switch self {
             case .id: "12345"
@@ -43,7 +43,7 @@ struct Account: Sendable, Equatable {
             }
         }
 
-        /// Nil if the value is valid.
+        /// Returns why the value is invalid; nil if it is valid.
         func complaint(about value: String) -> String? {
             switch self {
             case .id:
@@ -72,7 +72,7 @@ struct Account: Sendable, Equatable {
         set { values[field] = newValue }
     }
 
-    /// Lines `FIELD = VALUE`; `#` starts a comment.
+    /// Sets fields from lines `FIELD = VALUE`; `#` starts a comment.
     mutating func apply(text: String) throws(Failure) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()
@@ -98,7 +98,7 @@ struct Account: Sendable, Equatable {
         self[field] = String(parts[1])
     }
 
-    /// Checks that a vendor's console could issue every value.
+    /// Throws if a value has a form that the vendor never issues.
     func check() throws(Failure) {
         for field in Field.allCases {
             if let complaint = field.complaint(about: self[field]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Handler of the paths below `/_emulator`, which no vendor has.
+/// Handler of the administrative paths below `/_emulator`.
 struct Admin {
     let emulator: Emulator
 

@@ -2,21 +2,18 @@
 import Foundation
 import Locks
 
-/// Units that the vendors would bill for all calls, by name and family.
-///
-/// The rules in ``Rate`` are the vendors', independent of the daemon's count.
+/// Units that the vendors would bill for all calls.
 final class Bill: Sendable {
     private struct State {
         var units = 0
-        /// By lower-case name, then by record type.
+        /// Units for each lower-case name and record type.
         var names: [String: [Charge.Item.RecordType: Int]] = [:]
-        /// Answers of Alibaba's APIs with an address.
+        /// Answers with an address from Alibaba, by HTTP or HTTPS.
         var alibaba = (http: 0, https: 0)
     }
 
     private let state = Lock(State())
 
-    /// Answers of Alibaba's APIs with an address, by connection.
     var alibabaResolutions: (http: Int, https: Int) { state.withLock(\.alibaba) }
 
     func add(_ items: [Charge.Item], rate: Rate, isHTTPS: Bool) {
@@ -54,16 +51,16 @@ final class Bill: Sendable {
     }
 }
 
-/// Billing rule of a call.
+/// Units that a vendor bills for a call.
 ///
-/// From the vendors' pages, read on 2026-11-23; not confirmed by an invoice.
+/// From the vendors' price pages, read on 2026-11-23; not confirmed by an invoice.
 struct Rate: Sendable, Equatable {
     enum Unit: Sendable, Equatable {
-        /// A name and family with an address, for each client address.
+        /// Bills each name and address family with an address, for each client address.
         case answer
-        /// A name with an address of any requested family.
+        /// Bills each name that has an address in a requested family.
         case name
-        /// A request with status 200, even without addresses.
+        /// Bills each request with status 200, even without addresses.
         case request
     }
 
@@ -71,30 +68,30 @@ struct Rate: Sendable, Equatable {
     var http: Int
     var https: Int
 
-    /// Alibaba EMAS without AES (<https://www.alibabacloud.com/help/en/httpdns/latest/billing>).
+    /// Rule of Alibaba without AES (<https://www.alibabacloud.com/help/en/httpdns/latest/billing>).
     static let alibaba = Rate(unit: .answer, http: 1, https: 5)
 
-    /// Alibaba EMAS with AES-CBC or AES-GCM (same page).
+    /// Rule of Alibaba with AES-CBC or AES-GCM (same page as `alibaba`).
     static let alibabaEncrypted = Rate(unit: .answer, http: 3, https: 8)
 
-    /// Baidu (<https://cloud.baidu.com/product-price/httpdns.html>).
+    /// Rule of Baidu (<https://cloud.baidu.com/product-price/httpdns.html>).
     ///
-    /// Not on the page: here a name without addresses is free, and one with both families counts
-    /// once.
+    /// Assumptions, because the page is silent: a name without addresses is free, and a name with
+    /// both address families counts once.
     static let baidu = Rate(unit: .name, http: 1, https: 5)
 
-    /// AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
+    /// Rule of AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
     static let alidns = Rate(unit: .request, http: 1, https: 5)
 
-    /// Vendors without a known unit: Tencent, Volcengine, and DNS in JSON except AliDNS.
+    /// Rule for Tencent, Volcengine and other DNS in JSON, whose units are unknown.
     static let request = Rate(unit: .request, http: 1, https: 1)
 }
 
 struct Charge: Sendable {
     var rate: Rate
-    /// IPv4 first; empty for other record types of DNS in JSON.
+    /// Queried address families, IPv4 first; empty for record types other than A and AAAA.
     var families: [Family]
-    /// Addresses that the answers are for.
+    /// Client addresses sent to the vendor.
     var clients: [String]
 
     struct Item: Sendable, Equatable {
@@ -111,7 +108,7 @@ struct Charge: Sendable {
             }
         }
 
-        /// Lower-case, without the final dot.
+        /// Name in lower case, without the final dot.
         var name: String
         var type: RecordType
         var units: Int
@@ -119,9 +116,9 @@ struct Charge: Sendable {
 
     /// Returns the units of a call with status 200.
     ///
-    /// A unit for several families belongs to the first one with an address, or else to the first
-    /// one. A unit for several names belongs to the first name. `isRefused` means a vendor's error,
-    /// which has no addresses but is a request.
+    /// A unit for several families belongs to the first family with an address, or else to the
+    /// first family. A unit for several names belongs to the first name. If `isRefused` is true,
+    /// the vendor returned an error.
     func items(
         for names: [String],
         in zone: Zone,
@@ -151,7 +148,6 @@ struct Charge: Sendable {
         }
     }
 
-    /// Returns the families in which the name has an address for a client.
     private func answered(_ name: String, _ clients: [String], _ zone: Zone) -> [Family] {
         families.filter { family in
             clients.contains { !zone.answer(name, family, for: Address($0)).addresses.isEmpty }
@@ -160,7 +156,7 @@ struct Charge: Sendable {
 }
 
 extension Request {
-    /// True if the nearest proxy received the request over HTTPS.
+    /// True if the proxy before the emulator received the request over HTTPS.
     var isHTTPS: Bool {
         let scheme = headers["x-forwarded-proto"]?.split(separator: ",").last
         return scheme?.trimmingCharacters(in: .whitespaces).lowercased() == "https"

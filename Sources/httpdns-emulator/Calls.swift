@@ -2,20 +2,20 @@
 import Foundation
 import Locks
 
-/// Counters of client calls, taken before any fault.
+/// Counters of vendor calls, counted before faults apply.
 final class Calls: Sendable {
     struct Numbers: Codable, Sendable, Equatable {
-        /// Including refused calls.
+        /// Lookups, including refused calls.
         var lookups = 0
         var paths: [String: Int] = [:]
-        /// Lower case; a batch counts once for each name.
+        /// Lookups for each lower-case name; a batch counts once for each of its names.
         var names: [String: Int] = [:]
-        /// Such as `tencent-aes`.
+        /// Calls for each channel, such as `tencent-aes`.
         var channels: [String: Int] = [:]
         var connections = 0
         var faults = 0
         var last: Last?
-        /// Never reset.
+        /// State of the zone, which `reset()` does not change.
         var zone = Loaded()
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -27,7 +27,7 @@ final class Calls: Sendable {
         var method: String
         var path: String
         var parameters: [String: String]
-        /// After decryption.
+        /// Decrypted names.
         var names: [String]
         var channel: String
         var client: String
@@ -35,7 +35,7 @@ final class Calls: Sendable {
     }
 
     struct Loaded: Codable, Sendable, Equatable {
-        /// Number of loads.
+        /// Number of times that the zone was loaded.
         var generation = 1
         var names = 0
     }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Ciphers of the Tencent document 379/3530 and the Alibaba document 2978980.
+/// Ciphers of Tencent Cloud document 379/3530 and Alibaba Cloud document 2978980.
 enum Cipher: Sendable {
-    /// With PKCS#5 padding; weak, but Tencent's default.
+    /// DES with PKCS#5 padding; weak, but Tencent's default.
     case des
-    /// AES-128 with PKCS#7 padding; the IV precedes the ciphertext.
+    /// AES-128-CBC with PKCS#7 padding; the IV precedes the ciphertext.
     case aes
-    /// AES-128; the nonce precedes the ciphertext, the tag follows it.
+    /// AES-128-GCM; the nonce precedes the ciphertext, and the tag follows it.
     case gcm
 
     enum Failure: Error {
         /// OpenSSL lacks the cipher, such as DES without the legacy provider.
         case unavailable
         case length
-        /// Wrong length, padding or tag.
+        /// The length, padding or tag of the message is wrong.
         case undecryptable
     }
 
-    /// 1 for GCM, which accepts any length.
+    /// Block size; 1 for GCM, which accepts any length.
     var blockOctets: Int {
         switch self {
         case .des: 8
@@ -27,7 +27,7 @@ enum Cipher: Sendable {
         }
     }
 
-    /// OpenSSL name, and octets of key, IV and tag.
+    /// OpenSSL name of the cipher, and lengths of key, IV and tag in octets.
     private var shape: (name: String, key: Int, vector: Int, tag: Int) {
         switch self {
         case .des: ("DES-ECB", 8, 0, 0)
@@ -38,9 +38,9 @@ enum Cipher: Sendable {
 
     // MARK: - Messages
 
-    /// Encrypts a message, with a random initial vector if nil.
+    /// Encrypts a message; if `vector` is nil, uses a random IV.
     ///
-    /// If not `padded`, the text must be whole blocks.
+    /// If `padded` is false, the text must consist of whole blocks.
     func seal(
         _ text: [UInt8],
         key: [UInt8],
@@ -65,7 +65,7 @@ enum Cipher: Sendable {
         return vector + sealed + tag
     }
 
-    /// Throws `undecryptable` for any fault of the message.
+    /// Decrypts a message; throws `undecryptable` for an invalid message.
     func open(_ message: [UInt8], key: [UInt8]) throws(Failure) -> [UInt8] {
         let (_, _, vector, tag) = shape
         guard message.count > vector + tag, message.count.isMultiple(of: blockOctets) else {
@@ -84,9 +84,9 @@ enum Cipher: Sendable {
 
     // MARK: - OpenSSL
 
-    /// With the legacy provider, for DES.
+    /// OpenSSL library context with the legacy provider, which has DES.
     ///
-    /// Loading a provider disables the automatic default provider (`OSSL_PROVIDER_load(3)`).
+    /// The default provider is then no longer automatic (`OSSL_PROVIDER_load(3)`).
     // SAFETY: created once and never freed; OpenSSL locks what its contexts share.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),
@@ -103,7 +103,7 @@ enum Cipher: Sendable {
         return octets
     }
 
-    /// Encryption sets the GCM `tag`, decryption checks it.
+    /// Encrypts or decrypts; encryption sets the GCM `tag`, decryption checks it.
     private func run(
         _ input: [UInt8],
         key: [UInt8],

@@ -4,13 +4,13 @@ import Foundation
 
 /// Digests of the vendors' signatures, in lower-case hexadecimal.
 enum Digest {
-    /// Alibaba v1, Baidu, Volcengine.
+    /// Digest for Alibaba v1, Baidu and Volcengine.
     static func md5(_ text: String) -> String { hash(text, "MD5") }
 
-    /// AliDNS.
+    /// Digest for AliDNS.
     static func sha256(_ text: String) -> String { hash(text, "SHA256") }
 
-    /// Alibaba v2.
+    /// Digest for Alibaba v2.
     static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
         Hex.encode(hmac(text, key: key, "SHA256"))
     }
@@ -38,12 +38,12 @@ enum Digest {
         return Array(octets[..<count])
     }
 
-    /// Alibaba's RPC interface; in Base64.
+    /// Digest for Alibaba's RPC interface, in Base64.
     static func hmacSHA1Base64(_ text: String, key: [UInt8]) -> String {
         Data(hmac(text, key: key, "SHA1")).base64EncodedString()
     }
 
-    /// Constant time for equal lengths.
+    /// Returns true for equal texts, in constant time if the lengths are equal.
     static func areEqual(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }
@@ -63,7 +63,7 @@ enum Digest {
     }
 }
 
-/// Encodes in lower case; decodes any case.
+/// Hexadecimal coding: encodes in lower case, decodes both cases.
 enum Hex {
     static func encode(_ octets: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)

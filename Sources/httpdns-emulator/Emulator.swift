@@ -3,10 +3,10 @@ import Foundation
 import Locks
 
 final class Emulator: Sendable {
-    /// The first match serves a request.
+    /// Vendors; the first whose `serves` is true gets the request.
     private let vendors: [any Vendor]
 
-    /// Nil for the built-in zone.
+    /// Path of the zone file; nil for the built-in zone.
     private let zoneFile: String?
 
     private let zone: Lock<(zone: Zone, loaded: Calls.Loaded)>
@@ -43,7 +43,7 @@ final class Emulator: Sendable {
         self.logsCalls = logsCalls
     }
 
-    /// Keeps the old zone on failure.
+    /// Loads the zone file again; keeps the old zone on failure.
     func reload() throws(ZoneError) {
         let fresh = try Self.load(zoneFile)
         zone.withLock {
@@ -83,12 +83,11 @@ final class Emulator: Sendable {
                     try call.answer(zone, damage.distortion)
                 }
         } catch {
-            // OpenSSL lacks the cipher or memory.
             log("\(request.path): cannot answer: \(error)")
             return Reply(response: Response(status: 500))
         }
         let reply = damage.applied(to: response)
-        // Billed even if then delayed, damaged or dropped: the vendor resolved the names.
+        // Delayed, damaged and dropped replies are also billed.
         if let charge = call.charge, reply.response.status == 200 {
             bill.add(
                 charge.items(

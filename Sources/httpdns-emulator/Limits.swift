@@ -1,38 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits on what clients and files can use.
+/// Limits for clients and files.
 enum Limits {
-    /// Further connections are closed.
+    /// Maximum number of connections; further connections are closed.
     static let connections = 4096
 
-    /// 8 names of 253 octets have 4.2 kB of hexadecimal digits.
+    /// Maximum header section; 8 encrypted names of 253 octets need 4.2 kB.
     static let headOctets = 32 * 1024
 
     static let bodyOctets = 64 * 1024
 
-    /// Per read.
     static let readOctets = 4096
 
-    /// Read after a refused request.
+    /// Maximum octets to read after a refused request.
     static let drainedOctets = 1024 * 1024
 
-    /// Of filler, per write.
     static let writeOctets = 64 * 1024
 
-    /// Never held in memory.
+    /// Maximum content for `huge`, which is never in memory as a whole.
     static let hugeOctets = 1 << 40
 
     static let delayMilliseconds = 3_600_000
 
     static let faults = 256
 
-    /// Further names are counted as `(other)`.
+    /// Maximum number of counted names; further names are counted as `(other)`.
     static let countedNames = 10_000
 
     static let aliases = 16
 
     static let fileOctets = 64 * 1024 * 1024
 
-    /// RFC 2181 §8.
+    /// Maximum TTL (RFC 2181 §8).
     static let ttlSeconds = Int(Int32.max)
 }

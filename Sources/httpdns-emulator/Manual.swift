@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Long part of `--help`; tables fit 80 columns.
+/// Text below the options in `--help`; tables fit 80 columns.
 enum Manual {
     static let discussion = """
         Serves the HTTPDNS protocols of Tencent Cloud, Alibaba EMAS, Baidu and Volcengine, and \

@@ -66,13 +66,12 @@ struct Program: AsyncParsableCommand {
         // EPIPE must not end the process (pipe(7)).
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
-        // Errors of the command line come before network errors.
+        // Reports errors of the command line before the socket is opened.
         _ = try makeEmulator(at: try endpoint())
         let listener = try await makeListener()
         let emulator = try makeEmulator(at: Endpoint(own: listener.address) ?? endpoint())
         FileHandle.standardOutput.write(Data("listening on \(listener.address)\n".utf8))
 
-        // A signal ends the group normally; the listener throws.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await listener.run(emulator) }
             group.addTask { [arrivals = signals.arrivals] in
@@ -113,7 +112,8 @@ struct Program: AsyncParsableCommand {
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             AlibabaAPI(account: account, bill: bill),
             Baidu(account: account),
-            // Volcengine's parameters distinguish its /resolve.
+            // Volcengine precedes DNSJSON: both serve /resolve, but only Volcengine checks
+            // parameters.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]
@@ -131,7 +131,7 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Defaults, then the file, then the options.
+    /// Creates the account; options override the account file, which overrides demo values.
     private func makeAccount() throws -> Account {
         var made = Account()
         do {
@@ -171,7 +171,7 @@ struct Program: AsyncParsableCommand {
 }
 
 extension Endpoint {
-    /// For local clients of a listener at `text`.
+    /// Creates the address that local clients of a listener at `text` use.
     fileprivate init?(own text: String) {
         let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
         let wildcard = loopback.first { text.hasPrefix($0.key) }
@@ -182,10 +182,10 @@ extension Endpoint {
 private struct Signals {
     let arrivals: AsyncStream<Int32>
 
-    /// Must live as long as signals are expected.
+    /// Signal sources, which work only while they are referenced.
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when all are registered, because libdispatch loses earlier signals.
+    /// Returns when all signals are registered, because libdispatch loses earlier signals.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

@@ -11,7 +11,6 @@ enum Completions {
 
     static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
 
-    /// Empty if the daemon does not answer within 1 s.
     static var servers: [String] {
         guard let status = status() else { return [] }
         return status.vendors.map(\.name) + status.upstreams.map(\.name)

@@ -4,26 +4,25 @@ enum ExitStatus: Int32 {
     case ok = 0
     /// The command failed or found nothing.
     case failed = 1
-    /// Wrong command line; the daemon was not called.
+    /// The command line is wrong; the daemon was not called.
     case usage = 2
-    /// No connection to the daemon.
     case unreachable = 3
-    /// `status` and `doctor` found problems.
+    /// `status` and `doctor` found problems; `prove` found a difference.
     case degraded = 4
 }
 
 struct Failure: Error, Equatable {
-    /// One line; may contain untrusted text.
+    /// Message of one line, which can contain untrusted text.
     var message: String
 
     var hint: String?
 
     var status: ExitStatus
 
-    /// Error name, such as `io.httpdnsd.Control.NotFound`; nil for other failures.
+    /// Error name from the daemon, such as `io.httpdnsd.Control.NotFound`.
     var error: String?
 
-    /// True if the reply reports the failure; `--json` then prints no error object.
+    /// True if the printed reply contains the failure; `--json` then prints no error object.
     var isInReply = false
 
     init(message: String, hint: String? = nil, status: ExitStatus, error: String? = nil) {
@@ -35,7 +34,7 @@ struct Failure: Error, Equatable {
 
     struct Report: Encodable {
         struct Fault: Encodable {
-            /// Error name of the daemon, or `usage`, `unreachable` or `failed`.
+            /// Error name from the daemon, or `usage`, `unreachable` or `failed`.
             let name: String
             let message: String
             let hint: String?
@@ -44,15 +43,13 @@ struct Failure: Error, Equatable {
         let error: Fault
     }
 
-    /// Line for standard output with `--json`.
     var json: String {
         let name = error ?? "\(status)"
         let report = Report(error: Report.Fault(name: name, message: message, hint: hint))
-        // Strings always encode.
         return ((try? JSONOutput.text(report, indented: false)) ?? "{}") + "\n"
     }
 
-    /// Lines for standard error, without terminal sequences.
+    /// Message and hint for standard error.
     var text: String {
         let first = "httpdnsctl: " + printable(message)
         return hint.map { first + "\nhint: " + printable($0) } ?? first

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// Root command.
 struct Httpdnsctl: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdnsctl",
@@ -48,9 +47,10 @@ struct Httpdnsctl: ParsableCommand {
     }
 }
 
-/// Global options before the command.
+/// Global options before the subcommand.
 ///
-/// Not merged with `Options`: the parser gives a shared group only the values of the root command.
+/// Separate from `Options`, because the parser would ignore values of a shared type after the
+/// subcommand.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,
@@ -66,7 +66,7 @@ struct OptionsBefore: ParsableArguments {
     var json = false
 }
 
-/// Global options after the command, combined with those before the command.
+/// Global options after the subcommand.
 struct Options: ParsableArguments {
     @ParentCommand var root: Httpdnsctl
 

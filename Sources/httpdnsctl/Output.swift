@@ -3,7 +3,7 @@ import Control
 import Glibc
 
 enum Output {
-    /// False without a terminal, or with a non-empty `NO_COLOR`.
+    /// True if standard output is a terminal with colours and `NO_COLOR` is empty.
     static var isColoured: Bool {
         isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").isEmpty
             && environment("TERM") != "dumb"
@@ -11,7 +11,7 @@ enum Output {
 
     static var palette: Palette { Palette(isEnabled: isColoured, width: width) }
 
-    /// Width in characters, at least 40; nil without a terminal.
+    /// Width in characters, at least 40; nil if the output is not a terminal.
     private static var width: Int? {
         guard isatty(STDOUT_FILENO) == 1 else { return nil }
         var size = winsize()
@@ -22,9 +22,9 @@ enum Output {
         return max(40, Int(size.ws_col))
     }
 
-    /// Writes to standard output.
+    /// Writes all text to standard output.
     ///
-    /// - Throws: if not all text was written; with status `ok` if the reader closed the pipe.
+    /// - Throws: if a write fails; the failure has the status `ok` if the reader closed the pipe.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
@@ -39,7 +39,7 @@ enum Output {
         _ = write("\r\u{1B}[K" + message, to: STDERR_FILENO)
     }
 
-    /// Returns the error number; nil on success.
+    /// Writes all text; returns `errno` on failure, otherwise nil.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -69,7 +69,7 @@ func systemMessage(_ number: Int32) -> String {
 }
 
 enum JSONOutput {
-    /// Sorted keys, no terminal sequences.
+    /// Returns the value as JSON with sorted keys and without control characters.
     static func text(_ value: some Encodable, indented: Bool) throws(Failure) -> String {
         do {
             return escaped(
@@ -80,9 +80,9 @@ enum JSONOutput {
         }
     }
 
-    /// Writes `\uXXXX` for unprintable characters.
+    /// Replaces unprintable characters by `\uXXXX`.
     ///
-    /// Except for line feeds, they occur only inside strings.
+    /// Except for line feeds, such characters occur only inside strings.
     private static func escaped(_ json: String) -> String {
         let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
         guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }

@@ -6,7 +6,7 @@ import Glibc
 @main
 struct Program {
     static func main() {
-        // write(2) reports a closed pipe instead.
+        // With SIGPIPE ignored, write(2) reports a closed pipe.
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
@@ -24,7 +24,7 @@ struct Program {
         } catch let failure as Failure {
             guard failure.status != .ok else { return .ok }
             if printsJSON, !failure.isInReply {
-                // No error object if the reader closed the pipe.
+                // A write error is ignored: the error object is already lost.
                 try? Output.write(failure.json)
             } else {
                 Output.error(failure.text)
@@ -51,7 +51,6 @@ struct Program {
         }
     }
 
-    /// Hints at the nearest command; the parser would report an unexpected argument.
     private static func unknownVerb(in arguments: [String]) -> Failure? {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {

@@ -10,7 +10,7 @@ protocol Verb: ParsableCommand {
 }
 
 extension Verb {
-    /// Prints a reply as JSON or with `render`, and returns it decoded.
+    /// Prints a reply, as JSON or as the text from `render`, and returns the decoded reply.
     @discardableResult
     func show<Results: Decodable>(
         _ reply: Reply,
@@ -28,7 +28,6 @@ extension Verb {
 }
 
 extension Reply {
-    /// Converts all errors to `Failure`.
     func checked<Results: Decodable>(as type: Results.Type) throws(Failure) -> Results {
         do {
             return try results(as: type)

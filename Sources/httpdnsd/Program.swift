@@ -53,24 +53,28 @@ struct Program: ParsableCommand {
             var command = try parseAsRoot()
             try command.run()
         } catch {
-            let isFault = exitCode(for: error) == .validationFailure
-            guard isFault else { exit(withError: error) }
+            let code = exitCode(for: error)
+            if code == .success {
+                // --help or --version.
+                Self.print(fullMessage(for: error) + "\n")
+                Glibc.exit(0)
+            }
             Self.complain(fullMessage(for: error))
-            Glibc.exit(2)
+            Glibc.exit(code == .validationFailure ? 2 : code.rawValue)
         }
     }
 
     func run() throws {
         if printConfig, config == nil {
-            print(SettingsManual.text, terminator: "")
+            Self.print(SettingsManual.text)
             return
         }
         if printManual {
-            print(SettingsManual.pageText, terminator: "")
+            Self.print(SettingsManual.pageText)
             return
         }
         if printSchema {
-            print(SettingsSchema.text, terminator: "")
+            Self.print(SettingsSchema.text)
             return
         }
         do throws(SocketError) {
@@ -89,13 +93,16 @@ struct Program: ParsableCommand {
             Glibc.exit(2)
         }
         if printConfig {
-            print(settings.take().effectiveText, terminator: "")
+            Self.print(settings.take().effectiveText)
         } else if check {
             let settings = settings.take()
             for warning in settings.warnings { Self.complain("warning: \(warning)") }
-            for hint in settings.costHints { Self.complain("hint: \(hint)") }
-            print("ok")
+            for hint in settings.costHints(hasIPv6: Dependencies.hasGlobalIPv6()) {
+                Self.complain("hint: \(hint)")
+            }
+            Self.print("ok\n")
         } else {
+            OwnProcess.returnFreeMemory()
             Glibc.exit(Self.serve(settings, from: file, level: logLevel))
         }
     }
@@ -114,7 +121,7 @@ struct Program: ParsableCommand {
         ServiceLoop.start()
         // A failure is ignored: the loop's thread makes the same call and reports the failure.
         try? OwnProcess.dropCapabilities()
-        // After the drop: a thread inherits the capabilities of its creator.
+        // The order matters: a thread inherits the capabilities of its creator.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {
@@ -129,17 +136,37 @@ struct Program: ParsableCommand {
         }
     }
 
+    /// Writes to standard output, or ends the process with 1.
+    private static func print(_ text: String) {
+        guard let code = write(text, to: STDOUT_FILENO) else { return }
+        complain("cannot write the output: \(SocketError.system(call: "write", code: code))")
+        Glibc.exit(1)
+    }
+
+    /// A failed write is ignored: no other output is left.
     private static func complain(_ text: String) {
-        let octets = Array(text.utf8) + [0x0A]
-        // SAFETY: the octets live during the call. A failed write is ignored: standard error is the
-        // only output.
-        _ = unsafe octets.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        _ = write(text + "\n", to: STDERR_FILENO)
+    }
+
+    /// Returns the error number; nil on success.
+    private static func write(_ text: String, to descriptor: Int32) -> Int32? {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            // SAFETY: write(2) reads at most the count of the buffer, which lives during the call.
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return errno }
+            rest = rest.dropFirst(count)
+        }
+        return nil
     }
 }
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// A value that is taken once.
+/// Value that can be taken once.
 ///
 /// No reference remains, so that the secrets of old settings do not stay in memory after a reload.
 private final class Handover<Value: Sendable>: Sendable {
@@ -147,7 +174,7 @@ private final class Handover<Value: Sendable>: Sendable {
 
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Reads the value, which can still be taken.
+    /// Calls `see` with the value, which can still be taken.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }

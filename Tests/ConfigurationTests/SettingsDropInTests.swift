@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
+import Glibc
+import TestWorld
 import Testing
 
 @testable import Configuration
@@ -32,6 +34,48 @@ struct SettingsDropInTests {
         #expect(texts(loaded.listen) == ["127.0.0.1:53"])
         #expect(loaded.allow.isEmpty)
         #expect(loaded.workers == .fixed(3))
+    }
+
+    @Test("the patterns of all routes have a limit, reported at the first route beyond it")
+    func patterns() throws {
+        func routes(_ numbers: Range<Int>) -> String {
+            "routes:\n"
+                + numbers.map { "  - {domains: [n\($0).example], upstreams: [isp]}\n" }.joined()
+        }
+        let most = SettingsLimits.patterns
+        #expect(try settings(isp + routes(0..<most)).routes.count == most)
+        let message =
+            "the routes have more than \(most) patterns in `domains` and `except` "
+            + "(`example.com` includes all names below it; a route for `.` covers all names)"
+        let more =
+            "routes: [{domains: [a.example, b.example], except: [c.a.example], upstreams: [isp]}]"
+        #expect(problems(isp + routes(0..<most - 2), more) == ["g:1:10: \(message)"])
+        #expect(try settings(isp + routes(0..<most - 3), more).routes.count == most - 2)
+        // An empty list removes the earlier routes.
+        #expect(try settings(isp + routes(0..<most), "routes: []", more).routes.count == 1)
+    }
+
+    @Test("the octets of all files together have a limit")
+    func octets() throws {
+        let folder = try TemporaryFolder()
+        let filler = "#" + String(repeating: "x", count: YAMLReader.maximumOctets / 2 - 100) + "\n"
+        let main = try folder.write(Array((isp + filler).utf8), to: "f.yaml")
+        try #require(mkdir("\(main).d", 0o700) == 0)
+        defer { rmdir("\(main).d") }
+        defer { for name in ["a", "b"] { unlink("\(main).d/\(name).yaml") } }
+        _ = try folder.write(Array(filler.utf8), to: "f.yaml.d/a.yaml")
+        _ = try Settings.load(file: main)
+        _ = try folder.write(
+            Array("#\(String(repeating: "y", count: 300))".utf8),
+            to: "f.yaml.d/b.yaml"
+        )
+        let errors = #expect(throws: SettingsErrors.self) { try Settings.load(file: main) }
+        #expect(
+            errors?.problems.map(\.description) == [
+                "\(main).d/b.yaml: the settings files are longer than 16 MiB together "
+                    + "(write each route on one line, and cover more names with one pattern)"
+            ]
+        )
     }
 
     @Test("options of a section are set individually")

@@ -12,7 +12,7 @@ struct SettingsSecretTests {
             + "vendors: {t: {kind: tencent, \(options)}}\n"
     }
 
-    /// These digits occur nowhere else.
+    /// Token whose digits occur nowhere else.
     private let token = "8675309042"
 
     @Test("the final newline is not part of the secret", arguments: ["", "\n", "\r\n"])

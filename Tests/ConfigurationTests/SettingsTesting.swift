@@ -33,7 +33,7 @@ func settings(
     return settings
 }
 
-/// Makes any file valid.
+/// Upstream that makes any file valid.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
 struct BadText: Sendable, CustomTestStringConvertible {

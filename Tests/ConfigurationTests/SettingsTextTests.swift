@@ -112,7 +112,7 @@ struct SettingsTextTests {
             let found = problems(in: [UInt8]((isp + "# é").utf8) + octets)
             #expect(found == ["f:2:4: the text is not valid UTF-8"], "\(octets)")
         }
-        // UTF-16.
+        // UTF-16 text.
         #expect(problems(in: [0xFF, 0xFE, 0x61, 0x00]) == ["f:1:1: the text is not valid UTF-8"])
     }
 
@@ -136,6 +136,45 @@ struct SettingsTextTests {
         #expect(!YAMLReader(text, limit: text.count - 1).complaints.isEmpty)
         let huge = [UInt8](repeating: UInt8(ascii: "["), count: YAMLReader.maximumOctets + 1)
         #expect(problems(in: huge) == ["f:1:1: the text is longer than 16 MiB"])
+    }
+
+    @Test("the values of a file have a limit, which does not count routes")
+    func values() throws {
+        let list = "allow: [" + String(repeating: "a, ", count: YAMLReader.maximumValues) + "a]\n"
+        let text = Array((isp + list).utf8)
+        let reader = YAMLReader(text)
+        #expect(reader.root == nil)
+        #expect(
+            reader.complaints.map(\.message) == [
+                "the file has more than \(YAMLReader.maximumValues) values"
+            ]
+        )
+        var taken = 0
+        let item = "- {domains: [a], upstreams: [isp]}\n"
+        let routes = "routes:\n" + String(repeating: item, count: YAMLReader.maximumValues / 5)
+        let whole = YAMLReader(Array((isp + routes).utf8)) { _ in
+            taken += 1
+            return nil
+        }
+        #expect(whole.complaints.isEmpty && taken == YAMLReader.maximumValues / 5)
+        #expect(!YAMLReader(Array((isp + routes).utf8)).complaints.isEmpty)
+    }
+
+    @Test("only items of the top-level list `routes` are taken")
+    func taking() {
+        var taken: [YAMLPlace] = []
+        let text = "x: {routes: [1]}\nroutes: [a, [b]]\ny: [c]\n"
+        let reader = YAMLReader(Array(text.utf8)) { node in
+            taken.append(node.place)
+            return nil
+        }
+        #expect(taken == [YAMLPlace(line: 2, column: 10), YAMLPlace(line: 2, column: 13)])
+        #expect(reader.root?["x"]?["routes"]?.inline == "[1]")
+        #expect(reader.root?["y"]?.inline == "[c]")
+        guard case .taken = reader.root?["routes"]?.content else {
+            Issue.record("the items are in the tree")
+            return
+        }
     }
 
     @Test(

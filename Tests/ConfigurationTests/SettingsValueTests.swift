@@ -22,7 +22,7 @@ struct SettingsValueTests {
     }
 
     @Test(
-        "no durations",
+        "text that is not a duration is refused",
         arguments: ["1", "1.5s", "s", "-1s", "+1s", "1 s", "1w", "1s1m", "8d", "٣s", "0x1s", "1S"]
     )
     func noDurations(text: String) {

@@ -20,7 +20,7 @@ struct SettingsVendorTests {
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
-    /// `$hex` is the secret in the file `hex`.
+    /// Returns settings with a vendor, in which `$hex` is the secret in the file `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
         for name in ["number", "hex", "short", "words", "long", "eight"] {
@@ -30,7 +30,7 @@ struct SettingsVendorTests {
             + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
     }
 
-    /// Columns depend on temporary paths.
+    /// Returns messages without columns, which depend on temporary paths.
     private func messages(_ vendor: String) -> [String] {
         problems(in: text(vendor)).map { problem in
             problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""
@@ -74,10 +74,32 @@ struct SettingsVendorTests {
         ] as [(String, [String]?)]
     )
     func hints(options: String, expected: [String]?) throws {
-        let hints = try settings(of: text(options)).costHints
+        let hints = try settings(of: text(options)).costHints(hasIPv6: true)
         let wanted = expected.map { $0 + ["minimum-ttl: 300s"] } ?? []
         #expect(hints.map { $0.split(separator: "`")[1] } == wanted.map { $0[...] })
         #expect(hints.allSatisfy { $0.contains("; gives up: ") })
+    }
+
+    @Test(
+        "a machine without IPv6 is advised to suppress AAAA if families are billed",
+        arguments: [
+            ("kind: alibaba, account: 1", "", true),
+            ("kind: alibaba, account: 1", "answers: {aaaa: suppress}", false),
+            ("kind: alibaba, account: 1, families: both", "", false),
+            ("kind: baidu, account: 1, secret: $hex", "", false),
+        ]
+    )
+    func suppression(options: String, more: String, isAdvised: Bool) throws {
+        let settings = try settings(of: text(options) + more)
+        let hints = settings.costHints(hasIPv6: false)
+        #expect(hints.contains { $0.contains("`answers: {aaaa: suppress}`") } == isAdvised)
+    }
+
+    @Test("cheaper plain HTTP says that older answers can be replayed")
+    func replays() throws {
+        let hints = try settings(of: text("kind: alibaba, account: 1")).costHints(hasIPv6: true)
+        let hint = try #require(hints.first { $0.contains("scheme: http") })
+        #expect(hint.contains("cannot forge an answer, but can send an older one"))
     }
 
     // MARK: - Defaults
@@ -230,6 +252,44 @@ struct SettingsVendorTests {
                 "\(proxy)"
             )
         }
+    }
+
+    @Test("a price requires a currency, and a currency a price")
+    func prices() {
+        let vendor = "kind: alibaba, account: 1, price: "
+        #expect(
+            messages(vendor + "{per-10000: 0.04}") == [
+                "the price of the vendor `v` has no currency "
+                    + "(set `price.currency`, for example `currency: CNY`)"
+            ]
+        )
+        #expect(
+            messages(vendor + "{currency: USD}") == [
+                "the vendor `v` has a currency without a price "
+                    + "(set `price.per-10000` in this currency)"
+            ]
+        )
+        #expect(messages(vendor + "{per-10000: 0.04, currency: CNY}").isEmpty)
+        #expect(messages(vendor + "{weight: 2}").isEmpty)
+    }
+
+    @Test("a budget that does not suffice for one name is an error")
+    func smallBudgets() {
+        let vendor = "kind: alibaba, account: 1, "
+        func never(_ weight: Int, _ option: String, _ limit: Int, _ hint: String) -> String {
+            "the vendor `v` would never be called: a name costs \(weight) units, and "
+                + "`\(option)` is \(limit) (raise `\(option)`\(hint))"
+        }
+        #expect(
+            messages(vendor + "budget: {units-per-day: 4}") == [never(5, "units-per-day", 4, "")]
+        )
+        #expect(messages(vendor + "budget: {units-per-day: 5}").isEmpty)
+        #expect(messages(vendor + "budget: {units-per-day: 4, on-exceeded: warn}").isEmpty)
+        #expect(
+            messages(vendor + "price: {weight: 9}, budget: {units-per-month: 8}")
+                == [never(9, "units-per-month", 8, ", or correct `price.weight`")]
+        )
+        #expect(messages(vendor + "price: {weight: 0}, budget: {units-per-day: 1}").isEmpty)
     }
 
     @Test("a budget requires a limit of calls or units")

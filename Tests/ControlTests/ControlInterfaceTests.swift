@@ -75,6 +75,18 @@ struct InterfaceTests {
         try reader.readInterface()
     }
 
+    @Test("the grammar refuses a name that is declared twice, and an undeclared type")
+    func types() throws {
+        func read(_ members: String) throws {
+            var reader = InterfaceReader(text: "interface a.b " + members)
+            try reader.readInterface()
+        }
+        #expect(throws: InterfaceReader.Fault.self) { try read("type A (a: int) type A (b: int)") }
+        #expect(throws: InterfaceReader.Fault.self) { try read("type A (a: int) error A (b: int)") }
+        #expect(throws: InterfaceReader.Fault.self) { try read("type A (a: []B)") }
+        try read("method M() -> (a: ?A) type A (a: int)")
+    }
+
     @Test("full method names are parsed")
     func methodNames() {
         for method in ControlInterface.Method.allCases {
@@ -94,6 +106,10 @@ struct InterfaceReader {
 
     private var rest: Substring
 
+    /// Names of types, methods and errors share one namespace.
+    private var declared: Set<Substring> = []
+    private var used: Set<Substring> = []
+
     init(text: String) { rest = text[...] }
 
     mutating func readInterface() throws {
@@ -101,7 +117,10 @@ struct InterfaceReader {
         _ = try word { $0.isLetter || $0.isNumber || $0 == "." || $0 == "-" }
         while !skippingSpace().isEmpty {
             let keyword = try word(\.isLetter)
-            try readTypeName()
+            let name = try readTypeName()
+            guard declared.insert(name).inserted else {
+                throw Fault(expected: "a name other than \(name)", rest: rest)
+            }
             switch keyword {
             case "type", "error": try readStruct()
             case "method":
@@ -111,6 +130,9 @@ struct InterfaceReader {
             default: throw Fault(expected: "type, method or error", rest: rest)
             }
         }
+        if let name = used.subtracting(declared).first {
+            throw Fault(expected: "a declaration of \(name)", rest: rest)
+        }
     }
 
     private mutating func readType() throws {
@@ -118,7 +140,7 @@ struct InterfaceReader {
         if take("[string]") || take("[]") { return try readType() }
         if skippingSpace().hasPrefix("(") { return try readStruct() }
         for builtin in ["bool", "int", "float", "string", "object"] where take(builtin) { return }
-        try readTypeName()
+        used.insert(try readTypeName())
     }
 
     private mutating func readStruct() throws {
@@ -131,11 +153,11 @@ struct InterfaceReader {
         try expect(")")
     }
 
-    private mutating func readTypeName() throws {
+    private mutating func readTypeName() throws -> Substring {
         guard skippingSpace().first?.isUppercase == true else {
             throw Fault(expected: "a type name", rest: rest)
         }
-        _ = try word { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        return try word { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }
 
     private mutating func skippingSpace() -> Substring {

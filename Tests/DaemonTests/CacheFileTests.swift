@@ -41,7 +41,7 @@ struct CacheFileTests {
         }
         #expect(old.diary.all.count == 1)
         #expect(old.diary.all[0].hasPrefix("info: cache: entries saved: 3, "))
-        #expect(names(in: folder.path) == ["cache.snapshot"])
+        #expect(names(in: folder.path) == ["cache.snapshot", "cache.snapshot.lock"])
 
         hours.advance(by: 100)
         let new = Run(path, hours)
@@ -73,11 +73,11 @@ struct CacheFileTests {
         await run.start()
         hours.advance(by: 300)
         await hours.rest()
-        #expect(names(in: folder.path) == [])
+        #expect(names(in: folder.path) == ["cache.snapshot.lock"])
 
         try run.insert("www.example.com")
         hours.advance(by: 299)
-        #expect(names(in: folder.path) == [])
+        #expect(names(in: folder.path) == ["cache.snapshot.lock"])
         hours.advance(by: 1)
         await hours.rest()
         #expect(run.file.numbers.latest?.entries == 1)
@@ -250,13 +250,14 @@ struct CacheFileTests {
         #expect(line.hasPrefix("error: cache: \(path): "))
         #expect(line.contains(", at octet "))
         #expect(line.hasSuffix("; renamed to \(path).damaged, ignoring it"))
-        #expect(names(in: folder.path) == ["cache.snapshot.damaged"])
+        #expect(names(in: folder.path) == ["cache.snapshot.damaged", "cache.snapshot.lock"])
         #expect(try read(path + ".damaged") == octets)
         #expect(run.file.numbers.fault?.contains("at octet") == true)
 
         try run.insert("www.example.com")
         await run.finish()
-        #expect(names(in: folder.path) == ["cache.snapshot", "cache.snapshot.damaged"])
+        let files = ["cache.snapshot", "cache.snapshot.damaged", "cache.snapshot.lock"]
+        #expect(names(in: folder.path) == files)
         #expect(run.file.numbers.fault == nil)
     }
 
@@ -300,6 +301,60 @@ struct CacheFileTests {
         let line = try #require(run.diary.all.first)
         #expect(line.hasPrefix("warning: cache: \(folder.path)/no: open: No such file"))
         #expect(line.contains("create the directory, or change `cache.snapshot`"))
+    }
+
+    // MARK: - Two daemons
+
+    @ServiceLoop
+    @Test
+    func `a second daemon with the same file reports it once, and does not write`() async throws {
+        try await life { try $0.insert("old.example.com") }
+        let first = Run(path, hours)
+        await first.start()
+        await first.file.loaded()
+        try first.insert("first.example.com")
+        let second = Run(path, hours)
+        await second.start()
+        await second.file.loaded()
+        #expect(try second.entry("old.example.com") != nil)
+        let warning =
+            "warning: cache: \(path) is used by another daemon (process \(getpid())) "
+            + "(each daemon needs its own `cache.snapshot`), not saving the cache"
+        #expect(second.diary.all.filter { $0.hasPrefix("warning") } == [warning])
+        #expect(second.file.numbers.isContended && second.file.numbers.fault != nil)
+
+        try second.insert("second.example.com")
+        let before = try read(path)
+        await second.finish()
+        #expect(try read(path) == before)
+        #expect(second.diary.all.filter { $0.hasPrefix("warning") } == [warning])
+
+        await first.finish()
+        let third = Run(path, hours)
+        await third.start()
+        await third.file.loaded()
+        #expect(try third.entry("first.example.com") != nil)
+        #expect(third.diary.all.allSatisfy { !$0.hasPrefix("warning") })
+        #expect(!third.file.numbers.isContended)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a daemon takes over the file when the other daemon has ended`() async throws {
+        let first = Run(path, hours)
+        await first.start()
+        await first.file.loaded()
+        let second = Run(path, hours)
+        await second.start()
+        await second.file.loaded()
+        await first.finish()
+        try second.insert("second.example.com")
+        await second.finish()
+        #expect(!second.file.numbers.isContended && second.file.numbers.fault == nil)
+        let third = Run(path, hours)
+        await third.start()
+        await third.file.loaded()
+        #expect(try third.entry("second.example.com") != nil)
     }
 
     // MARK: - Stopping

@@ -46,6 +46,22 @@ struct ManyRoutesTests {
         return components.settings.routes[number].upstreams
     }
 
+    @Test("one route with many domains is released on a thread, few domains immediately")
+    @ServiceLoop
+    func released() throws {
+        func components(_ domains: Int) throws -> Components {
+            let list = (0..<domains).map { "n\($0).example.org" }.joined(separator: ", ")
+            let text = """
+                upstreams: [{name: first, url: "udp://127.0.0.9"}]
+                routes: [{domains: [\(list)], upstreams: [first]}]
+
+                """
+            return try Components(try Settings(parsing: text, fileName: "f"), in: .system)
+        }
+        #expect(OldRoutes(try components(OldRoutes.many)) != nil)
+        #expect(OldRoutes(try components(OldRoutes.many - 1)) == nil)
+    }
+
     @Test("of 100,000 routes, a reload applies exactly the changed ones")
     @ServiceLoop
     func reload() async throws {

@@ -18,7 +18,7 @@ struct AccessPolicyTests {
             shared: false
         )
         var handedOver = 0
-        let misses = try MissQueue(refresh: { _ in }) { miss in
+        let misses = MissQueue(refresh: { _ in }) { miss in
             handedOver += 1
             if case .reply(let reply) = harness.handler.look(
                 at: miss.datagram.octets,

@@ -19,15 +19,9 @@ final class HeldUpstream: Forwarding {
     private var waiting: [Name: CheckedContinuation<Void, Never>] = [:]
     private var watcher: (count: Int, continuation: CheckedContinuation<Void, Never>)?
 
-    func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    func ask(_ attempt: Attempt) {
         ServiceLoop.task { [self] in
-            completion(.success(.message(await answer(query.question.name))))
+            attempt.end(.success(.message(await answer(attempt.query.question.name))))
         }
     }
 
@@ -170,7 +164,7 @@ func framed(_ message: [UInt8]) -> [UInt8] {
 extension QueryHandler {
     func resolve(_ open: Open) async -> [UInt8] {
         await withCheckedContinuation { continuation in
-            resolve(open) { continuation.resume(returning: $0) }
+            resolve(open, Completion { continuation.resume(returning: $0) })
         }
     }
 }

@@ -21,7 +21,7 @@ struct ListeningWorkerTests {
             binding: #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
-        let misses = try MissQueue(refresh: { _ in }) { miss in
+        let misses = MissQueue(refresh: { _ in }) { miss in
             let look = harness.handler.look(
                 at: miss.datagram.octets,
                 from: miss.clientContext,
@@ -114,7 +114,7 @@ struct ListeningWorkerTests {
             binding: #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
-        let misses = try MissQueue(refresh: { _ in }) { _ in Issue.record("handed over") }
+        let misses = MissQueue(refresh: { _ in }) { _ in Issue.record("handed over") }
         let worker = UDPWorker(
             listener,
             cache: harness.cache,

@@ -24,7 +24,7 @@ struct MissQueueTests {
             binding: try #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
-        queue = try MissQueue(refresh: { _ in }) { [handled] miss in
+        queue = MissQueue(refresh: { _ in }) { [handled] miss in
             handled.names.append("\(miss.clientContext.address) \(miss.datagram.octets[0])")
         }
     }
@@ -109,7 +109,7 @@ struct MissQueueTests {
     @Test
     func `one turn of the loop handles a limited number of refreshes`() throws {
         var refreshed = 0
-        let queue = try MissQueue(refresh: { _ in refreshed += 1 }) { _ in }
+        let queue = MissQueue(refresh: { _ in refreshed += 1 }) { _ in }
         let query = Query(question: Question(name: try Name("www.example.com"), type: .a))
         let client = ClientNetwork(of: .v4(IPv4Address(value: 0x7F00_0001)), isProven: true)
         for _ in 0..<200 { queue.take(refresh: query, of: client) }

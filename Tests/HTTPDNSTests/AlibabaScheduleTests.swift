@@ -129,7 +129,7 @@ struct AlibabaScheduleTests {
     }
 
     @Test(
-        "no servers or no JSON: unreadable",
+        "a reply without servers or without JSON is unreadable",
         arguments: ["{}", "", "[]", #"{"service_ip":1}"#]
     )
     func unreadable(body: String) throws {

@@ -35,8 +35,9 @@ struct BatchTests {
                 .both,
                 route: "test:1",
                 parameters: parameters,
-                deadline: world.now + .seconds(3)
-            ) { _ in answers += 1 }
+                deadline: world.now + .seconds(3),
+                Completion { _ in answers += 1 }
+            )
         }
         await world.advance(by: .seconds(1))
         #expect(answers == 3)
@@ -187,8 +188,9 @@ struct BatchTests {
                 .both,
                 route: "",
                 deadline: world.now + .seconds(3),
-                cancellation: signals[index]
-            ) { results[index] = $0 }
+                cancellation: signals[index],
+                Completion { results[index] = $0 }
+            )
         }
         let cancelled = VendorFailure(reason: .transport(.cancelled), tries: [])
         signals[0].cancel()

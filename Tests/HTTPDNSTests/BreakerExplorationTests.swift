@@ -133,7 +133,7 @@ struct BreakerExplorationTests {
         case minute, fiveMinutes, network, pause, resume
     }
 
-    /// `underWay` has true for a probe.
+    /// State of an account; `underWay` has true for a probe.
     private struct Account: Hashable {
         var gate = AccountBreaker()
         var underWay: [Bool] = []

@@ -20,7 +20,7 @@ struct BudgetTests {
         #expect(try await world.failure(client) == VendorFailure(reason: .budget, tries: []))
         #expect(world.sent.count == 2)
         let statistics = client.statistics
-        #expect(statistics.state == .overBudget)
+        #expect(statistics.state == .overBudget(problem: nil))
         #expect(statistics.usage?.callsToday == 2)
         #expect(statistics.beyondBudget == 1)
         #expect(statistics.budget == Budget.Rule(callsPerDay: 2))
@@ -45,6 +45,24 @@ struct BudgetTests {
         await world.advance(by: .seconds(86_400))
         for _ in 0..<3 { _ = try? await world.lookUp(client) }
         #expect(notices == [.budgetSpent(rule), .budgetSpent(rule)])
+    }
+
+    @Test("a budget with unknown counts sends nothing, and is reported once")
+    @ServiceLoop
+    func unknown() async throws {
+        world.servers([:])
+        let rule = Budget.Rule(callsPerDay: 2)
+        let client = try world.client(usage: DamagedUsage()) { $0.budget = rule }
+        var notices: [VendorClient.Notice] = []
+        client.observer = { notices.append($0) }
+        client.start()
+        #expect(notices == [.usageUnknown("damaged", rule)])
+        for _ in 0..<3 { #expect(try await world.failure(client).reason == .budget) }
+        #expect(client.statistics.state == .overBudget(problem: "damaged"))
+        #expect(notices.count == 1 && world.sent.isEmpty)
+        try client.resetUsage()
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.state == .open)
     }
 
     @Test("a budget that warns counts the excess")
@@ -188,7 +206,7 @@ struct BudgetTests {
 @Suite("Budget counts")
 @ServiceLoop
 struct BudgetCountTests {
-    /// 2023-11-15.
+    /// Midnight of 2023-11-15 (UTC).
     private let midnight: Int64 = 1_700_006_400
     private let day: Int64 = 86_400
 
@@ -306,6 +324,38 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 5)
     }
 
+    @Test("counts that end with the process are no budget, but suffice for a warning")
+    func ephemeral() {
+        let store = EphemeralUsage()
+        func budget(_ excess: Budget.Excess) -> Budget {
+            let rule = Budget.Rule(unitsPerDay: 2, onExceeded: excess)
+            return Budget(rule, vendor: "v", cheapest: 1, store: store)
+        }
+        var strict = budget(.fallback)
+        #expect(strict.spend(units: 1, wallSeconds: midnight) == nil)
+        #expect(strict.forbids(wallSeconds: midnight) == true)
+        #expect(strict.unknownBecause == "unknown")
+        var warning = budget(.warn)
+        for _ in 0..<3 { #expect(warning.spend(units: 1, wallSeconds: midnight) != nil) }
+        #expect(warning.unknownBecause == nil && warning.problem == "not stored")
+        #expect(warning.usage(wallSeconds: midnight)?.unitsToday == 3)
+        #expect(warning.exceeded == 1)
+    }
+
+    @Test("an amount that was not stored is not refunded from the stored counts")
+    func unstoredRefund() throws {
+        let store = FlakyUsage()
+        var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)
+        #expect(budget.spend(units: 50, wallSeconds: midnight) != nil)
+        store.fails = true
+        let lost = budget.spend(units: 40, wallSeconds: midnight)
+        store.fails = false
+        budget.settle(try #require(lost), actual: .none, wallSeconds: midnight)
+        budget.release(wallSeconds: midnight)
+        let stored = store.update("v", today: midnight / day, durably: true) { _ in false }
+        #expect(try #require(stored).unitsToday >= 50)
+    }
+
     @Test("without a limit every call is counted and allowed")
     func unlimited() {
         var budget = budget(nil)
@@ -331,7 +381,8 @@ struct BudgetCountTests {
                 }
                 #expect((budget.usage(wallSeconds: midnight)?.unitsToday ?? 0) <= before + 7)
                 let stored =
-                    store.update("v", today: midnight / day) { _ in false }?.unitsToday ?? 0
+                    store.update("v", today: midnight / day, durably: true) { _ in false }?
+                    .unitsToday ?? 0
                 #expect(stored >= spent && stored <= before + 7 + block)
             }
         }
@@ -353,11 +404,12 @@ struct BudgetCountTests {
             budget.release(wallSeconds: midnight + 3_000)
         }
         #expect(spent <= 10_007 && spent > 10_007 - 3 * 15)
-        let stored = store.update("v", today: midnight / day) { _ in false }?.unitsToday
+        let stored = store.update("v", today: midnight / day, durably: true) { _ in false }?
+            .unitsToday
         #expect(stored == UInt64(spent))
     }
 
-    @Test("unknown counts are spent until they are reset")
+    @Test("with unknown counts the budget is spent until a reset")
     func damaged() throws {
         let store = DamagedUsage()
         var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)
@@ -371,7 +423,7 @@ struct BudgetCountTests {
     }
 }
 
-/// Counts that can be read, and not be changed.
+/// Counts that can be read but not changed.
 @ServiceLoop
 private final class UnwritableUsage: UsageStore {
     let problem: String? = "disk full"
@@ -381,10 +433,33 @@ private final class UnwritableUsage: UsageStore {
     func update(
         _ vendor: String,
         today: Int64,
+        durably: Bool,
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
         var record = UsageRecord(day: today)
         return change(&record) ? nil : record
+    }
+
+    func reset(_ vendor: String, today: Int64) {}
+}
+
+/// Counts that cannot be read or changed while `fails`.
+@ServiceLoop
+private final class FlakyUsage: UsageStore {
+    private let memory = UsageMemory()
+    var fails = false
+
+    nonisolated init() {}
+
+    var problem: String? { fails ? "locked" : nil }
+
+    func update(
+        _ vendor: String,
+        today: Int64,
+        durably: Bool,
+        _ change: (inout UsageRecord) -> Bool
+    ) -> UsageRecord? {
+        fails ? nil : memory.update(vendor, today: today, durably: durably, change)
     }
 
     func reset(_ vendor: String, today: Int64) {}
@@ -401,12 +476,34 @@ private final class DamagedUsage: UsageStore {
     func update(
         _ vendor: String,
         today: Int64,
+        durably: Bool,
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
-        memory?.update(vendor, today: today, change)
+        memory?.update(vendor, today: today, durably: durably, change)
     }
 
     func reset(_ vendor: String, today: Int64) { memory = UsageMemory() }
+}
+
+/// Counts in memory, because the file cannot be opened.
+@ServiceLoop
+private final class EphemeralUsage: UsageStore {
+    private let memory = UsageMemory()
+    private(set) var problem: String?
+
+    nonisolated init() {}
+
+    func update(
+        _ vendor: String,
+        today: Int64,
+        durably: Bool,
+        _ change: (inout UsageRecord) -> Bool
+    ) -> UsageRecord? {
+        problem = durably ? "unknown" : "not stored"
+        return durably ? nil : memory.update(vendor, today: today, durably: false, change)
+    }
+
+    func reset(_ vendor: String, today: Int64) {}
 }
 
 @Suite("Most expensive names")

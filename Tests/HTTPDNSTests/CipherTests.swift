@@ -67,7 +67,7 @@ struct CipherTests {
         #expect(try aes.open(try aes.seal(plain, vector: try Entropy.system.octets(16))) == plain)
     }
 
-    @Test("an impossible length cannot be decrypted", arguments: [0, 1, 7, 9, 15, 17, 31])
+    @Test("an impossible ciphertext length is refused", arguments: [0, 1, 7, 9, 15, 17, 31])
     func badLengths(count: Int) {
         let octets = [UInt8](repeating: 0, count: count)
         #expect(throws: CipherError.undecryptable) { try des.open(octets) }
@@ -88,7 +88,7 @@ struct CipherTests {
         #expect(throws: CipherError.undecryptable) { try des.open([UInt8](sealed.prefix(8))) }
     }
 
-    @Test("another key cannot decrypt it")
+    @Test("another key cannot decrypt a ciphertext")
     func wrongKey() throws {
         let text = try TencentVectors.reply("S5")
         let sealed = try #require(Hexadecimal.decode([UInt8](text.des.utf8)[...]))

@@ -67,7 +67,7 @@ struct ClientAddressTests {
         ),
     ]
 
-    @Test("each vendor's reply has it in another place", arguments: cases)
+    @Test("each vendor's reply has the client address in another place", arguments: cases)
     func parsed(_ each: Case) throws {
         let answers = try each.vendor().answers(to: lookup("www.example.com"), in: ok(each.body))
         #expect(answers.map { $0.client.map { "\($0)" } } == [each.expected])
@@ -75,7 +75,7 @@ struct ClientAddressTests {
         #expect(text.contains("for client") == (each.expected != nil))
     }
 
-    @Test("Tencent's batch has it in the last line only")
+    @Test("Tencent's batch has the client address in the last line only")
     func batch() throws {
         let answers = try plainTencent().answers(
             to: lookup("a.example.com", "b.example.com", families: .v4),
@@ -94,7 +94,7 @@ struct ClientAddressTests {
         }
     }
 
-    @Test("the latest one is kept until the network changes")
+    @Test("the latest address is kept until the network changes")
     @ServiceLoop
     func latest() async throws {
         let client = try world.client()
@@ -129,8 +129,9 @@ struct ClientAddressTests {
                     .both,
                     route: "",
                     parameters: parameters,
-                    deadline: deadline
-                ) { continuation.resume(returning: $0) }
+                    deadline: deadline,
+                    Completion { continuation.resume(returning: $0) }
+                )
             }
         }
         let reply = try await world.value(of: operation).get()

@@ -264,7 +264,7 @@ extension JSONAPITests {
         #expect(error.verdict == .serverFailed && error.kind == .responseCode)
     }
 
-    @Test("only unusable addresses: neither answer nor denial")
+    @Test("a reply with only unusable addresses is neither answer nor denial")
     func unusable() throws {
         let answer = try read(
             reply(#""Answer":[{"name":"www.example.com","type":1,"TTL":9,"data":"0.0.0.0"}]"#)

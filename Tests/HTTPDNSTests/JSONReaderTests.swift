@@ -235,7 +235,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "other text is refused",
+        "text that is not Base64 is refused",
         arguments: [
             "Z", "Zg", "Zg=", "Zh==", "Zm9=", "Zg==Zg==", "=Zg=", "Z===", "====", "Zm9v\n", "Zm-v",
             "Zm_v", "Zm 9",

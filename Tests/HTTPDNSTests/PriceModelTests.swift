@@ -130,6 +130,20 @@ struct FamilyChoiceTests {
         #expect(try families(PriceModel(.request), .v6) == .v6)
     }
 
+    @Test("units of AAAA are counted separately if families are billed")
+    @ServiceLoop
+    func unitsForV6() async throws {
+        world.servers([:])
+        for (item, units) in [(PriceModel.Item.family, UInt64(5)), (.request, 0)] {
+            let client = try world.client {
+                $0.price = PriceModel(item, weight: 5)
+                $0.families = .both
+            }
+            _ = try await world.lookUp(client)
+            #expect(client.statistics.unitsForV6 == units)
+        }
+    }
+
     @Test("the demand for a family is forgotten after an hour")
     func memory() throws {
         var demand = FamilyDemand(limit: 2)

@@ -52,7 +52,7 @@ struct SkewTests {
         #expect(repair(600, vendor: 1_000) == .sign(0))
     }
 
-    /// Signed with `used` at local time 1000.
+    /// Repairs a request that was signed with `used` at local time 1000.
     private func repair(
         _ used: Int64,
         vendor: Int64,

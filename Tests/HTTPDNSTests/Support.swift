@@ -44,7 +44,7 @@ let fixedEntropy = Entropy { (count) throws(CipherError) in
     [UInt8](TencentVectors.requestVector.prefix(count))
 }
 
-/// SplitMix64.
+/// SplitMix64 generator.
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

@@ -18,7 +18,7 @@ struct TencentForgeryTests {
             sealed = try cipher.seal(self.plain, vector: TencentVectors.replyVector)
         }
 
-        /// Before CBC chaining.
+        /// Returns the decrypted block before CBC chaining.
         func decrypted(_ index: Int) -> [UInt8] {
             let start = index * block
             return (0..<block).map { plain[start + $0] ^ sealed[start + $0] }

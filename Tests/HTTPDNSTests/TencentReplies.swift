@@ -8,7 +8,7 @@ struct ReplyCase: Sendable, CustomTestStringConvertible {
     var name = "cloud.tencent.com"
     var families = Families.both
     let body: String
-    /// Nil without a statement about IPv4.
+    /// Expected IPv4 part; nil without a statement about IPv4.
     var v4: Expected? = nil
     var v6: Expected? = nil
 
@@ -26,7 +26,7 @@ struct ReplyCase: Sendable, CustomTestStringConvertible {
 }
 
 enum TencentReplies {
-    /// Pages 379/95497 and 379/95498.
+    /// Replies from pages 379/95497 and 379/95498.
     static let documented: [ReplyCase] = [
         ReplyCase(
             label: "addresses only",
@@ -92,7 +92,7 @@ enum TencentReplies {
         ),
     ]
 
-    /// Source and tests of the SDKs.
+    /// Replies from source and tests of the SDKs.
     ///
     /// 2001:db8::/32 replaces their Teredo prefix 2001::/32 (RFC 4380).
     static let fromTheKits: [ReplyCase] = [

@@ -203,7 +203,7 @@ extension TencentReplyTests {
     }
 
     @Test(
-        "also in IPv6",
+        "IPv6 addresses that no server can have are dropped and counted",
         arguments: ["::", "::1", "ff02::1", "fe80::1", "::ffff:127.0.0.1", "::ffff:0.0.0.0"]
     )
     func unusableV6(text: String) throws {

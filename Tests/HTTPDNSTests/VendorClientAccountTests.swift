@@ -10,7 +10,7 @@ import Testing
 struct VendorClientAccountTests {
     let world = Simulation()
 
-    /// `Date` is `seconds` ahead.
+    /// Returns a refusal whose `Date` is `seconds` ahead.
     @ServiceLoop
     private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: status, body: [])
@@ -21,7 +21,7 @@ struct VendorClientAccountTests {
         return .reply(reply, after: .zero)
     }
 
-    /// Accepts only signatures of its own clock.
+    /// Makes the vendor accept only signatures of its own clock.
     @ServiceLoop
     private func strict(ahead: Int64) {
         world.script = { [self] request in

@@ -10,7 +10,7 @@ import Testing
 struct VendorClientNetworkTests {
     let world = Simulation()
 
-    /// With an address service and two API variants; the second has `other` in its URLs.
+    /// Vendor with an address service and two API variants; the second has `other` in its URLs.
     private struct Serving: Vendor, AddressScheduling {
         let plain: Tencent
         var way = ""

@@ -26,7 +26,7 @@ struct VendorClientReloadTests {
         _ = try await world.lookUp(new)
         #expect(new.statistics.billable == 3)
         #expect(new.statistics.usage?.callsToday == 3)
-        #expect(new.statistics.state == .overBudget)
+        #expect(new.statistics.state == .overBudget(problem: nil))
         #expect(old.statistics.billable == 2)
 
         let other = try world.client { $0.budget = Budget.Rule(callsPerDay: 3) }

@@ -9,18 +9,18 @@ import Testing
 typealias Begun = TestOperation<Result<VendorReply, VendorFailure>>
 
 extension Simulation {
-    /// Without health probes.
+    /// Requests without health probes.
     var asked: [Sent] { sent.filter { namesAsked($0.request) != ["www.dnspod.cn"] } }
 
-    /// Last digits.
+    /// Last digits of the addresses of called servers.
     var hosts: String { asked.map { String($0.request.server.host.suffix(1)) }.joined() }
 
-    /// Last digits.
+    /// Last digits of the addresses of probed servers.
     var trials: [Int] {
         sent.map(\.request).filter { namesAsked($0) == ["www.dnspod.cn"] }.map(digit)
     }
 
-    /// In milliseconds.
+    /// Times of the calls in milliseconds.
     var times: [Int] { asked.map { $0.at.milliseconds } }
 
     func begin(
@@ -40,10 +40,9 @@ extension Simulation {
                     families,
                     route: route,
                     deadline: deadline,
-                    cancellation: network.map { CancellationSignal(client: $0) }
-                ) {
-                    continuation.resume(returning: $0)
-                }
+                    cancellation: network.map { CancellationSignal(client: $0) },
+                    Completion { continuation.resume(returning: $0) }
+                )
             }
         }
     }

@@ -28,6 +28,7 @@ extension Simulation {
         servers count: Int = 2,
         vendor: (any Vendor)? = nil,
         source: VendorClient.AddressSource? = nil,
+        usage: any UsageStore = UsageMemory(),
         configure: (inout VendorClient.Settings) -> Void = { _ in }
     ) throws -> VendorClient {
         var settings = VendorClient.Settings()
@@ -39,11 +40,12 @@ extension Simulation {
             settings: settings,
             transport: self,
             clocks: clocks,
-            source: source
+            source: source,
+            usage: usage
         )
     }
 
-    /// The other servers answer.
+    /// Sets the steps of these servers; the other servers answer.
     func servers(_ steps: [Int: Step]) {
         script = { steps[digit($0)] ?? .reply(good($0)) }
     }

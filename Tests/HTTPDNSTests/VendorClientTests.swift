@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Asking a vendor")
+@Suite("Calls to a vendor")
 struct VendorClientTests {
     let world = Simulation()
 

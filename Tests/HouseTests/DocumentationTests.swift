@@ -43,6 +43,14 @@ struct ReadmeTests {
         }
     }
 
+    @Test("each generated part of a page has a begin and an end marker")
+    func markers() throws {
+        let text = try Repository.text("docs/reliability.md")
+        let begins = try text.matches(of: "<!-- ([a-z-]+): begin -->").map { $0[1] }
+        let ends = try text.matches(of: "<!-- ([a-z-]+): end -->").map { $0[1] }
+        #expect(!begins.isEmpty && begins == ends)
+    }
+
     @Test("links have valid targets", arguments: pages)
     func links(_ page: String) throws {
         let folder = Repository.root.appending(path: page).deletingLastPathComponent()

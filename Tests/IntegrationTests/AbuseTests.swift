@@ -169,7 +169,7 @@ struct AbuseTests {
             let name = "bank\(round).example.org"
             try client.send(RawMessage.query(name, id: 0x7777))
             _ = try upstream.serveOne { query in
-                // One fewer than the number that makes the daemon retry over TCP.
+                // One message fewer than the number that makes the daemon retry over TCP.
                 var forged = (0..<3).map { _ in
                     var reply = Self.answer(query, name, 66)
                     let number = UInt16.random(in: 1...0xFFFF, using: &generator)

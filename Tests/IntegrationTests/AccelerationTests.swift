@@ -52,7 +52,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("the kernel gives no flushed entry")
+    @Test("a flushed entry is not answered from the kernel")
     func flushed() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = harness.daemon

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// The daemon is the only server of `/etc/resolv.conf`.
+/// Machine whose `/etc/resolv.conf` names the daemon only.
 private final class Machine: Sendable {
     let namespace: Namespace
     let emulator: TestEmulator
@@ -56,7 +56,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// One attempt of 10 s, so that no retry hides a failure.
+    /// Returns a resolver with one attempt of 10 s, so that no retry hides a failure.
     static func resolver(_ options: String, search: String? = nil) -> String {
         """
         nameserver 127.0.0.1
@@ -101,7 +101,7 @@ struct ClientTests {
                 "ipv6 four.example.com": [client.noData],
                 "both nowhere.example.org": ["no-name"],
                 "ipv4 one.example.org": ["198.51.100.3"],
-                // Too long for UDP, as are the texts.
+                // Too long for UDP, as the TXT records are.
                 "ipv4 forty.example.org": Set(TestUpstream.forty),
                 "pointer 192.0.2.1": ["www.example.com"],
             ]

@@ -195,7 +195,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("a failing vendor: degraded, exit code 4, with the reason")
+    @Test("with a failing vendor status is degraded, exits with 4 and shows the reason")
     func degraded() throws {
         let harness = try ProgramHarness(faults: ["status=500"])
         _ = try harness.daemon.dig("www.example.com", "A")

@@ -9,21 +9,21 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     enum Word: Sendable {
         case server
 
-        /// Or the upstream, if there is none.
+        /// The next server, or the upstream if there is none.
         case nextServer
 
-        /// Without a retry: the vendor has no address.
+        /// The upstream without a retry, because the vendor has no address.
         case upstream
     }
 
     var word = Word.nextServer
 
-    /// HTTPS with HTTP/2 through nginx, and plain HTTP/1.1 with AES.
+    /// Channels: HTTPS with HTTP/2 through nginx, and HTTP/1.1 with AES.
     ///
     /// Faults of the encryption use both ciphers instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
-    /// Only a timeout reveals such a fault.
+    /// True if only a timeout reveals the fault.
     ///
     /// Other faults run with long timeouts, so that a slow machine does not change the result.
     var isSilence: Bool { fault == "silent" || fault == "delay=3000" }

@@ -63,7 +63,7 @@ struct HostileTests {
         #expect(try stream.receive().isEmpty)
     }
 
-    /// With pauses, so that none is lost in the socket buffer.
+    /// Sends messages with pauses, so that none is lost in the socket buffer.
     private static func flood(_ daemon: TestDaemon, _ messages: some Sequence<[UInt8]>) throws {
         let socket = try Socket(.datagram, to: daemon.port)
         let marker = try Socket(.datagram, to: daemon.port)
@@ -75,9 +75,9 @@ struct HostileTests {
         }
     }
 
-    /// Queries with changed, removed or appended octets.
+    /// Queries with changed, removed or appended octets, none of which is for the vendor.
     ///
-    /// None is for the vendor, because vendor connections stay open.
+    /// Vendor connections would stay open.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)
         let seeds = [

@@ -5,7 +5,7 @@ import Testing
 private struct Scrape {
     let samples: [String: Double]
 
-    /// Types by family name.
+    /// Types of metrics by family name.
     let kinds: [String: String]
 
     let type: String
@@ -126,7 +126,7 @@ struct MetricsTests {
         let scratch = try Scratch()
         let harness = try ProgramHarness(
             firstFaults: ["status=500"],
-            vendor: "budget: {calls-per-day: 100}\nprice: {per-10000: 1}",
+            vendor: "budget: {calls-per-day: 100}\nprice: {per-10000: 1, currency: CNY}",
             settings:
                 "metrics: {listen: \"127.0.0.1:0\"}\ncache: {snapshot: \(scratch.file("cache"))}"
         )

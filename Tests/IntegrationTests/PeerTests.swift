@@ -180,7 +180,7 @@ private struct Told: Equatable, CustomStringConvertible {
     }
 }
 
-/// Intended differences.
+/// Intended difference between both replies.
 private enum Difference: String {
     /// Types that are no record types (RFC 6895 §3.1).
     ///
@@ -192,24 +192,24 @@ private enum Difference: String {
     /// Unbound answers version queries in class CH (RFC 4892 §3), and class ANY with records of IN.
     case otherClass
 
-    /// An alias to itself: Unbound fails.
+    /// An alias to itself, at which Unbound fails.
     case aliasLoop
 
     /// DNAME for a name below a DNAME.
     ///
-    /// httpdnsd adds the SOA of the alias' denial (RFC 2308 §2.2). Unbound returns only the
+    /// httpdnsd adds the SOA of the alias' denial (RFC 2308 §2.2).  Unbound returns only the
     /// parent's DNAME.
     case renamed
 
-    /// Unbound composes the answer from cached records.
+    /// Answer that Unbound composes from cached records.
     ///
     /// httpdnsd passes on the upstream's answer (RFC 5625 §4: a proxy is transparent).
     case composed
 
-    /// httpdnsd removes the additional section, which is not trustworthy (RFC 2181 §5.4.1).
+    /// Additional section, which httpdnsd removes because it is not trustworthy (RFC 2181 §5.4.1).
     case additional
 
-    /// Nil if no rule covers the difference.
+    /// Creates the difference; nil if no rule covers it.
     ///
     /// - Parameter original: the upstream's own reply.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {

@@ -98,7 +98,8 @@ struct PrivacyTests {
         let first = try Self.places(of: token, in: daemon)
         try lookUp(20..<300)
         let second = try Self.places(of: token, in: daemon)
-        // Includes the HPACK table and freed memory of Swift strings. libcurl wipes its memory.
+        // The limit includes the HPACK table and freed memory of Swift strings.  libcurl wipes its
+        // memory.
         #expect(first <= 40 && second <= first + 8, "\(first), then \(second)")
         try daemon.stop()
     }
@@ -112,7 +113,7 @@ struct PrivacyTests {
         #expect(core.split(whereSeparator: \.isWhitespace).filter { $0 == "0" }.count == 2)
         let status = try String(contentsOfFile: "\(process)/status", encoding: .utf8)
         #expect(status.contains("NoNewPrivs:\t1"))
-        // Without the privilege to inspect processes.
+        // The child lacks the privilege to inspect processes.
         func look(_ path: String) throws -> Int32 {
             try run("setpriv", ["--bounding-set", "-all", "cat", path]).status
         }

@@ -71,8 +71,9 @@ struct PrivilegeTests {
 
     // MARK: - Files
 
-    /// Executes a command with two writable directories, as with ProtectSystem=strict,
-    /// RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
+    /// Script that runs a command with two writable directories.
+    ///
+    /// It acts as ProtectSystem=strict, RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
     private static let script = """
         import ctypes, os, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)

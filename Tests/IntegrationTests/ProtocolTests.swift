@@ -10,7 +10,7 @@ import Testing
 struct ProtocolTests {
     private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-    /// RFC 1123 §6.1.3.2.
+    /// Both transports are required (RFC 1123 §6.1.3.2).
     private static let transports = [Socket.Kind.datagram, .stream]
 
     private static func reply(

@@ -50,9 +50,11 @@ struct ProveTests {
         ] {
             #expect(end.output.contains("agrees   \(label)"), "\(end.output)")
         }
-        // The emulator has no TLS.
-        #expect(end.output.contains("DIFFERS  channel v2 https https"), "\(end.output)")
-        #expect(end.status == 4)
+        // The emulator has no TLS: nothing listens on port 443.
+        #expect(end.output.contains("skipped  channel v2 https https"), "\(end.output)")
+        #expect(end.output.contains("not tested (cannot connect"), "\(end.output)")
+        #expect(!end.output.contains("DIFFERS"), "\(end.output)")
+        #expect(end.status == 0)
         #expect(!end.output.contains("100000") && !end.output.contains("0001020304"))
         try daemon.stop()
     }
@@ -78,6 +80,21 @@ struct ProveTests {
         #expect(try JSON(end.output)["steps"].array.reduce(0) { $0 + ($1["units"].int ?? 0) } <= 4)
         #expect(end.output.contains("budget"), "\(end.output)")
         try poor.stop()
+    }
+
+    @Test("without a server nothing is tested, and a reply that differs has another exit status")
+    func exitStatus() throws {
+        let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
+        let daemon = try daemon(emulator, scratch)
+        try emulator.misbehave("garbage")
+        let differs = try daemon.control("prove", "ali")
+        #expect(differs.status == 4 && differs.output.contains("DIFFERS  families: A"))
+        try emulator.misbehave("reset")
+        let dead = try daemon.control("prove", "ali")
+        #expect(dead.status == 1, "\(dead)")
+        #expect(dead.output.contains("0 agree, 0 differ"), "\(dead.output)")
+        #expect(dead.output.contains("not tested ("), "\(dead.output)")
+        try daemon.stop()
     }
 
     @Test("the vectors are replies without account and client address")

@@ -5,7 +5,7 @@ import Testing
 private struct Form {
     let command: String
 
-    /// Command to run instead.
+    /// Command that the test runs instead.
     var instead: String?
 
     /// Accepted exit codes.

@@ -15,7 +15,7 @@ struct ServiceAddressTests {
         arguments: [VendorText.Channel.aes, .des]
     )
     func conf(channel: VendorText.Channel) throws {
-        // These servers get the port of the server that named them.
+        // The servers get the port of the server that named them.
         let namespace = try Namespace()
         let start = try TestEmulator(
             zone: ProgramHarness.zone,

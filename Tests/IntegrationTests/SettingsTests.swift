@@ -37,6 +37,16 @@ struct SettingsTests {
         #expect(end.status == 0 && end.output == "ok\n" && end.errors.isEmpty, "\(end.errors)")
     }
 
+    @Test(
+        "output that cannot be written is an error",
+        arguments: ["--print-config", "--print-schema", "--print-manual", "--help", "--version"]
+    )
+    func fullDisk(option: String) throws {
+        let end = try run("sh", ["-c", "\"$0\" \"$1\" > /dev/full", Product.daemon, option])
+        #expect(end.status == 1)
+        #expect(end.errors == "cannot write the output: write: No space left on device\n")
+    }
+
     @Test("--print-config without a file prints the manual in config/")
     func manual() throws {
         let end = try run(Product.daemon, ["--print-config"])

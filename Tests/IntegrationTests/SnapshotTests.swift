@@ -36,8 +36,12 @@ private final class Machine: Sendable {
         )
     }
 
+    /// Files of the directory, without the lock, which remains.
     var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: directory).sorted() }
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: directory)
+                .filter { !$0.hasSuffix(".lock") }.sorted()
+        }
     }
 
     func fill(_ daemon: TestDaemon, _ count: Int) throws {
@@ -149,7 +153,7 @@ struct SnapshotTests {
         #expect(try machine.names == ["cache.snapshot"])
     }
 
-    /// `KILLED_DAEMONS` sets the number.
+    /// Number of killed daemons; `KILLED_DAEMONS` sets it.
     private static let kills =
         ProcessInfo.processInfo.environment["KILLED_DAEMONS"].flatMap { Int($0) } ?? 10
 
@@ -191,7 +195,7 @@ struct SnapshotTests {
         try last.stop()
     }
 
-    /// A FUSE file system on which every access blocks.
+    /// FUSE file system on which every access blocks.
     private static let silentDisk = """
         import ctypes, os, signal, sys
         device = os.open("/dev/fuse", os.O_RDWR)

@@ -19,9 +19,9 @@ private struct HeldSockets {
     }
 }
 
-/// A client with a constant number of pending queries and without retries.
+/// Client with a constant number of pending queries and without retries.
 private final class SteadyClient: @unchecked Sendable {
-    /// Together they fit into a socket buffer.
+    /// Number of pending queries, which fit into a socket buffer together.
     private static let window = 50
 
     private let socket: Socket

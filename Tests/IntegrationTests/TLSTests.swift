@@ -55,7 +55,7 @@ struct TLSTests {
 
     // MARK: - Trust
 
-    /// The values are error texts of OpenSSL or libcurl.
+    /// Wrong certificates; the values are error texts of OpenSSL or libcurl.
     enum Impostor: String, CaseIterable, Sendable {
         case wrongName = "no alternative certificate subject name matches"
         case unknownAuthority = "unable to get local issuer certificate"

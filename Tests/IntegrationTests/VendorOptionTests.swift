@@ -66,7 +66,7 @@ struct VendorOptionTests {
     .hangLimit
 )
 struct ProxyTests {
-    /// Tunnels only to port 443, as is Debian's default.
+    /// Proxy that tunnels only to port 443, as is Debian's default.
     private final class Proxy {
         let program: Child
         private let scratch: Scratch
@@ -81,7 +81,7 @@ struct ProxyTests {
             _ = try program.line(with: "Accepting connections")
         }
 
-        /// Returns the request lines.
+        /// Stops the proxy, and returns the request lines.
         func stop() throws -> [String] {
             let end = try program.stop()
             return (end.output + end.errors).split(separator: "\n").compactMap { line in

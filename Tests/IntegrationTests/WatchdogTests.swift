@@ -4,7 +4,7 @@ import Testing
 
 private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-/// sd_notify(3).
+/// Socket that receives notifications (sd_notify(3)).
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -28,7 +28,7 @@ private final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Nil after the timeout.
+    /// Returns the next notification; nil after the timeout.
     func next(within milliseconds: Int32 = 20_000) -> String? {
         var wish = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&wish, 1, milliseconds) == 1 else { return nil }
@@ -43,7 +43,7 @@ private final class NotifySocket: Sendable {
         }
     }
 
-    /// A watchdog of 1.5 s.
+    /// Environment for a watchdog of 1.5 s.
     var environment: [String: String] {
         ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"]
     }

@@ -38,12 +38,12 @@ struct ServiceLoopTests {
     }
 
     @Test
-    func `a task that queues jobs forever does not starve a socket`() async throws {
-        try await onLoop {
+    func `a task that queues jobs forever does not starve a socket`() async {
+        await onLoop {
             let busy = Task { @ServiceLoop in while !Task.isCancelled { await Task.yield() } }
             defer { busy.cancel() }
             let called = Waiter()
-            let bell = try LoopWakeup { called.resume(.ready) }
+            let bell = LoopWakeup { called.resume(.ready) }
             bell.ring()
             #expect(await called.wait(until: nil) == .ready)
         }
@@ -74,11 +74,11 @@ struct ServiceLoopTests {
 @Suite("A doorbell", .timeLimit(.minutes(15)))
 struct LoopWakeupTests {
     @Test
-    func `many rings before the handler runs are one call`() async throws {
-        try await onLoop {
+    func `many rings before the handler runs are one call`() async {
+        await onLoop {
             var calls = 0
             let called = Waiter()
-            let bell = try LoopWakeup {
+            let bell = LoopWakeup {
                 calls += 1
                 called.resume(.ready)
             }
@@ -89,12 +89,12 @@ struct LoopWakeupTests {
     }
 
     @Test
-    func `data that other threads store before ringing is always seen`() async throws {
+    func `data that other threads store before ringing is always seen`() async {
         let box = Box()
-        try await onLoop {
+        await onLoop {
             var seen = 0
             let all = Waiter()
-            let bell = try LoopWakeup {
+            let bell = LoopWakeup {
                 seen += box.take()
                 if seen == 40_000 { all.resume(.ready) }
             }

@@ -235,8 +235,9 @@ struct FailoverTests {
             harness.resolver.resolve(
                 Query(question: Question(name: name, type: .a)),
                 of: ClientNetwork(of: .v4(IPv4Address(value: client)), isProven: true),
-                deadline: harness.world.now + ResolverLimits.total
-            ) { _ in answers += 1 }
+                deadline: harness.world.now + ResolverLimits.total,
+                Completion { _ in answers += 1 }
+            )
         }
         for name: Name in ["one.example.com", "two.example.com", "www.example.com"] {
             ask(name, 1)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSCache
 import DNSWire
 import Net
 import TestWorld
@@ -19,13 +20,41 @@ struct FairTableTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
     }
 
+    /// The query for a name of two labels, such as `a1.example`.
+    private static func query(_ key: String) -> Query {
+        Query(question: Question(name: Name(stringLiteral: "\(key).example"), type: .a))
+    }
+
+    private static func key(_ query: Query) -> String {
+        query.question.name.description.split(separator: ".").dropLast().joined(separator: ".")
+    }
+
+    @ServiceLoop
+    private static func end(_ query: PendingQuery?, _ value: String) {
+        let source = Provenance(source: .upstream, origin: 0)
+        var answer = Resolution(rcode: .noError, provenance: source)
+        answer.hasLostAttempt = value == "failure"
+        answer.explanation = Explanation(code: .other, text: value)
+        query?.end(ResolvedAnswer(answer))
+    }
+
+    private static func text(_ answer: Resolution) -> String {
+        switch answer.explanation?.text {
+        case "no answer in time": "late"
+        case "too many pending queries":
+            answer.isRefused ? "refused" : "evicted"
+        case let text: text ?? ""
+        }
+    }
+
     @ServiceLoop
     private final class Questions {
         private(set) var now = Clock.now
         private(set) var outcomes: [String: String] = [:]
         private(set) var cancelled: Set<String> = []
-        private var ends: [String: @ServiceLoop (String) -> Void] = [:]
-        private lazy var table = InFlight<String, String>(
+        private var pending: [String: PendingQuery] = [:]
+        private lazy var table = SingleFlight(
+            ResolverStatistics(),
             Clocks(
                 now: { ServiceLoop.assumeIsolated { self.now } },
                 wallSeconds: { 0 },
@@ -33,9 +62,12 @@ struct FairTableTests {
             ),
             work: FairTableTests.limits,
             waiting: FairLimits(all: 12, perClient: 10, share: 3, grace: .seconds(1)),
-            limit: .seconds(3_600),
-            judge: { $0 == "failure" ? .lost : .answered }
-        )
+            limit: .seconds(3_600)
+        ) { [unowned self] query in
+            let key = FairTableTests.key(query.query)
+            query.cancellation.whenCancelled { [unowned self] in cancelled.insert(key) }
+            pending[key] = query
+        }
 
         private final class Never: Cancellable {
             func cancel() {}
@@ -51,37 +83,29 @@ struct FairTableTests {
             as label: String? = nil
         ) {
             now += .milliseconds(1)
-            let end = now + .seconds(60)
             let label = label ?? key
             let client = FairTableTests.client(client, isProven: isProven)
-            table.join(key, for: client, now: now, until: end) { outcome in
-                self.outcomes[label] =
-                    switch outcome {
-                    case .value(let value, _): value
-                    case .late: "late"
-                    case .evicted: "evicted"
-                    case .refused: "refused"
-                    }
-            } _: { signal, end in
-                signal.whenCancelled { self.cancelled.insert(key) }
-                ends[key] = end
+            let completion = Completion<Resolution> {
+                self.outcomes[label] = FairTableTests.text($0)
             }
+            let end = now + .seconds(60)
+            let query = FairTableTests.query(key)
+            table.ask(query, nil, for: client, now: now, deadline: end, completion)
         }
 
         func ask(_ key: String, retaining object: AnyObject) {
-            table.join(
-                key,
+            table.ask(
+                FairTableTests.query(key),
+                nil,
                 for: FairTableTests.client(1),
                 now: now,
-                until: now + .seconds(60)
-            ) { _ in
-                withExtendedLifetime(object) {}
-            } _: { _, end in
-                ends[key] = end
-            }
+                deadline: now + .seconds(60),
+                Completion { _ in withExtendedLifetime(object) {} }
+            )
         }
 
-        func end(_ key: String, _ value: String) { ends[key]?(value) }
+        /// "failure" is lost work.
+        func end(_ key: String, _ value: String) { FairTableTests.end(pending[key], value) }
 
         func advance(by duration: Duration) { now += duration }
     }
@@ -287,22 +311,21 @@ struct FairTableTests {
     @ServiceLoop
     func `work that a lower layer never ends is cancelled, and frees its place`() async {
         let world = Simulation()
-        let table = InFlight<String, String>(
-            world.clocks,
-            work: ResolverLimits.inFlight,
-            waiting: ResolverLimits.waiting,
-            limit: .seconds(5),
-            judge: { _ in .answered }
-        )
         var (outcomes, cancelled) = ([String](), false)
-        var end: (@ServiceLoop (String) -> Void)?
+        var pending: PendingQuery?
+        let table = SingleFlight(ResolverStatistics(), world.clocks, limit: .seconds(5)) { query in
+            query.cancellation.whenCancelled { cancelled = true }
+            pending = query
+        }
         for wait in [Duration.seconds(1), .seconds(60)] {
-            table.join("a", for: nil, now: world.now, until: world.now + wait) { outcome in
-                if case .late = outcome { outcomes.append("late") }
-            } _: { signal, done in
-                signal.whenCancelled { cancelled = true }
-                end = done
-            }
+            table.ask(
+                Self.query("a"),
+                nil,
+                for: nil,
+                now: world.now,
+                deadline: world.now + wait,
+                Completion { outcomes.append(Self.text($0)) }
+            )
         }
         await world.advance(by: .milliseconds(4_900))
         #expect(outcomes == ["late"])
@@ -310,7 +333,7 @@ struct FairTableTests {
         await world.advance(by: .milliseconds(200))
         #expect(outcomes == ["late", "late"])
         #expect(table.count == 0 && cancelled)
-        end?("too late")
+        Self.end(pending, "too late")
         #expect(outcomes.count == 2)
     }
 
@@ -346,34 +369,24 @@ struct FairTableTests {
     @ServiceLoop
     func `an answer for many callers is delivered in several turns of the loop`() async {
         let now = Clock.now
-        let table = InFlight<String, String>(
-            .system,
-            work: ResolverLimits.inFlight,
-            waiting: ResolverLimits.waiting,
-            limit: .seconds(3_600),
-            judge: { $0 == "failure" ? .lost : .answered }
-        )
-        var end: (@ServiceLoop (String) -> Void)?
+        var pending: [PendingQuery] = []
+        let table = SingleFlight(ResolverStatistics(), .system, limit: .seconds(3_600)) {
+            pending.append($0)
+        }
         let turns = LoopTurns()
         for key in ["large", "small"] {
             for number in 0..<(key == "large" ? 300 : 70) {
-                table.join(
-                    key,
+                table.ask(
+                    Self.query(key),
+                    nil,
                     for: Self.client(UInt32(number % 4)),
                     now: now,
-                    until: now + .seconds(60)
-                ) { _ in
-                    turns.note()
-                } _: { _, ends in
-                    let first = end
-                    end = {
-                        first?($0)
-                        ends($0)
-                    }
-                }
+                    deadline: now + .seconds(60),
+                    Completion { _ in turns.note() }
+                )
             }
         }
-        end?("answer")
+        for query in pending { Self.end(query, "answer") }
         await turns.reach(370)
         #expect(turns.notes == [128, 64, 6, 64, 64, 44])
     }

@@ -154,10 +154,11 @@ struct SnapshotWaitersTests {
                 of: client,
                 now: now,
                 firstBegan: now,
-                deadline: end
-            ) { resolution in
-                if resolution.isRefused { refused += 1 } else { turns.note() }
-            }
+                deadline: end,
+                Completion { resolution in
+                    if resolution.isRefused { refused += 1 } else { turns.note() }
+                }
+            )
             if let waiting { waiters.resolved(waiting, .evicted) }
         }
         #expect(waiters.count == 300)

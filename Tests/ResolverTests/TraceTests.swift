@@ -47,6 +47,26 @@ struct TraceTests {
         )
     }
 
+    @Test
+    @ServiceLoop
+    func `a traced query for an upstream is released at its end`() async throws {
+        let harness = try ResolverHarness(.tencent)
+        let query = Query(question: Question(name: "www.example.com", type: .txt))
+        weak var released: Trace?
+        do {
+            let trace = Trace()
+            released = trace
+            let deadline = harness.world.now + ResolverLimits.total
+            let operation = harness.world.begin { [resolver = harness.resolver] in
+                await resolver.resolve(query, deadline: deadline, trace: trace)
+            }
+            _ = try await harness.world.value(of: operation)
+            #expect(trace.attempts.count == 1)
+        }
+        await harness.world.advance(by: .seconds(5))
+        #expect(released == nil)
+    }
+
     @Test("the next server follows a failure, then upstreams")
     @ServiceLoop
     func failures() async throws {

@@ -3,7 +3,7 @@ package import Control
 import Foundation
 package import Glibc
 
-/// Unix socket with scripted replies, for one connection at a time.
+/// Unix socket with scripted replies, with a thread for each connection.
 ///
 /// The test must call `stop()`: the program may outlive the last use of this object.
 package struct ScriptedDaemon: Sendable {
@@ -34,8 +34,10 @@ package struct ScriptedDaemon: Sendable {
             while true {
                 let peer = accept(descriptor, nil, nil)
                 guard peer >= 0 else { break }
-                Self.serve(peer, answer)
-                close(peer)
+                Thread.detachNewThread {
+                    Self.serve(peer, answer)
+                    close(peer)
+                }
             }
             close(descriptor)
         }

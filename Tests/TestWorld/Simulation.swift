@@ -105,7 +105,7 @@ package final class Simulation: HTTPTransport {
     package func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle {
         sent.append(Sent(request: request, at: elapsed, wait: deadline - now))
         let begin = now

@@ -14,26 +14,21 @@ struct EDNSFallbackTests {
         let isProtected = false
         let validates = false
         let repeatsAfter: Duration? = nil
-        var reply: (ForwardedQuery) -> (rcode: RCode, hasOPT: Bool)
+        var reply: (Attempt) -> (rcode: RCode, hasOPT: Bool)
         var sent: [String] = []
 
-        init(_ reply: @escaping (ForwardedQuery) -> (rcode: RCode, hasOPT: Bool)) {
+        init(_ reply: @escaping (Attempt) -> (rcode: RCode, hasOPT: Bool)) {
             self.reply = reply
         }
 
-        func carry(
-            _ query: ForwardedQuery,
-            repeating earlier: Instant?,
-            deadline: Instant,
-            _ place: Trace.Place?,
-            _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-        ) {
-            sent.append("\(query.isProbe ? "own" : "name")\(query.usesEDNS ? " EDNS" : "")")
-            let (rcode, hasOPT) = reply(query)
+        func carry(_ attempt: Attempt) {
+            let kind = attempt.query.isProbe ? "own" : "name"
+            sent.append("\(kind)\(attempt.usesEDNS ? " EDNS" : "")")
+            let (rcode, hasOPT) = reply(attempt)
             var message = Message(header: Header(id: 0))
             if hasOPT { message.edns = EDNS() }
             message.rcode = rcode
-            completion(.success(.message(message)))
+            attempt.end(.success(.message(message)))
         }
 
         func count(in numbers: inout UpstreamNumbers) {}
@@ -82,8 +77,8 @@ struct EDNSFallbackTests {
     @Test
     @ServiceLoop
     func `a name that fails only with EDNS does not disable EDNS for other names`() async {
-        let transport = Played { query in
-            query.usesEDNS && !query.isProbe ? (.formErr, false) : (.noError, false)
+        let transport = Played { attempt in
+            attempt.usesEDNS && !attempt.query.isProbe ? (.formErr, false) : (.noError, false)
         }
         let forwarder = forwarder(transport)
         #expect(await ask(forwarder))
@@ -117,10 +112,14 @@ struct EDNSFallbackTests {
     @ServiceLoop
     func `a query without EDNS has no OPT record`() throws {
         var random = SystemRandomNumberGenerator()
-        var query = UpstreamHarness.query
-        query.usesEDNS = false
+        let query = UpstreamHarness.query
         for transport in [UpstreamExchange.Transport.datagram, .stream, .encrypted] {
-            let exchange = UpstreamExchange(query, over: transport, random: &random)
+            let exchange = UpstreamExchange(
+                query,
+                over: transport,
+                usesEDNS: false,
+                random: &random
+            )
             let message = try Message(parsing: exchange.message)
             #expect(message.edns == nil && message.question?.name == query.question.name)
         }

@@ -17,7 +17,7 @@ private final class ScriptedTransport: HTTPTransport {
     func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle {
         sent.append(request)
         let result = Result { () throws(HTTPError) in try script(sent.count - 1, request) }
@@ -57,7 +57,7 @@ struct HTTPSTransportTests {
         dnssecOK: Bool = false
     ) async throws(UpstreamError) -> Message {
         try await upstream(transport).exchange(
-            ForwardedQuery(
+            Query(
                 question: Question(name: "www.example.com", type: .a),
                 dnssecOK: dnssecOK,
                 checkingDisabled: true
@@ -233,7 +233,7 @@ struct HTTPSTransportTests {
     @ServiceLoop
     func `a repeated query uses a new connection`() async throws {
         let transport = ScriptedTransport { _, request in Self.answer(request) }
-        let query = ForwardedQuery(
+        let query = Query(
             question: Question(name: "www.example.com", type: .a),
             dnssecOK: false,
             checkingDisabled: false
@@ -313,21 +313,22 @@ struct HTTPSTransportTests {
             shares: shares
         )
         var replies: [Result<UpstreamReply, UpstreamError>] = []
-        let query = ForwardedQuery(
+        let query = Query(
             question: Question(name: "www.example.com", type: .a),
             dnssecOK: false,
             checkingDisabled: false
         )
         #expect(shares.begin(Self.client(1), at: "https://dns.example/dns-query"))
-        for query in [query, .probe] {
-            upstream.carry(query, repeating: nil, deadline: Clock.now + .seconds(300), nil) {
-                replies.append($0)
-            }
+        func carry(_ query: Query) {
+            let completion = Completion<Attempt> { replies.append($0.outcome) }
+            upstream.carry(Attempt(query, deadline: Clock.now + .seconds(300), completion))
         }
+        carry(query)
+        carry(.probe)
         #expect(replies == [.failure(.exhausted("too many queries in flight"))])
         #expect(transport.sent.count == 1)
         shares.end(Self.client(1), at: "https://dns.example/dns-query")
-        upstream.carry(query, repeating: nil, deadline: Clock.now + .seconds(300), nil) { _ in }
+        carry(query)
         #expect(transport.sent.count == 2)
     }
 }

@@ -128,7 +128,7 @@ struct NSDTests {
         )
         func ask(_ name: Name, _ type: RecordType, dnssecOK: Bool = false) async throws -> Message {
             try await upstream.exchange(
-                ForwardedQuery(
+                Query(
                     question: Question(name: name, type: type),
                     dnssecOK: dnssecOK,
                     checkingDisabled: true

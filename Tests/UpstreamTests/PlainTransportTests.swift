@@ -21,7 +21,7 @@ struct PlainTransportTests {
         )
     }
 
-    private static let query = ForwardedQuery(
+    private static let query = Query(
         question: Question(name: "www.example.com", type: .a),
         dnssecOK: false,
         checkingDisabled: false
@@ -329,7 +329,7 @@ struct PlainTransportTests {
         let upstream = Self.upstream(server.address, timeout: .seconds(2))
         let tasks = (UInt8(0x61)...0x7A).map { letter in
             Task { @ServiceLoop in
-                let query = ForwardedQuery(
+                let query = Query(
                     question: Question(name: try Name(wire: [1, letter, 0]), type: .a),
                     dnssecOK: false,
                     checkingDisabled: false

@@ -46,7 +46,7 @@ struct StreamTransportTests {
         let tasks = names.map { name in
             ServiceLoop.task { () -> Result<Name, UpstreamError> in
                 do throws(UpstreamError) {
-                    let query = ForwardedQuery(
+                    let query = Query(
                         question: Question(name: name, type: .a),
                         dnssecOK: false,
                         checkingDisabled: false
@@ -176,7 +176,7 @@ struct StreamTransportTests {
         }
         defer { server.stop() }
         let upstream = upstream(server)
-        let query = ForwardedQuery(
+        let query = Query(
             question: Question(name: "www.example.com", type: .a),
             dnssecOK: false,
             checkingDisabled: false
@@ -293,7 +293,7 @@ struct StreamTransportTests {
     @ServiceLoop
     func `queries are padded over TLS, but not over TCP (RFC 7830, RFC 8467)`() throws {
         var random = Seeded(seed: 1)
-        let query = ForwardedQuery(
+        let query = Query(
             question: Question(name: "www.example.com", type: .a),
             dnssecOK: true,
             checkingDisabled: false

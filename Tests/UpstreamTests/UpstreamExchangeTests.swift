@@ -14,7 +14,7 @@ struct UpstreamExchangeTests {
     ) -> UpstreamExchange {
         var random = Seeded(seed: seed)
         return UpstreamExchange(
-            ForwardedQuery(
+            Query(
                 question: Question(name: name, type: .a),
                 dnssecOK: dnssecOK,
                 checkingDisabled: checkingDisabled
@@ -50,7 +50,7 @@ struct UpstreamExchangeTests {
         _ transport: UpstreamExchange.Transport
     ) throws {
         var random = Seeded(seed: 1)
-        let query = ForwardedQuery(
+        let query = Query(
             question: Question(name: "www.example.com", type: .a),
             dnssecOK: false,
             checkingDisabled: false
@@ -71,7 +71,7 @@ struct UpstreamExchangeTests {
     @Test
     func `each query has a random ID and random letter case`() throws {
         var random = Seeded(seed: 2)
-        let query = ForwardedQuery(
+        let query = Query(
             question: Question(name: "www.example.com", type: .a),
             dnssecOK: false,
             checkingDisabled: false
@@ -99,7 +99,7 @@ struct UpstreamExchangeTests {
         let long = try Name("\(label).\(label).\(label).\(label)")
         let odd = try Name(wire: [6, 0x40, 0x5B, 0x60, 0x7B, 0xC1, 0xE1, 0])
         for name in [long, odd, .root] {
-            let query = ForwardedQuery(
+            let query = Query(
                 question: Question(name: name, type: .aaaa),
                 dnssecOK: false,
                 checkingDisabled: false

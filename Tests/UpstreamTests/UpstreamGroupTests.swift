@@ -262,8 +262,8 @@ struct UpstreamGroupTests {
         for _ in 0..<20 {
             isDead = true
             for _ in 0..<10 {
-                group.ask(UpstreamHarness.query, deadline: harness.world.now + .milliseconds(4_800))
-                { _ in }
+                let deadline = harness.world.now + .milliseconds(4_800)
+                group.ask(UpstreamHarness.query, deadline: deadline, Completion { _ in })
             }
             await harness.advance(by: .milliseconds(500))
             isDead = false
@@ -374,6 +374,23 @@ struct UpstreamGroupTests {
         await harness.advance(by: .seconds(10))
         #expect(try await harness.ask(group) == .failure(.timedOut))
         #expect(try await harness.ask(group) == .success("isp"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a reply to a repetition shows that the server lost a query`() async throws {
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { number in
+            number == 0 ? .silence : .answer(20)
+        }
+        let group = harness.group(one)
+        for isOfRepetition in [true, false] {
+            let end = harness.world.now + .seconds(4)
+            let query = harness.world.begin {
+                try? await group.exchange(UpstreamHarness.query, deadline: end)
+            }
+            let reply = try #require(try await harness.world.value(of: query))
+            #expect(reply.isOfRepetition == isOfRepetition)
+        }
     }
 
     @Test(arguments: [RCode.refused, .servFail])

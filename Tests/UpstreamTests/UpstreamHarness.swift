@@ -26,7 +26,7 @@ final class UpstreamHarness {
         UpstreamGroup(members, health: HealthTable(clocks: world.clocks))
     }
 
-    func note(_ who: String, _ query: ForwardedQuery) {
+    func note(_ who: String, _ query: Query) {
         let line = "\(who)@\(elapsed)"
         if query == .probe {
             checked.append(line)
@@ -51,7 +51,7 @@ final class UpstreamHarness {
 
     func advance(by duration: Duration) async { await world.advance(by: duration) }
 
-    static let query = ForwardedQuery(
+    static let query = Query(
         question: Question(name: "www.example.com", type: .a),
         dnssecOK: false,
         checkingDisabled: false
@@ -125,25 +125,20 @@ final class ScriptedUpstream: Forwarding {
         self.script = script
     }
 
-    func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
-        if earlier != nil, query != .probe { repeats += 1 }
+    func ask(_ attempt: Attempt) {
+        if attempt.earlier != nil, attempt.query != .probe { repeats += 1 }
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                completion(.success(.message(try await reply(to: query, by: deadline))))
+                let message = try await reply(to: attempt.query, by: attempt.deadline)
+                attempt.end(.success(.message(message)))
             } catch {
-                completion(.failure(error))
+                attempt.end(.failure(error))
             }
         }
     }
 
     private func reply(
-        to query: ForwardedQuery,
+        to query: Query,
         by deadline: Instant
     ) async throws(UpstreamError) -> Message {
         let seeksLoop = query.question.type == .txt
@@ -175,11 +170,11 @@ final class ScriptedUpstream: Forwarding {
 
 extension UpstreamGroup {
     func exchange(
-        _ query: ForwardedQuery,
+        _ query: Query,
         deadline: Instant
     ) async throws(UpstreamError) -> Reply {
         try await withCheckedContinuation { continuation in
-            ask(query, deadline: deadline) { continuation.resume(returning: $0) }
+            ask(query, deadline: deadline, Completion { continuation.resume(returning: $0) })
         }.get()
     }
 }

@@ -91,7 +91,8 @@ struct UpstreamHealthTests {
             return number == 1 ? .silence : .answer(20)
         }
         let group = harness.group(one)
-        group.ask(UpstreamHarness.query, deadline: harness.world.now + .seconds(2)) { _ in }
+        let end = harness.world.now + .seconds(2)
+        group.ask(UpstreamHarness.query, deadline: end, Completion { _ in })
         await harness.advance(by: .milliseconds(100))
         #expect(try await harness.ask(group) == .success("one"))
         await harness.advance(by: .milliseconds(200))
@@ -105,7 +106,8 @@ struct UpstreamHealthTests {
         var probes = 0
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { _ in .silence }
         let group = harness.group(one)
-        group.ask(UpstreamHarness.query, deadline: harness.world.now + .seconds(2)) { _ in }
+        let end = harness.world.now + .seconds(2)
+        group.ask(UpstreamHarness.query, deadline: end, Completion { _ in })
         await harness.advance(by: .milliseconds(700))
         one.own = .answer(10)
         await harness.advance(by: .seconds(2))

@@ -331,6 +331,9 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.sockets = socket("0.0.0.0", "unbound", pid: 813, over: .tcp)
         },
         Fixture("stub of systemd-resolved is no conflict", .port, .ok, "127.0.0.53:53") {
+            $0.sockets += socket("127.0.0.53", "systemd-resolve")
+        },
+        Fixture("stub of systemd-resolved", .port, .warning, "cannot listen on that address or") {
             $0.daemon = down
             $0.sockets = socket("127.0.0.53", "systemd-resolve")
         },

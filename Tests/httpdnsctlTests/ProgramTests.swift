@@ -334,6 +334,45 @@ struct ProgramTests {
         #expect(!run.errors.isEmpty)
     }
 
+    /// Answers `Reload` after the second call of `Version`, or never if `version` is nil.
+    private func slow(_ version: VersionReply?) throws -> ScriptedDaemon {
+        let calls = DispatchSemaphore(value: 0)
+        return try ScriptedDaemon { call in
+            switch ControlInterface.Method(fullName: call.method) {
+            case .reload:
+                calls.wait()
+                calls.wait()
+                return .results(ReloadReply(applied: true))
+            case .version:
+                calls.signal()
+                return version.map { .results($0) } ?? .close
+            default: return .close
+            }
+        }
+    }
+
+    @Test("a slow reload is awaited while the daemon answers other calls")
+    func slowReload() throws {
+        let daemon = try slow(Samples.version)
+        defer { daemon.stop() }
+        let client = ControlClient(socket: daemon.path, limit: .seconds(2))
+        nonisolated(unsafe) var reports = 0
+        let reply = try client.slowCall(.reload) { _ in reports += 1 }
+        #expect(try reply.results(as: ReloadReply.self).applied)
+        #expect(reports == 2)
+    }
+
+    @Test("a reload of a hung daemon has an unknown result")
+    func hungReload() throws {
+        let daemon = try slow(nil)
+        defer { daemon.stop() }
+        let client = ControlClient(socket: daemon.path, limit: .milliseconds(100))
+        let failure = #expect(throws: Failure.self) { try client.slowCall(.reload) { _ in } }
+        #expect(failure?.status == .unreachable)
+        #expect(failure?.message.hasPrefix("Reload: no reply, and the daemon does not") == true)
+        #expect(failure?.hint?.hasPrefix("the result is unknown") == true)
+    }
+
     @Test("without a daemon the exit code is 3")
     func unreachable() async throws {
         let folder = try temporaryFolder()

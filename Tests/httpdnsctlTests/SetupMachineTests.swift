@@ -193,7 +193,12 @@ struct SetupMachineTests {
         #expect(throws: Failure.self) { try root.apply() }
         #expect(try root.image() == mine)
         #expect(try root.apply(force: true) == .applied)
+        let copy = "/etc/resolv.conf" + SetupMachine.copySuffix
+        #expect(try root.tree.state(copy).text == "nameserver 192.0.2.7\n")
+        try root.write("nameserver 192.0.2.8\n", to: "/etc/resolv.conf")
         #expect(try root.revert(force: true) == .reverted)
+        #expect(try root.tree.state(copy).text == "nameserver 192.0.2.8\n")
+        try root.tree.put(.absent, at: copy)
         #expect(try root.image() == before)
     }
 

@@ -3,15 +3,15 @@ package import Net
 
 /// Permission to make changes through the control socket.
 ///
-/// The kernel limits connecting by mode and group of the socket file. If only the group may
-/// connect, every peer may make changes. Otherwise changes need root, the daemon's user, or the
-/// socket's group as primary group. Names are not resolved: NSS could need this daemon.
+/// The mode and group of the socket file limit connections. If only the group may connect, every
+/// peer may make changes. Otherwise changes need root, the daemon's user, or the socket's group as
+/// primary group. Group names are not resolved, because NSS could need this daemon.
 package struct ControlAccess: Sendable, Equatable {
     private static let writableByOthers: UInt32 = 0o002
 
     package let mode: UInt32
 
-    /// Nil if unknown: no group may make changes.
+    /// Group that may make changes; nil means that no group may.
     package let group: UInt32?
 
     package let owner: UInt32
@@ -22,7 +22,6 @@ package struct ControlAccess: Sendable, Equatable {
         self.owner = owner
     }
 
-    /// Returns true if a peer may make changes.
     package func mayChange(_ peer: StreamConnection.Credentials) -> Bool {
         mode & Self.writableByOthers == 0 || peer.uid == 0 || peer.uid == owner
             || peer.gid == group

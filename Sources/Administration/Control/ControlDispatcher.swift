@@ -3,7 +3,7 @@ package import Control
 package import Logging
 package import Net
 
-/// Dispatcher of control calls; uses no sockets and no clock.
+/// Dispatcher of control calls, without sockets and clock.
 package struct ControlDispatcher: Sendable {
     private let handler: any ControlHandling
 
@@ -11,10 +11,9 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
-    /// Limits the jobs' time on the service loop.
     let queue: ManagementQueue
 
-    /// Each check takes the memory of a second set of settings.
+    /// Queue of checks, because each check takes the memory of a second set of settings.
     let checks = ManagementQueue()
 
     package init(
@@ -29,10 +28,11 @@ package struct ControlDispatcher: Sendable {
         self.queue = queue
     }
 
-    /// Sends a message, and waits until the peer has accepted it.
+    /// Sends a message and returns when the peer has accepted it.
     package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
 
-    /// Answers a call: one message, several for a call with `more`, none for `oneway`.
+    /// Answers a call with one message, with several for a call with `more`, or with none for
+    /// `oneway`.
     ///
     /// - Throws: the error of `send`, or `CancellationError` between replies.
     package func answer(
@@ -92,7 +92,6 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(try await read()) }
     }
 
-    /// Returns the message with one of several results.
     private func part(
         _ results: some Encodable & Sendable,
         for peer: StreamConnection.Credentials
@@ -100,7 +99,7 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
-    /// Sends all messages but the last, which is returned.
+    /// Sends all messages except the last one, which it returns.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -207,7 +206,7 @@ package struct ControlDispatcher: Sendable {
                 logger.notice("vendor \(vendor): counts of billed units reset by an operator")
                 return try await Self.message(reply)
             }
-            // Not in the queue, because it waits for servers.
+            // This call waits for servers, so it is not in the queue.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:
@@ -315,7 +314,6 @@ package struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Throws `expectedMore` for a call without `more`.
     private static func allowMore(_ call: Call) throws(MethodError) {
         guard call.more, !call.oneway else { throw .expectedMore }
     }
@@ -329,7 +327,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs a pause or its end; the fields make the log limit apply.
+    /// Logs a pause or its end; the entry has fields, so that the log limit applies.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",
@@ -337,7 +335,6 @@ package struct ControlDispatcher: Sendable {
         )
     }
 
-    /// Checks the permission to see the queries of clients.
     private func allowPrivacy(
         _ call: Call,
         to peer: StreamConnection.Credentials

@@ -4,17 +4,16 @@ package import Net
 
 /// Handler of the verbs of `httpdnsctl`, on the service loop.
 ///
-/// Arguments have valid types. The handler checks DNS names and record types, and throws
-/// `invalidArgument`.
+/// Arguments have valid types. The handler checks DNS names and record types; for an invalid one it
+/// throws `invalidArgument`.
 @ServiceLoop
 package protocol ControlHandling: Sendable {
-    /// Sends one of several replies, and waits until the peer has accepted it.
+    /// Sends one of several replies and returns when the peer has accepted it.
     typealias Send<Results> = @ServiceLoop (Results) async throws -> Void
 
-    /// Returns the state of the daemon and its problems.
     func status() async throws(MethodError) -> StatusReply
 
-    /// Returns the counters, then resets them with `reset`.
+    /// Returns the counters, and resets them if `reset` is true.
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
     /// Sends the counters immediately and after every `interval`, until cancelled.
@@ -23,57 +22,57 @@ package protocol ControlHandling: Sendable {
     func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
 
-    /// Removes cache entries, or marks them stale with `soft`; `notFound` for an unknown source.
+    /// Removes cache entries, or marks them stale if `soft`; throws `notFound` for an unknown
+    /// source.
     func flush(_ scope: FlushRequest.Scope, soft: Bool) async throws(MethodError) -> FlushReply
 
-    /// Returns cache entries, without network traffic; may be empty.
+    /// Returns cache entries, possibly none, without network traffic.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
-    /// Explains an answer; no network traffic unless `isLive`.
+    /// Explains how a query would be answered, without network traffic unless `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
-    /// Resolves names like client queries.
+    /// Resolves names in the same way as queries of DNS clients.
     ///
-    /// - Parameter send: receives the results in order; nil to return all.
+    /// - Parameter send: receives the results in order; if nil, all results are returned.
     /// - Throws: as `watch`.
     func resolve(
         _ request: ResolveRequest,
         _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
-    /// Sends all cache entries in parts; the returned last part is empty. Throws as `stats`.
+    /// Sends all cache entries in parts and returns an empty last part; throws as `stats`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 
-    /// Asks the vendors for their own counts, which `bill` returns; takes up to 6 s.
+    /// Fetches the vendors' own counts, which `bill` then returns; takes up to 6 s.
     func countByVendors() async
 
-    /// Returns billed units and costs, after resetting the counts of `request.reset`.
+    /// Returns billed units and costs; first resets the counts that `request.reset` names.
     ///
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
 
-    /// Compares a vendor with the assumptions of the code, with billable calls.
+    /// Tests the code's assumptions about a vendor with billable calls.
     ///
-    /// - Parameter send: receives the steps in order; nil to return all.
+    /// - Parameter send: receives the steps in order; if nil, all steps are returned.
     /// - Throws: as `watch`.
     func prove(_ request: ProveRequest, _ send: Send<ProveReply>?) async throws -> ProveReply
 
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
 
-    /// Returns the names or clients with the most recent queries.
     func topQueries(
         _ kind: TopRequest.Kind,
         count: Int
     ) async throws(MethodError) -> TopReply<QueryCount>
 
-    /// Sends new queries until `request.count` were sent or the task is cancelled.
+    /// Sends each new query until `request.count` queries were sent or the task is cancelled.
     ///
     /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>) async throws
 
-    /// Pauses a vendor or upstream; `notFound` for an unknown name.
+    /// Pauses a vendor or upstream; throws `notFound` for an unknown name.
     func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
     /// Resumes a vendor or upstream, and resets its circuit breaker.
@@ -84,12 +83,11 @@ package protocol ControlHandling: Sendable {
     /// Returns all routes, or the route of a name; may throw `notFound`.
     func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply
 
-    /// Returns the log level, after changing it if requested.
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply
 
     func reload() async throws(MethodError) -> ReloadReply
 
-    /// Checks the settings file or another text like a reload.
+    /// Checks the settings file or another text, as a reload does.
     func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply
 
     func version() async throws(MethodError) -> VersionReply

@@ -11,18 +11,17 @@ internal import Control
 struct ControlPlaces {
     let total: Int
 
-    /// Connections and streams for root only.
+    /// Number of connections, and of streams, that only root may use.
     var reserved: Int { total / 8 }
 
-    /// Limit for users except root.
+    /// Maximum connections of one user, except root.
     var perUser: Int { max(1, total / 2) }
 
     var streams: Int { max(1, total / 2) }
 
-    /// Limit for users except root.
+    /// Maximum streams of one user, except root.
     var streamsPerUser: Int { max(1, total / 4) }
 
-    /// Unsent replies on all connections.
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }
 
     private var connected = Users()
@@ -33,7 +32,6 @@ struct ControlPlaces {
 
     init(total: Int) { self.total = total }
 
-    /// False if a limit is reached.
     mutating func connect(_ user: UInt32) -> Bool {
         connected.take(user, most: total, reserved: reserved, perUser: perUser)
     }
@@ -46,7 +44,6 @@ struct ControlPlaces {
 
     mutating func endStream(_ user: UInt32) { streaming.free(user) }
 
-    /// False if the memory limit is reached.
     mutating func beginReply(_ octets: Int) -> Bool {
         guard unsent + octets <= unsentOctets else { return false }
         unsent += octets

@@ -10,23 +10,18 @@ package import Net
 /// service loop. `ControlPlaces` has the limits.
 @ServiceLoop
 package final class ControlServer {
-    /// Resource limits of clients.
     package struct Limits: Sendable {
-        /// Clients, 1 to 1024.
+        /// Maximum number of clients, 1 to 1024.
         package var connections = 16
 
-        /// Idle timeout between calls.
         package var idle = Duration.seconds(60)
 
-        /// Timeout of a call, from its first octet to its last.
         package var arrival = Duration.seconds(5)
 
-        /// Timeout for a client to accept a reply.
         package var departure = Duration.seconds(5)
 
         static let readOctets = 16 * 1024
 
-        /// Makes the default limits.
         package init() {}
     }
 
@@ -38,7 +33,7 @@ package final class ControlServer {
 
     private let logger: Logger
 
-    /// At most `limits.connections`.
+    /// Tasks of clients, at most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
     private var places: ControlPlaces
@@ -47,7 +42,6 @@ package final class ControlServer {
 
     // MARK: - Making
 
-    /// Makes a server; `run` starts it.
     package init(
         listener: StreamListener,
         dispatcher: ControlDispatcher,
@@ -64,10 +58,9 @@ package final class ControlServer {
 
     // MARK: - Running
 
-    /// Number of connected clients.
     package var clients: Int { tasks.count }
 
-    /// Serves clients until cancelled or until the listener fails.
+    /// Serves clients until the task is cancelled or the listener fails.
     ///
     /// - Throws: the listener's error; `cancelled` or `closed` after a regular end.
     package func run() async throws(SocketError) {
@@ -83,7 +76,6 @@ package final class ControlServer {
         throw end
     }
 
-    /// Returns the error of the listener.
     private func accept() async -> SocketError {
         while true {
             do throws(SocketError) {
@@ -92,8 +84,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // Unstructured: Swift 6.3 cannot check a task that a global actor adds to a group.
-                // `run` cancels the task.
+                // The task is unstructured, because Swift 6.3 cannot check a task that a global
+                // actor adds to a group. `run` cancels the task.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)
@@ -104,7 +96,7 @@ package final class ControlServer {
         }
     }
 
-    /// Nil if a limit is reached or the client has disconnected.
+    /// Returns the client's credentials; nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -152,7 +144,7 @@ package final class ControlServer {
         from peer: StreamConnection.Credentials
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
-        // Further octets do not extend the deadline of an incomplete call.
+        // An incomplete call keeps its deadline when further octets arrive.
         var arrival: Instant?
         while true {
             while let message = try decoder.next() {
@@ -174,7 +166,7 @@ package final class ControlServer {
         }
     }
 
-    /// The connection ends if the client does not accept a reply in time.
+    /// Answers a call; the connection ends if the client does not accept a reply in time.
     private func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
@@ -193,7 +185,7 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Slots are reserved for calls with one reply.
+            // Slots are reserved for calls that have a single reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }

@@ -8,18 +8,17 @@ package struct ControlSocket {
 
     package let access: ControlAccess
 
-    /// Failure that leaves the socket usable.
+    /// Description of a failure that leaves the socket usable.
     package let warning: String?
 
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// False if the socket file was removed or replaced: new clients cannot connect.
+    /// False if the socket file was removed or replaced, so that new clients cannot connect.
     package var isInPlace: Bool {
         guard let file, let now = Self.status(of: file.path) else { return false }
         return now.st_dev == file.device && now.st_ino == file.inode
     }
 
-    /// Opens the socket, and determines the permission to make changes.
     package static func open(
         path: String,
         mode: UInt32,

@@ -3,20 +3,19 @@ private import Glibc
 
 /// Group numbers from `/etc/group`.
 ///
-/// NSS is not used: a module could need this daemon.
+/// NSS is not used, because an NSS module could need this daemon.
 package enum GroupFile {
-    /// About 30,000 groups.
+    /// Maximum size of the file, enough for about 30,000 groups.
     static let maximumOctets = 1 << 20
 
     /// Returns a group number; nil without such a group or file.
     ///
-    /// A numeric name stands for itself, unless it is a group's name.
+    /// A numeric `name` is a group number, unless a group has this name.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
         let text = read(path) ?? ""
         return number(of: name, in: text) ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)
     }
 
-    /// Lines of `name:password:number:members`.
     static func number(of name: String, in text: String) -> UInt32? {
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)

@@ -9,14 +9,14 @@ package struct GroupSocket {
 
     package let group: UInt32
 
-    /// Failure that leaves the socket usable.
+    /// Description of a failure that leaves the socket usable.
     package let warning: String?
 
-    /// Opens a Unix socket; if the group fails, with the daemon's group.
+    /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.
     ///
     /// - Parameters:
     ///   - what: purpose for messages, such as `control`.
-    ///   - group: name or number; nil for the file's group.
+    /// - group: name or number; nil to keep the group of the new file.
     package static func open(
         _ what: String,
         path: String,

@@ -2,10 +2,9 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// Empty families and repeated samples are omitted: a scraper would reject a repeated sample.
+/// Omits empty families and repeated samples: a scraper would reject a repeated sample.
 package struct Exposition {
     enum Form: CaseIterable, Sendable {
-        /// Prometheus text format 0.0.4.
         case prometheus
 
         /// OpenMetrics 1.0.0.
@@ -26,17 +25,15 @@ package struct Exposition {
 
         case histogram
 
-        /// Always 1, with labels.
+        /// Metric with labels and the constant value 1.
         case info
     }
 
-    /// In output order.
     typealias Labels = KeyValuePairs<String, String>
 
     let form: Form
     private var text = ""
 
-    /// Current family: name, lines and used names with labels.
     private var name = ""
     private var lines = ""
     private var labels: Set<String> = []
@@ -50,7 +47,7 @@ package struct Exposition {
     /// Writes a metric family.
     ///
     /// - Parameters:
-    ///   - name: without `_total` or `_info`, which `kind` adds.
+    ///   - name: name without `_total` or `_info`, which `kind` adds.
     ///   - help: noun phrase without a full stop.
     mutating func family(
         _ name: String,
@@ -96,7 +93,7 @@ package struct Exposition {
         line(name, labels.map { ($0.key, $0.value) }, value.metricText)
     }
 
-    /// Adds a sample for each possible state: 1 if current, otherwise 0.
+    /// Adds a sample for each state in `all`: 1 for the current `state`, otherwise 0.
     mutating func add<State: Equatable>(
         _ labels: [(String, String)],
         state: State?,
@@ -123,7 +120,7 @@ package struct Exposition {
         lines += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
     }
 
-    /// Both formats escape the same characters.
+    /// Returns `value` with the escapes that both formats require.
     private static func escaped(_ value: String) -> String {
         guard value.contains(where: { $0 == "\\" || $0 == "\"" || $0.isNewline }) else {
             return value

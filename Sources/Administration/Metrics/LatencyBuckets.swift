@@ -3,18 +3,16 @@ internal import Net
 
 /// Latencies in the buckets of a Prometheus histogram.
 ///
-/// The upper bounds (excluded) are powers of two from 4 µs to about 8 s, and exact bounds of
+/// The upper bounds (excluded) are powers of two from 4 µs to about 8 s, which are also bounds of
 /// `LatencyHistogram`.
 struct LatencyBuckets {
-    /// Cumulative; the bounds are seconds.
     let counts: [(bound: Double, count: UInt64)]
 
     let count: UInt64
 
-    /// In seconds, accurate to 1/16, because it is computed from the buckets.
+    /// Sum of the latencies in seconds, accurate to 1/16, because it is computed from the buckets.
     let sum: Double
 
-    /// Powers of two, in microseconds.
     static let exponents = 2...23
 
     init(_ latencies: LatencySum) {

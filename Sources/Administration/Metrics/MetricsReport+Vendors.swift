@@ -3,7 +3,8 @@ internal import Control
 internal import HTTPDNS
 
 extension MetricsReport {
-    /// Metric family with one value per vendor, upstream or server.
+    /// Name, kind, help and values of a metric family with one value per vendor, upstream or
+    /// server.
     private typealias Row<Thing, Value> = (
         name: String, kind: Exposition.Kind, help: String, value: (Thing) -> Value
     )

@@ -7,7 +7,7 @@ package import Net
 
 /// Values of all metrics at one moment, since the start of the daemon.
 package struct MetricsReport: Sendable {
-    /// Counters; those with more labels are in the properties below.
+    /// Counters without further labels; the properties below have the others.
     var stats: StatsReply
 
     var vendors: [VendorStatus] = []
@@ -25,13 +25,12 @@ package struct MetricsReport: Sendable {
 
 extension MetricsReport {
     package struct Life: Sendable {
-        /// In seconds since 1970.
+        /// Start of the daemon in seconds since 1970.
         package var startSeconds: Int64 = 0
 
         package var appliedReloads: UInt64 = 0
         package var failedReloads: UInt64 = 0
 
-        /// Nil if the last reload succeeded.
         package var reloadProblem: String?
 
         package var unloggedQueries: UInt64 = 0
@@ -65,7 +64,7 @@ extension MetricsReport {
         versions = LibraryVersions.reply
     }
 
-    /// Takes about 1 ms: the service loop uses `offLoop`.
+    /// Returns the text of all metrics; takes about 1 ms, so the service loop uses `offLoop`.
     func octets(_ form: Exposition.Form) -> [UInt8] {
         var text = Exposition(form)
         writeQueries(to: &text)
@@ -81,7 +80,7 @@ extension MetricsReport {
 // MARK: - Parts
 
 extension MetricsReport {
-    /// The name follows `httpdnsd_`.
+    /// Name (without `httpdnsd_`), kind, help and value of a metric family.
     private typealias Number = (
         name: String, kind: Exposition.Kind, help: String, value: any MetricValue
     )

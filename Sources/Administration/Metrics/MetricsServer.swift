@@ -7,23 +7,21 @@ internal import Net
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
 /// connections. With too many clients, the oldest connection without a complete request is closed,
-/// so that connections that send nothing do not end a scrape.
+/// so that idle connections do not prevent a scrape.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
         var connections = 16
 
-        /// Longer than the interval of scrapers.
+        /// Maximum time between two requests of a client, longer than the interval of scrapers.
         var idle = Duration.seconds(90)
 
-        /// Timeout of a request, from its first octet to its last.
         var arrival = Duration.seconds(5)
 
-        /// Timeout for a client to accept a reply.
         var departure = Duration.seconds(5)
     }
 
-    /// Octets that are discarded after a rejected request.
+    /// Maximum octets that are discarded after a rejected request.
     private static let ignoredOctets = 1 << 20
 
     let place: MetricsPlace
@@ -34,19 +32,16 @@ final class MetricsServer {
 
     private let renderer: ScrapeRenderer
 
-    /// Oldest first.
     private var clients: [Client] = []
 
     private final class Client {
         let connection: StreamConnection
 
-        /// True while a complete request is answered.
         var isServed = false
 
         init(_ connection: StreamConnection) { self.connection = connection }
     }
 
-    /// `run` starts the server.
     init(
         _ listener: StreamListener,
         at place: MetricsPlace,
@@ -73,7 +68,7 @@ final class MetricsServer {
         do throws(SocketError) {
             while true { admit(try await listener.accept()) }
         } catch .closed {
-            // `stop` closed the listener.
+            // After `stop`, the listener is closed.
         } catch {
             logger.error("metrics: stopped serving at \(place): \(error)")
         }
@@ -120,7 +115,6 @@ final class MetricsServer {
                 )
                 client.isServed = false
                 guard request.keepsConnection else { return try await part(from: connection) }
-                // Lets other clients run.
                 await Task.yield()
                 continue
             }
@@ -142,7 +136,7 @@ final class MetricsServer {
         }
     }
 
-    /// Waits until the client has received its last reply.
+    /// Closes the sending side, and waits until the client has received its last reply.
     ///
     /// A close with unread input could lose the reply (RFC 9112 §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
@@ -174,7 +168,7 @@ final class MetricsServer {
         }
     }
 
-    /// RFC 9112 §4; no date, because the clock may be wrong.
+    /// Returns the head of a reply (RFC 9112 §4), without a date: the clock may be wrong.
     private static func head(
         _ status: String,
         isLast: Bool,

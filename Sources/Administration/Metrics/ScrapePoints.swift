@@ -8,7 +8,7 @@ package import Net
 /// Unchanged listeners keep their sockets and clients in a reload.
 @ServiceLoop
 package final class ScrapePoints {
-    /// Listeners that are not served yet; closed when the value is released.
+    /// Listeners without a server so far; they are closed when the value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }
@@ -17,13 +17,12 @@ package final class ScrapePoints {
     private let logger: Logger
     private let renderer: ScrapeRenderer
 
-    /// Makes an empty list; `report` returns the current metrics.
     package init(logger: Logger, _ report: @escaping @ServiceLoop () -> MetricsReport) {
         self.logger = logger
         renderer = ScrapeRenderer(report)
     }
 
-    /// Binds all new listeners of the settings, or none.
+    /// Binds all new listeners of the settings, or none if one fails.
     package func bind(_ settings: MetricsSettings) throws(MetricsListenError) -> Bound {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {
@@ -55,7 +54,7 @@ package final class ScrapePoints {
         return socket.listener
     }
 
-    /// Serves `bound`, and stops removed servers.
+    /// Starts servers for `bound`, and stops the servers of removed listeners.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")
@@ -77,7 +76,6 @@ package final class ScrapePoints {
     }
 }
 
-/// Failure to listen for metrics scrapes.
 package struct MetricsListenError: Error, CustomStringConvertible {
     fileprivate let place: MetricsPlace
     fileprivate let error: SocketError

@@ -3,16 +3,15 @@ internal import Net
 
 /// Renderer of the metrics: one scrape at a time.
 ///
-/// Waiting requests share the next scrape: values are never older than a request.
+/// Waiting requests share the next scrape, so values are never older than a request.
 @ServiceLoop
 final class ScrapeRenderer {
-    /// Common user of all scrapes, because HTTP clients have no user ID.
+    /// User ID of all scrapes in the queue, because HTTP clients have no user ID.
     private static let user: UInt32 = 0
 
     private let report: @ServiceLoop () -> MetricsReport
     private let queue: ManagementQueue
 
-    /// Scrapes that have not begun.
     private var pending: [Exposition.Form: Task<[UInt8], Never>] = [:]
 
     init(

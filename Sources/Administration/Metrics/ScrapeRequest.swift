@@ -1,37 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Head of an HTTP request (RFC 9112), as far as needed.
+/// Head of an HTTP request (RFC 9112), parsed as far as the server needs.
 struct ScrapeRequest: Equatable {
     static let maximumOctets = 8192
 
-    /// Resource, or reason for an error reply.
     var decision: Decision
 
     var isHead = false
 
-    /// No `close`, and no body can follow.
+    /// True if the connection stays open: the request has no `close`, and no body can follow.
     var keepsConnection = false
 
     enum Decision: Equatable {
         case metrics(Exposition.Form)
 
-        /// 400: invalid request.
         case malformed
 
-        /// 404: another path.
         case notFound
 
-        /// 405: neither GET nor HEAD.
         case notAllowed
 
-        /// 413: the request has a body.
         case hasBody
 
-        /// 505: neither HTTP/1.1 nor 1.0.
         case wrongVersion
     }
 
-    /// Returns the size of the head; nil if incomplete.
+    /// Returns the number of octets of the head; nil if the head is incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {
@@ -94,7 +88,7 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Parts
 
-    /// Returns the values by lowercased name; nil if a line is invalid.
+    /// Returns the header values by lower-case name; nil if a line is invalid.
     private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
         var fields: [String: [String]] = [:]
         for line in lines {
@@ -111,7 +105,7 @@ struct ScrapeRequest: Equatable {
         (values ?? []).flatMap { $0.lowercased().split(separator: ",") }.map { String($0.trimmed) }
     }
 
-    /// The target may be an absolute URL (RFC 9112 §3.2.2).
+    /// Returns the path of a target, which may be an absolute URL (RFC 9112 §3.2.2).
     private static func path(_ target: Substring) -> Substring {
         var path = target.prefix { $0 != "?" }
         if path.lowercased().hasPrefix("http://") {
@@ -122,9 +116,9 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Negotiation
 
-    /// Preferred format (RFC 9110 §12.5.1).
+    /// Returns the exposition format that the `Accept` values prefer (RFC 9110 §12.5.1).
     ///
-    /// OpenMetrics must be named; the default is the Prometheus format.
+    /// The Prometheus format is the default; OpenMetrics is used only if named.
     private static func form(_ accept: [String]) -> Exposition.Form {
         var (plain, open) = (0.0, 0.0)
         for range in members(of: accept) {

@@ -5,7 +5,6 @@ internal import DNSWire
 internal import Frontend
 internal import Net
 
-/// Filter of the verb `watch`.
 struct QueryFilter: Sendable {
     private var name: Name?
     private var type: RecordType?
@@ -16,7 +15,7 @@ struct QueryFilter: Sendable {
 
     init() {}
 
-    /// Parses a request; `names` are those of all vendors and upstreams.
+    /// Parses a request; `names` has the names of all vendors and upstreams.
     ///
     /// - Throws: `invalidArgument`, also for unknown words.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
@@ -73,7 +72,7 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Returns a valid `word`, or throws with a hint.
+    /// Returns `word` if it is valid, or throws an error with a hint.
     private static func word(
         _ word: String?,
         _ argument: String,
@@ -89,12 +88,11 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Mnemonic, or `rcode11`.
+    /// Returns true for the mnemonic of an RCODE, or a number such as `rcode11`.
     private static func isRCode(_ word: String) -> Bool {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }
 
-    /// Checks type, response time and client.
     func passes(_ record: QueryRecord) -> Bool {
         (type.map { $0.rawValue == record.type } ?? true)
             && (slower.map { record.microseconds > $0 } ?? true)
@@ -103,7 +101,6 @@ struct QueryFilter: Sendable {
 
     func passes(_ name: Name) -> Bool { self.name.map { name.isEqualOrBelow($0) } ?? true }
 
-    /// Checks RCODE and source.
     func passes(_ event: QueryEvent) -> Bool {
         (rcode.map { $0 == event.rcode } ?? true)
             && (source.map { source in

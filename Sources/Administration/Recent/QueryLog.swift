@@ -8,15 +8,14 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// Reads the circular buffers in which threads record queries, so logging does not slow down
+/// The log reads the circular buffers in which threads record queries, so it does not slow down
 /// answers. Overwritten queries are counted as lost.
 @ServiceLoop
 package final class QueryLog {
-    /// Current circular buffers, and names of the answer sources.
+    /// Returns the circular buffers, and the names of the answer sources.
     package typealias Source =
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
-    /// Minimum time between two warnings about lost queries.
     private static let complaintInterval: Duration = .seconds(60)
 
     private let logger: Logger
@@ -25,7 +24,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Lost queries: since the start, and since the last warning.
+    /// Number of lost queries since the start, and since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
@@ -36,12 +35,11 @@ package final class QueryLog {
         self.source = source
     }
 
-    /// Switches the log on for new queries, or off after logging earlier queries.
+    /// Starts to log new queries, or logs the earlier ones and stops.
     package func use(_ isWanted: Bool) {
         if isWanted, task == nil {
             reader = RecentReader(startingAt: source().recent)
             task = ServiceLoop.task { [self] in
-                // The task ends only when it is cancelled.
                 while (try? await clocks.sleep(clocks.now() + RecentReader.interval)) != nil {
                     look()
                 }
@@ -55,7 +53,6 @@ package final class QueryLog {
         }
     }
 
-    /// Logs the queries since the last call.
     private func look() {
         let (recent, origins) = source()
         guard let news = reader?.news(of: recent) else { return }

@@ -7,13 +7,13 @@ package import Resolver
 
 /// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// Takes milliseconds: the service loop uses `offLoop`.
+/// Reading takes milliseconds, so the service loop uses `offLoop`.
 package struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// Current time in the unit of the records; `wallMilliseconds` counts since 1970.
+    /// Current time in the unit of the records; `wallMilliseconds` is the same time since 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 
@@ -34,7 +34,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns at most `most` queries, the oldest first.
+    /// Returns the first `most` queries that pass `filter`, the oldest first.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {
@@ -132,7 +132,7 @@ package struct RecentList: Sendable {
 }
 
 extension QueryRecord {
-    /// Resolved, without a fresh cache entry.
+    /// True if the query was resolved without a fresh cache entry.
     fileprivate var isMiss: Bool {
         switch source {
         case .stale, .vendor, .upstream, .failed: true

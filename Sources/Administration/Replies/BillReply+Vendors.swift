@@ -5,7 +5,6 @@ internal import HTTPDNS
 internal import Net
 
 extension BillReply {
-    /// Number of names in each bill.
     private static let names = 10
 
     /// Makes the bills of all vendors.
@@ -13,7 +12,7 @@ extension BillReply {
     /// - Parameters:
     ///   - isMonthly: true for the costs of the month instead of the day.
     ///   - seconds: time since the counters were zero.
-    ///   - counts: the vendors' own counts, or their errors.
+    /// - counts: counts from the vendors, or the errors of fetching them.
     @ServiceLoop
     init(
         _ state: DaemonState,
@@ -35,10 +34,10 @@ extension BillReply {
             bill.cost = BilledCost(statistics, isMonthly: isMonthly)
             bill.problem = statistics.usageProblem
             bill.counted = counts[vendor.settings.name].map { result in
-                VendorCount(result, weight: statistics.price.weight, units: bill.units.month)
+                VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // A merged, paired or cached look-up would have cost one item; names of a shared request
-            // only save units if requests are billed.
+            // Without merging, pairing or the cache, a look-up would have cost one item. Names in
+            // one request save units only if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -51,7 +50,7 @@ extension BillReply {
                 vendor.client,
                 statistics,
                 units: bill.units.atMost,
-                minimumTTL: state.settings.cache.minimumTTL,
+                under: state.settings,
                 seconds: seconds
             )
         }
@@ -78,7 +77,7 @@ extension BillRules {
 }
 
 extension BilledCost {
-    /// Makes the cost of the day or the month; nil if the price or the usage is unknown.
+    /// Makes the cost of the day, or of the month; nil if the price or the usage is unknown.
     ///
     /// The units of earlier days use up the free units of the month first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
@@ -89,16 +88,24 @@ extension BilledCost {
 }
 
 extension VendorCount {
-    /// Makes the comparison of the vendor's count with `units`, ours of the month.
+    /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// - Parameter weight: units of a resolution, which Alibaba weights by protection.
-    fileprivate init(_ outcome: ResolveCounts.Outcome, weight: UInt64, units ours: UInt64?) {
+    /// Alibaba weights resolutions by their protection, but counts only HTTP and HTTPS separately:
+    /// all are taken to have the encryption of `account`.
+    fileprivate init(
+        _ outcome: ResolveCounts.Outcome,
+        _ account: VendorSettings.Account,
+        units ours: UInt64?
+    ) {
         self.init()
         switch outcome {
         case .failure(let failure): problem = failure.text
         case .success(let count):
             (http, https) = (count.http, count.https)
-            let isEncrypted = ![1, 5].contains(weight)
+            let isEncrypted =
+                if case .alibaba(let account) = account { account.encryption != .none } else {
+                    false
+                }
             let sum =
                 Double(count.http)
                 * Double(Alibaba.weight(usesTLS: false, isEncrypted: isEncrypted))
@@ -114,19 +121,19 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Shortest period of the counters from which a daily rate is computed, in seconds.
+    /// Shortest period in seconds for which a daily rate is computed.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0
 
-    /// Returns the settings that would cost less at the present rate.
+    /// Returns the settings that would cost less at the present query rate.
     @ServiceLoop
     fileprivate static func all(
         _ settings: VendorSettings,
         _ client: VendorClient,
         _ statistics: VendorStatistics,
         units: UInt64,
-        minimumTTL: Duration,
+        under daemon: Settings,
         seconds: Int
     ) -> [BillAdvice] {
         guard units > 0 else { return [] }
@@ -142,11 +149,18 @@ extension BillAdvice {
                 givesUp: givesUp
             )
         }
-        return settings.savings(statistics.price, minimumTTL: minimumTTL).compactMap { saving in
+        let savings = settings.savings(
+            statistics.price,
+            under: daemon,
+            hasIPv6: client.hasIPv6()
+        )
+        return savings.compactMap { saving in
             let ratio =
                 switch saving {
                 case .channel(_, let weight, _): Double(weight) / Double(statistics.price.weight)
                 case .families: (1 + client.shareOfNamesWithBothFamilies) / 2
+                case .noAAAA:
+                    1 - Double(statistics.unitsForV6) / Double(max(1, statistics.units.atMost))
                 case .minimumTTL:
                     statistics.unitsAtAdvisedTTL / Double(max(1, statistics.units.atMost))
                 }

@@ -32,7 +32,7 @@ extension CachedEntry {
 }
 
 extension AnswerVariant {
-    /// DO and CD bits that the client must have, or `any`.
+    /// DO and CD bits of the queries that the entry answers, or `any`.
     fileprivate var text: String {
         if self == .any { return "any" }
         return "do=\(rawValue & 1) cd=\(rawValue >> 1 & 1)"

@@ -25,7 +25,6 @@ struct CounterSnapshot {
     private var network = NetworkStats()
     private var log: LogStats?
 
-    /// By reason.
     private var sessions: Counts = [:]
 
     nonisolated init() {}
@@ -78,7 +77,6 @@ struct CounterSnapshot {
         }
     }
 
-    /// Counters since `zero`, and current values.
     func reply(since zero: CounterSnapshot, seconds: Int, _ state: DaemonState) -> StatsReply {
         let queries = queries.since(zero.queries)
         var reply = StatsReply(sinceSeconds: seconds)

@@ -49,7 +49,7 @@ extension ExplainedRoute {
 extension ExplainedCost {
     /// Makes the cost of a query now, and of the next resolution.
     ///
-    /// - Parameter origin: vendor or upstream of the cached answer.
+    /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop
     fileprivate init(_ decision: Decision, vendorOfAnswer origin: String?) {
         self.init()
@@ -85,7 +85,7 @@ extension ExplainedCost {
 }
 
 extension Decision {
-    /// Returns the most units of a request to `client` for this query.
+    /// Returns the maximum units of a request to `client` for this query.
     @ServiceLoop
     fileprivate func units(of client: VendorClient) -> UInt64 {
         client.maximumUnits(
@@ -99,7 +99,6 @@ extension Decision {
 // MARK: - Steps
 
 extension Decision {
-    /// Returns the answer; nil if a vendor or an upstream must be queried.
     fileprivate func answer(_ origins: AnswerSourceRegistry) -> Resolved? {
         if let hit { return Resolved(hit, origins) }
         let question = query.question
@@ -262,7 +261,7 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Server and cost of a query, or the reason why the vendor is not queried.
+    /// Text with server and cost of a query, or with the reason why the vendor is not queried.
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)
@@ -282,7 +281,7 @@ extension Decision.Candidate {
             case .operator: "paused by an operator"
             case .account: "account refused (\(rest.error ?? ""))"
             case .limit: "all servers returned HTTP 429"
-            case .budget: "daily budget spent"
+            case .budget: rest.error ?? "budget spent"
             }
         return "not queried: \(why)" + (rest.forSeconds.map { ", for \($0) s more" } ?? "")
     }

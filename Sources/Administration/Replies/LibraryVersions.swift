@@ -16,7 +16,7 @@ enum LibraryVersions {
         )
     }
 
-    /// Compiler version, as exact as conditional compilation allows.
+    /// Version of the Swift compiler, as exact as conditional compilation allows.
     private static var swift: String {
         #if compiler(>=6.4)
         "6.4 or later"

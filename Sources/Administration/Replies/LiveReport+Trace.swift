@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
+internal import DNSWire
 internal import HTTPDNS
 internal import Net
 internal import Resolver
 
 extension LiveReport {
-    /// Resolves `query` without the cache, and describes the attempts.
+    /// Resolves `query` without the cache and describes the attempts in the trace.
     @ServiceLoop
     init(asking query: Query, _ resolver: Resolver, _ clocks: Clocks) async {
         let vendors = resolver.preview(query).match?.route.vendors ?? []
@@ -39,7 +40,6 @@ extension LiveReport {
 
 extension LiveAttempt {
     fileprivate init(_ attempt: Trace.Attempt, since start: Instant) {
-        // Assigned through a variable, as in `VendorStats`.
         var reply = Self(
             name: attempt.name,
             server: attempt.server,

@@ -4,7 +4,7 @@ internal import Control
 internal import Glibc
 
 enum ProcessNumbers {
-    /// 0 for a value that cannot be read.
+    /// Current numbers of this process; 0 for a value that cannot be read.
     static var now: ProcessStats {
         var stats = ProcessStats()
         stats.rssOctets = status("VmRSS:") * 1024
@@ -22,7 +22,7 @@ enum ProcessNumbers {
         Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
     }
 
-    /// Number after `key` in /proc/self/status (proc(5)).
+    /// Returns the number after `key` in /proc/self/status (proc(5)).
     private static func status(_ key: String) -> UInt64 {
         guard let octets = try? RegularFile("/proc/self/status").read(atMost: 64 << 10) else {
             return 0
@@ -35,14 +35,13 @@ enum ProcessNumbers {
         return 0
     }
 
-    /// Open descriptors without the one used for counting.
     private static var descriptors: UInt64 {
         // SAFETY: the directory is open until the end of this function.
         guard let directory = unsafe opendir("/proc/self/fd") else { return 0 }
         defer { unsafe closedir(directory) }
         var count: UInt64 = 0
         while unsafe readdir(directory) != nil { count += 1 }
-        // Without `.`, `..` and the directory itself.
+        // The count includes `.`, `..` and the directory itself.
         return count > 3 ? count - 3 : 0
     }
 }

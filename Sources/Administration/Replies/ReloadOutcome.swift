@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 
-/// Result of a reload or of its check.
 package struct ReloadOutcome: Sendable {
     /// True if the settings are in force, except options that need a restart.
     package var isApplied = false
@@ -10,18 +9,17 @@ package struct ReloadOutcome: Sendable {
 
     package var warnings: [SettingsProblem] = []
 
-    /// First `listedChanges` differences.
     package var changes: [SettingsChange] = []
 
     package var unlistedChanges = 0
 
-    /// A longer reply would block the service loop.
+    /// Maximum number of listed differences; a longer reply would block the service loop.
     package static let listedChanges = 1_000
 
-    /// Read only at the start.
+    /// Names of changed options that are read only at the start.
     package var needsRestart: [String] = []
 
-    /// systemd copies credentials only when the service starts.
+    /// True if settings use credentials, which systemd copies only when the service starts.
     package var usesCredentials = false
 
     package var removedAnswers = 0
@@ -44,7 +42,6 @@ package struct ReloadOutcome: Sendable {
 }
 
 extension ReloadOutcome {
-    /// Notes for the operator; at most one.
     package var notes: [String] {
         guard usesCredentials, !changes.contains(where: { $0.kind == .secret }) else { return [] }
         return [

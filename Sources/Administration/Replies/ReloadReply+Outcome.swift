@@ -3,8 +3,8 @@ internal import Configuration
 internal import Control
 
 extension ReloadReply {
-    /// With `hidesSecrets`, omits the content of secret files: the daemon can read files that the
-    /// caller cannot.
+    /// Makes the reply; `hidesSecrets` omits reasons that quote secret files, which the caller may
+    /// not read.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,
@@ -22,7 +22,6 @@ extension ReloadReply {
 }
 
 extension SettingsProblem {
-    /// Hides the content of the secret file.
     fileprivate var withoutReason: SettingsProblem {
         SettingsProblem(
             file: file,

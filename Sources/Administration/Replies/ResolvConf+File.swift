@@ -4,10 +4,11 @@ internal import Control
 internal import Net
 
 extension ResolvConf {
-    /// Checks if the first server of resolv.conf(5) is this daemon, also through systemd-resolved.
+    /// Checks if the first server in resolv.conf(5) is this daemon, directly or by
+    /// systemd-resolved.
     ///
     /// - Parameters:
-    ///   - addresses: listen addresses.
+    /// - addresses: listen addresses of the daemon.
     ///   - root: prefix of all paths, for tests.
     init(pointingAt addresses: [SocketAddress], root: String = "") {
         self.init()
@@ -17,7 +18,7 @@ extension ResolvConf {
         if Self.names(first, oneOf: addresses) {
             pointsHere = true
         } else if first == "127.0.0.53" || first == "127.0.0.54" {
-            // Global servers first, without those on other ports.
+            // The file lists global servers first, without those on other ports.
             let uplinks = Self.servers(root + "/run/systemd/resolve/resolv.conf") ?? []
             let dropIn = root + "/etc/systemd/resolved.conf.d/httpdnsd.conf"
             let setting = Self.lines(dropIn).last { $0.hasPrefix("DNS=") }

@@ -21,7 +21,7 @@ extension Resolved {
         }
     }
 
-    /// Result of a cache entry; `staleTTL` in seconds if served stale.
+    /// Makes the result of a cache entry; `staleTTL` is the TTL in seconds of a stale answer.
     init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: AnswerSourceRegistry) {
         let isStale = entry.remaining == 0
         self.init(
@@ -55,9 +55,8 @@ extension Resolved {
 }
 
 extension AnswerSourceRegistry {
-    /// Returns vendor or upstream, and server; nil for this daemon.
-    ///
-    /// The daemon has several numbers.
+    /// Returns the vendor or upstream, and its server, for `number`; nil for a number of this
+    /// daemon.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

@@ -3,56 +3,60 @@ package import Configuration
 internal import Control
 internal import HTTPDNS
 
-/// Names of routes: place and first domain.
+/// Names of routes: each has the place in the settings (`file:line`) and the first domain.
 ///
-/// Made once per reload: there may be 100,000 routes.
+/// The names are made once per reload, because there may be 100,000 routes.
 package struct RouteNames: Sendable {
-    private struct Known: Sendable {
-        let index: Int
+    private let routes: [RouteSettings]
 
-        let domain: String
-    }
-
-    private let known: [String: Known]
+    /// Indices by the hash of the place; the place decides.
+    private let indices: [Int: UInt32]
 
     package init(_ routes: [RouteSettings]) {
-        known = Dictionary(
-            routes.enumerated().map { index, route in
-                let domain = route.domains.first.map { "\($0)" } ?? ""
-                return ("\(route.place)", Known(index: index, domain: domain))
-            },
+        self.routes = routes
+        indices = Dictionary(
+            routes.enumerated().lazy.map { ("\($1.place)".hashValue, UInt32($0)) },
             uniquingKeysWith: { first, _ in first }
         )
     }
 
-    package func domain(_ place: String) -> String { known[place]?.domain ?? "" }
+    private func index(_ place: String) -> Int? {
+        indices[place.hashValue].map(Int.init).flatMap { index in
+            "\(routes[index].place)" == place ? index : nil
+        }
+    }
 
-    /// Maps changed places to those among `new` routes with the same first domain.
+    package func domain(_ place: String) -> String {
+        index(place).flatMap { routes[$0].domains.first }.map { "\($0)" } ?? ""
+    }
+
+    /// Maps each changed place to the place among `new` routes with the same first domain.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
-            new.known.map { ($1.domain, $0) },
+            new.routes.enumerated().lazy.map { ($1.domains.first, UInt32($0)) },
             uniquingKeysWith: { first, _ in first }
         )
         var changes: [String: String] = [:]
-        for (place, route) in known {
-            let name = places[route.domain] ?? "\(place), removed"
-            if name != place { changes[place] = name }
+        for route in routes {
+            let other = places[route.domains.first].map { new.routes[Int($0)].place }
+            guard other?.line != route.place.line || other?.file != route.place.file else {
+                continue
+            }
+            changes["\(route.place)"] = other.map { "\($0)" } ?? "\(route.place), removed"
         }
         return changes
     }
 
-    /// Returns the costs in the order of the settings; unknown places come last.
+    /// Returns the costs of routes in the order of the settings; unknown routes come last.
     func costs(_ names: [String: UInt64], _ units: [String: UnitRange] = [:]) -> [RouteCost] {
-        let order = names.keys.sorted { first, second in
-            let indices = (known[first]?.index ?? .max, known[second]?.index ?? .max)
-            return indices.0 == indices.1 ? first < second : indices.0 < indices.1
-        }
-        return order.map {
+        let known = names.keys.map { (place: $0, index: index($0) ?? .max) }
+        let order = known.sorted { ($0.index, $0.place) < ($1.index, $1.place) }
+        return order.map { place, _ in
             RouteCost(
-                route: $0,
-                domain: domain($0),
-                names: names[$0] ?? 0,
-                units: units[$0]?.atMost
+                route: place,
+                domain: domain(place),
+                names: names[place] ?? 0,
+                units: units[place]?.atMost
             )
         }
     }

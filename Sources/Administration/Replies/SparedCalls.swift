@@ -3,17 +3,16 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Avoided calls by vendor, except those that the vendor client counts.
+/// Avoided calls by vendor, except those that the vendor client itself counts.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
 
-    /// Queries merged into a query in flight.
+    /// Number of queries merged with a query in flight, by vendor.
     private(set) var merged: [String: UInt64] = [:]
 
-    /// Queries for the other family of a name without address.
+    /// Number of queries avoided because the name's other family was just found empty, by vendor.
     let paired: [String: UInt64]
 
-    /// Removed private addresses.
     let dropped: [String: UInt64]
 
     @ServiceLoop

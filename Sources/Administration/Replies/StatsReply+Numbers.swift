@@ -40,7 +40,7 @@ extension RefreshStats {
 }
 
 extension CacheStats {
-    /// Omits hits and misses, which `QueryCounters` counts.
+    /// Makes the reply without hits and misses, which `QueryCounters` counts.
     init(_ numbers: CacheNumbers) {
         self.init()
         entries = numbers.entries
@@ -55,14 +55,16 @@ extension CacheStats {
 }
 
 extension VendorStats {
-    /// - Parameter spared: avoided outside the vendor client.
+    /// Makes the numbers of a vendor.
+    ///
+    /// - Parameter spared: calls that were avoided before they reached the vendor client.
     init(
         name: String,
         _ statistics: VendorStatistics,
         spared: SparedCalls,
         routes: RouteNames
     ) {
-        // Through a variable: property observers do not run in an initialiser.
+        // A variable, because property observers do not run in an initialiser.
         var reply = Self(name: name)
         reply.protected = statistics.isProtected
         reply.lookups = statistics.calls

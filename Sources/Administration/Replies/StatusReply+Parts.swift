@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Configuration
 internal import Control
 internal import DNSCache
+internal import DNSWire
 internal import Frontend
 internal import Glibc
 internal import HTTPDNS
@@ -19,8 +21,15 @@ extension StatusReply {
         let reload = state.reloadProblem.map {
             "the last reload failed, the old configuration is in force: \($0)"
         }
+        let snapshot = state.cacheFile.flatMap { $0.isContended ? $0.fault : nil }.map {
+            "the cache is not saved: \($0)"
+        }
+        let isLocal = SettingsEnvironment.process.isLocal
+        let absent = state.listeners.map(\.address)
+            .filter { !$0.ip.isUnspecified && !isLocal($0) }
+            .map { "listener \($0): no interface has this address" }
         let problems =
-            [reload].compactMap(\.self) + vendors.compactMap(\.problem)
+            [reload, snapshot].compactMap(\.self) + absent + vendors.compactMap(\.problem)
             + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
@@ -73,7 +82,6 @@ extension SnapshotStatus {
 }
 
 extension Duration {
-    /// Unit of latencies in the control protocol.
     var inMilliseconds: Double {
         let parts = components
         let microseconds = parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
@@ -86,7 +94,7 @@ extension Instant {
         Int((self - earlier).components.seconds)
     }
 
-    /// Rounded up; 0 if the instant has passed.
+    /// Returns the seconds until the instant, rounded up; 0 if it has passed.
     func seconds(from now: Instant) -> Int {
         guard now < self else { return 0 }
         let parts = (self - now).components

@@ -6,11 +6,11 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// Costliest names of all vendors; `total` names had billable calls.
+    /// Makes the list of the costliest names of all vendors; `total` is the number of billed names.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // Each top name is a top name of a vendor.
+        // Each top name of all vendors is also a top name of one vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)
@@ -29,7 +29,6 @@ extension TopReply<NameCost> {
 }
 
 extension NameCost {
-    /// Makes the cost of a name from the counts of the vendor's client.
     init(_ entry: CostTable.Entry, vendor: String, _ routes: RouteNames) {
         self.init(
             name: "\(entry.name)",

@@ -6,7 +6,6 @@ internal import Upstream
 extension UpstreamStatus {
     @ServiceLoop
     init(_ upstream: any Forwarding, _ health: HealthTable, now: Instant) {
-        // Assigned through a variable, as in `VendorStats`.
         var reply = Self(name: upstream.name, url: upstream.url, protected: upstream.isProtected)
         reply.validates = upstream.validates
         let numbers = upstream.numbers
@@ -17,8 +16,8 @@ extension UpstreamStatus {
         reply.lastError = numbers.lastError.map { "\($0)" }
         reply.lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
         reply.servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
-        // An upstream that has never answered is down. Failures for single names do not count:
-        // clients choose the names.
+        // An upstream that has never answered is down. Failures for single names do not count,
+        // because clients choose the names.
         let hasNeverAnswered = reply.failures > 0 && reply.failures >= reply.calls
         let waiting = reply.servers.count { $0.state != .up }
         let isDown = hasNeverAnswered || waiting == reply.servers.count
@@ -27,7 +26,6 @@ extension UpstreamStatus {
         self = reply
     }
 
-    /// Nil if `status` shows none.
     var problem: String? {
         guard state != .up, state != .paused else { return nil }
         let waiting = servers.filter { $0.state != .up }

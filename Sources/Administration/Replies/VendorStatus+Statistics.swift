@@ -58,7 +58,7 @@ extension VendorStatus {
         }
     }
 
-    /// Nil also if an operator paused the vendor.
+    /// Problem that the verb `status` shows; nil if there is none or an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator:
@@ -72,9 +72,8 @@ extension VendorStatus {
         case .limit:
             "vendor \(name): backing off: all servers returned HTTP 429"
         case .budget:
-            if let problem = budget?.problem {
-                "vendor \(name): \(problem): fallbacks answer; run "
-                    + "`httpdnsctl bill --reset \(name)`"
+            if let problem = rest?.error {
+                "vendor \(name): not used because of its budget: \(problem)"
             } else {
                 "vendor \(name): \(budget?.text ?? "budget") spent: fallbacks answer until midnight "
                     + "UTC, or until `vendors.\(name).budget` is raised"
@@ -93,7 +92,7 @@ extension VendorStatus {
 }
 
 extension VendorRest {
-    /// Nil if the vendor is used.
+    /// Makes the reason why a vendor is not used; nil if it is used.
     init?(
         _ state: VendorStatistics.State,
         dayEndsIn: Duration,
@@ -108,7 +107,9 @@ extension VendorRest {
             self.init(by: .account, forSeconds: until.seconds(from: now), error: "\(error)")
         case .limited(let until):
             self.init(by: .limit, forSeconds: until.seconds(from: now))
-        case .overBudget:
+        case .overBudget(let problem?):
+            self.init(by: .budget, error: problem)
+        case .overBudget(nil):
             self.init(by: .budget, forSeconds: Int(dayEndsIn.components.seconds))
         }
     }
@@ -131,7 +132,6 @@ extension BudgetStatus {
 }
 
 extension BudgetStatus {
-    /// The limit that is reached.
     fileprivate var text: String {
         if let limit = unitsPerMonth, (unitsThisMonth ?? 0) >= limit {
             "monthly budget of \(limit) units (until the month ends)"
@@ -175,7 +175,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Sum of the costs; nil if there is none, or if one is unknown or in another currency.
+    /// Makes the sum of the costs; nil without costs, or if one is unknown or in another currency.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,
@@ -189,7 +189,7 @@ extension BilledCost {
         )
     }
 
-    /// Rounded to 10⁻⁹, because the sum of many small prices has no exact binary form.
+    /// Rounds to 10⁻⁹, because the sum of many small prices has no exact binary form.
     private init(_ price: PriceModel.Price) {
         self.init(
             amount: (price.amount * 1_000_000_000).rounded() / 1_000_000_000,
@@ -213,7 +213,6 @@ extension PauseReply {
 
 extension VendorServer {
     fileprivate init(_ server: ServerStatistics, now: Instant) {
-        // Assigned through a variable, as in `VendorStats`.
         var reply = Self(address: "\(server.address)", current: server.isCurrent)
         let isResting = server.limitedUntil.map { now < $0 } ?? false
         reply.state = server.failuresInRow > 0 || isResting ? .down : .up

@@ -19,7 +19,7 @@ extension ControlHandler {
             proofs = try vendor.settings.proofs(
                 name: name,
                 unknown: try Name("httpdnsd-prove-\(UInt32.random(in: 0 ... .max)).example.com"),
-                // RFC 5737.
+                // Client address for documentation (RFC 5737).
                 client: .v4(IPv4Address(value: 0xCB00_7101))
             )
         } catch {
@@ -54,7 +54,6 @@ extension ControlHandler {
         return reply
     }
 
-    /// Makes one call if `left` units suffice for its upper bound.
     private func step(
         _ proof: ProofCase,
         of vendor: (settings: VendorSettings, client: VendorClient),
@@ -63,7 +62,7 @@ extension ControlHandler {
         var step = ProofStep(
             label: proof.label,
             expected: "\(proof.expectation)",
-            result: "not called: the limit of units is reached"
+            result: "not tested (the limit of units is reached)"
         )
         guard vendor.client.maximumUnits(proof) <= left else { return step }
         let result = await vendor.client.prove(proof)
@@ -71,14 +70,16 @@ extension ControlHandler {
         let hidden = vendor.settings.accountNumbers
         step.units = result.units.atMost
         step.status = result.reply?.status
-        if !result.request.isEmpty {
-            step.request = result.request.hiding(hidden)
-            step.verdict = proof.isMet(by: result) ? .agrees : .differs
-        }
+        if !result.request.isEmpty { step.request = result.request.hiding(hidden) }
         switch result.outcome {
         case .success(let answers):
             step.result = answers.map(\.description).joined(separator: "; ")
         case .failure(let error): step.result = "\(error)"
+        }
+        switch proof.isMet(by: result) {
+        case true?: step.verdict = .agrees
+        case false?: step.verdict = .differs
+        case nil: step.result = "not tested (\(step.result))"
         }
         let clients = (try? result.outcome.get())?.compactMap { $0.client.map { "\($0)" } } ?? []
         if proof.isReadable, let reply = result.reply {
@@ -95,7 +96,7 @@ extension ControlHandler {
         return step
     }
 
-    /// Returns the first exact or suffix domain of the vendor's routes, or the name of its probes.
+    /// Returns the first exact or suffix domain of the vendor's routes, or else its probe name.
     private func usualName(_ vendor: (settings: VendorSettings, client: VendorClient)) -> Name {
         let domains = daemon.state.settings.routes
             .filter { $0.vendors.contains(vendor.settings.name) }.flatMap(\.domains)
@@ -105,7 +106,7 @@ extension ControlHandler {
 }
 
 extension String {
-    /// Returns the text without the occurrences of `texts` as whole words.
+    /// Returns the text with `other` in place of the whole words in `texts`.
     fileprivate func hiding(_ texts: [String], as other: String = "…") -> String {
         texts.filter { !$0.isEmpty }.reduce(self) { text, hidden in
             text.replacing(hidden, with: other)

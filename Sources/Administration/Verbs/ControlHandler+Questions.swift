@@ -51,7 +51,6 @@ extension ControlHandler {
         }
     }
 
-    /// Entries in one part of `dump`.
     private static let dumpedTogether = 256
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
@@ -66,7 +65,7 @@ extension ControlHandler {
                 part = []
                 try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
             }
-            // Lets other work run if sending does not suspend.
+            // If sending does not suspend, other work could not run.
             await Task.yield()
             try Task.checkCancellation()
         }

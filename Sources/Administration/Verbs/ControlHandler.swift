@@ -9,24 +9,20 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// Implementation of the `httpdnsctl` verbs.
 @ServiceLoop
 package final class ControlHandler: ControlHandling {
     unowned let daemon: any ManagedDaemon
     let clocks: Clocks
     private let start: Instant
 
-    /// Counters at the last reset.
     private var zero = CounterSnapshot()
     private var zeroAt: Instant
 
-    /// The vendors' own counts.
     let resolveCounts = ResolveCounts()
 
-    /// True while ``prove(_:_:)`` makes calls.
     var isProving = false
 
-    /// May block on the disk.
+    /// Reads resolv.conf, which may block on the disk.
     private let readResolvConf: @Sendable ([SocketAddress]) -> ResolvConf
 
     package init(
@@ -72,7 +68,7 @@ package final class ControlHandler: ControlHandling {
     package func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
-        // Fixed schedule: rates cover equal intervals.
+        // A fixed schedule lets all rates cover equal intervals.
         var next = clocks.now()
         while true {
             try await send(try await stats(reset: false))
@@ -107,7 +103,6 @@ package final class ControlHandler: ControlHandling {
         )
     }
 
-    /// Returns the bills, with counters since the start or the latest reset.
     func bill(isMonthly: Bool) -> BillReply {
         let state = daemon.state
         return BillReply(
@@ -150,7 +145,7 @@ package final class ControlHandler: ControlHandling {
     ) async throws {
         var reader = RecentReader(startingAt: daemon.state.recent)
         var left = count ?? .max
-        // Confirms that watching has begun.
+        // An empty reply confirms that watching has begun.
         try await send(WatchReply(queries: []))
         while left > 0 {
             try await clocks.sleep(clocks.now() + RecentReader.interval)
@@ -213,7 +208,6 @@ package final class ControlHandler: ControlHandling {
 
     // MARK: - Arguments
 
-    /// Selects the entries from one source, or from all sources of a kind.
     private func selection(
         of source: String
     ) throws(MethodError) -> AnswerCache.Selection {

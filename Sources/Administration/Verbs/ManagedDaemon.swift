@@ -9,37 +9,32 @@ package import Net
 package import Resolver
 package import Upstream
 
-/// Daemon as the control verbs and metrics see it.
+/// Interface of the daemon for the control verbs and metrics.
 @ServiceLoop
 package protocol ManagedDaemon: AnyObject {
-    /// A reload replaces the state.
     var state: DaemonState { get }
 
     var settingsFile: String { get }
 
-    /// Nil if the daemon does not control its log.
     var log: LogSink? { get }
 
-    /// Applies all settings or none.
     func reload() async -> ReloadOutcome
 
-    /// Checks the settings file or another text like a reload.
     func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
 }
 
-/// Acceleration as the control verbs and metrics see it.
+/// Interface of the acceleration for the control verbs and metrics.
 @ServiceLoop
 package protocol ManagedAccelerator: AnyObject {
-    /// Up to date after ``collect()``.
+    /// Counters when ``collect()`` last ran.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
 
     var status: AccelerationStatus { get }
 
-    /// Updates counters and recent queries.
     func collect()
 
-    /// Suspends acceleration: workers see every query.
+    /// Suspends acceleration during `body`, so that workers see every query.
     func suspended(while body: () async throws -> Void) async rethrows
 }
 
@@ -62,19 +57,15 @@ package struct DaemonState {
     package var misses: MissQueue?
     package var accelerator: any ManagedAccelerator
 
-    /// Counters of workers that a reload has ended.
     package var closedWorkers: (queries: QuerySums, hits: LatencySum)
 
-    /// Merged lookups of removed vendors.
     package var mergedOfFormerVendors: UInt64
 
     package var network: NetworkEvents
     package var cacheFile: CacheFileState?
 
-    /// Nil if the last reload succeeded.
     package var reloadProblem: String?
 
-    /// Nil without a ``LogSink``.
     package var droppedLogLines: UInt64?
 
     package var recent: [RecentQueries] {
@@ -126,7 +117,6 @@ package struct DaemonState {
     }
 }
 
-/// Network changes and resumes since the start.
 package struct NetworkEvents {
     package var changes: UInt64 = 0
     package var resumes: UInt64 = 0
@@ -139,11 +129,12 @@ package struct NetworkEvents {
 package struct CacheFileState {
     package let path: String
 
-    /// Age and size, if known.
     package var latest: (instant: Instant, entries: UInt64, octets: Int)?
 
-    /// Nil if the last access succeeded.
     package var fault: String?
+
+    /// True if another daemon uses the file, which is then not written.
+    package var isContended = false
 
     package init(path: String) { self.path = path }
 }

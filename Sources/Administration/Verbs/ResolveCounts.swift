@@ -6,10 +6,9 @@ internal import HTTPDNS
 internal import Net
 internal import Resolver
 
-/// The vendors' own counts of resolutions, fetched on demand.
+/// Counts of resolutions from the vendors, fetched on demand.
 @ServiceLoop
 final class ResolveCounts {
-    /// Count, or the reason why there is none.
     typealias Outcome = Result<ResolveCount, Failure>
 
     struct Failure: Error {
@@ -19,55 +18,52 @@ final class ResolveCounts {
     /// Minimum time between two requests with the same access key.
     private static let pause = Duration.seconds(60)
 
-    /// Time limit for the address of the interface.
     private static let lookUpTimeout = Duration.seconds(3)
 
-    /// Latest outcomes by vendor, with the key and the time of the request.
-    private var outcomes: [String: (call: VendorSettings, at: Instant, outcome: Outcome)] = [:]
+    /// Latest outcomes by access key, with the time of the request.
+    private var outcomes: [(call: AlibabaResolveCount, at: Instant, outcome: Outcome)] = []
 
     nonisolated init() {}
 
-    /// Returns the latest outcome of each vendor with an access key.
+    /// Returns the latest outcome for each vendor that has an access key.
     func known(_ state: DaemonState) -> [String: Outcome] {
         var known: [String: Outcome] = [:]
-        for vendor in state.vendors where vendor.settings.resolveCount != nil {
-            known[vendor.settings.name] = outcomes[vendor.settings.name]?.outcome
+        for vendor in state.vendors {
+            let call = vendor.settings.resolveCount
+            known[vendor.settings.name] = outcomes.first { $0.call == call }?.outcome
         }
         return known
     }
 
-    /// Fetches the counts that are older than a minute.
+    /// Fetches the counts that are older than a minute, for at most 6 s.
     func refresh(_ state: DaemonState) async {
         let now = state.clocks.now()
-        let names = Set(state.vendors.map(\.settings.name))
-        outcomes = outcomes.filter { names.contains($0.key) }
-        let due = state.vendors.filter { vendor in
-            guard vendor.settings.resolveCount != nil else { return false }
-            guard let last = outcomes[vendor.settings.name] else { return true }
-            return now - last.at >= Self.pause || last.call.billing != vendor.settings.billing
+        outcomes.removeAll { now - $0.at >= Self.pause }
+        var requests: [(AlibabaResolveCount, Task<Outcome, Never>)] = []
+        for vendor in state.vendors {
+            guard let call = vendor.settings.resolveCount,
+                !outcomes.contains(where: { $0.call == call })
+            else { continue }
+            // Until the request ends, other calls see this.
+            let underWay = Failure(text: "the request is under way; try again")
+            outcomes.append((call, now, .failure(underWay)))
+            requests.append((call, ServiceLoop.task { await Self.fetch(call, vendor, state) }))
         }
-        // Other calls meanwhile see that a request is under way.
-        for vendor in due {
-            outcomes[vendor.settings.name] = (
-                vendor.settings, now, .failure(Failure(text: "the request is under way; try again"))
-            )
-        }
-        let requests = due.map { vendor in
-            ServiceLoop.task { await Self.fetch(vendor, state) }
-        }
-        for (vendor, request) in zip(due, requests) {
+        for (call, request) in requests {
             let outcome = await request.value
-            outcomes[vendor.settings.name]?.outcome = outcome
+            guard let index = outcomes.firstIndex(where: { $0.call == call }) else { continue }
+            outcomes[index].outcome = outcome
         }
     }
 
     private static func fetch(
+        _ call: AlibabaResolveCount,
         _ vendor: (settings: VendorSettings, client: VendorClient),
         _ state: DaemonState
     ) async -> Outcome {
-        guard let call = vendor.settings.resolveCount,
-            let name = try? Name(AlibabaResolveCount.host)
-        else { return .failure(Failure(text: "no access key")) }
+        guard let name = try? Name(AlibabaResolveCount.host) else {
+            preconditionFailure("the host of the interface is not a name")
+        }
         let query = Query(question: Question(name: name, type: .a))
         let resolution = await state.resolver.resolve(
             query,

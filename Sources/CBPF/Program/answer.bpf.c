@@ -2,12 +2,12 @@
 //
 // Answers a query on the loopback device, inside the client's system call.
 //
-// Answers only the common form of queries (see `QueryView`). All other packets pass unchanged.
+// It answers only the common form of queries (see `QueryView`). All other packets pass unchanged.
 //
-// Writes by helpers: for direct writes, the kernel would make every packet of the device writable,
-// and most loopback packets are shared. Without CAP_PERFMON, a speculation barrier follows the
-// first write to a stack slot, unless a helper has filled the slot: therefore a helper loads the
-// headers, and names are read twice.
+// The program writes by helpers: for direct writes, the kernel would make every packet of the
+// device writable, and most loopback packets are shared. Without CAP_PERFMON, a speculation barrier
+// follows the first write to a stack slot, unless a helper has filled the slot: therefore a helper
+// loads the headers, and names are read twice.
 //
 // Numbers that may be spilled to the stack have 64 bits: the verifier of Linux 6.1 takes shorter
 // numbers for partial pointers.
@@ -15,10 +15,10 @@
 // `scripts/bpf` compiles this file to `answer.inc`.
 #include "packet.h"
 
-/// Next program, or accept.
+/// Results of the program: the packet goes to the next program, or it has become the reply.
 enum { PASSED = -1, ANSWERED = 0 };
 
-/// Up to the last used field.
+/// Context of the program (linux/bpf.h), up to the last used field.
 struct __sk_buff {
     u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
     u32 ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family;
@@ -35,7 +35,7 @@ static long (*const skb_load)(const struct __sk_buff *, u32 offset, void *, u32 
 static long (*const skb_resize)(struct __sk_buff *, u32 count, u64) = (void *)38;
 static u64 (*const boottime)(void) = (void *)125;
 
-/// A map, or the address of its only element; the loader replaces the number.
+/// A map, or the address of the only element of a map; the loader replaces the number.
 #define MAP(number)                                                                                    \
     ({                                                                                                 \
         void *map;                                                                                     \
@@ -43,7 +43,8 @@ static u64 (*const boottime)(void) = (void *)125;
         map;                                                                                           \
     })
 
-/// Without CAP_PERFMON, the verifier accepts pointer arithmetic only with constants (Spectre).
+/// Repeats a step with constants: without CAP_PERFMON, the verifier accepts only constants in
+/// pointer arithmetic (Spectre).
 #define TIMES4(step, first) step(first) step(first + 1) step(first + 2) step(first + 3)
 #define TIMES16(step, first)                                                                           \
     TIMES4(step, first) TIMES4(step, first + 4) TIMES4(step, first + 8) TIMES4(step, first + 12)
@@ -51,10 +52,10 @@ static u64 (*const boottime)(void) = (void *)125;
     TIMES16(step, 0)                                                                                   \
     TIMES16(step, 16)
 
-/// Hides a value range, so the compiler emits the bounds checks for the verifier.
+/// Hides a value range from the compiler, which then emits the bounds checks for the verifier.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Computes a packet pointer here: merged pointers would have a variable offset.
+/// Makes the compiler compute a packet pointer here: merged ones would have a variable offset.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
 /// Keeps the store to the first of eight stack octets last: the verifier of Linux 6.1 requires that
@@ -80,7 +81,7 @@ INLINE int is_ours(const struct answer_state *state, const u32 *address, u16 fam
 
 INLINE int has_opt(const struct tail *tail) { return tail->opt[2] != 0; }
 
-/// Helper calls invalidate packet pointers for the verifier.
+/// Computes pointers into the packet again: for the verifier, a helper call invalidates them.
 #define FIND_WORDS(why)                                                                                \
     data = (const u8 *)(long)*(volatile u32 *)&skb->data;                                              \
     end = (const u8 *)(long)*(volatile u32 *)&skb->data_end;                                           \
@@ -98,7 +99,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (!families)
         return PASSED;
 
-    // Headers without options, and senders on this machine only.
+    // The headers must have no options, and the sender must be on this machine.
     const u8 *data = (const u8 *)(long)skb->data;
     const u8 *end = (const u8 *)(long)skb->data_end;
     struct frame frame;
@@ -148,7 +149,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (skb->gso_size != 0 || skb->vlan_present || skb->len > 0x1FF)
         return PASSED;
 
-    // One question, and at most an OPT record without options.
+    // The query must have one question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
     // A checksum of the pseudo-header only, as on loopback; other packets pass.
@@ -167,7 +168,6 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
         return PASSED;
     struct tail tail = {0};
     const u64 tail_at = udp_at + UDP_OCTETS + DNS_OCTETS + name_count - sizeof tail.last;
-    // CD and DO.
     u64 variant = (swap16(heads->flags) & 0x0010) >> 3;
     if (heads->additionals != 0) {
         if (skb_load(skb, tail_at, &tail, TAIL_OCTETS) != 0)
@@ -199,7 +199,6 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     hash = answer_hash_step(hash, answer_lower(words[word]), state->secrets[word]);
     TIMES32(HASH)
 hashed:
-    // Without the octets after the name.
     tail.last = answer_lower(tail.last >> 8 >> (56 - 8 * (name_count % 8)));
     hash = answer_hash_step(hash, tail.last, state->secrets[ANSWER_SECRET_OF_LAST]);
     u64 key = answer_hash_end(hash, ANSWER_FOR_ALL);
@@ -247,7 +246,7 @@ compared:;
             return PASSED;
     }
 
-    // The headers stay those of a query until the reply is known to be valid.
+    // The headers remain those of a query until the reply is known to be valid.
     if (skb_resize(skb, reply_octets, 0) != 0)
         return PASSED;
     // The verifier of Linux 6.1 forgets the bounds of numbers on the stack.
@@ -301,7 +300,7 @@ aged:
     heads->ports = heads->ports >> 16 | heads->ports << 16;
     if (udp_at == ETHERNET + sizeof(struct ipv4)) {
         struct ipv4 *const ip = &frame.v4;
-        // Incremental: a wrong checksum stays wrong.
+        // The checksum is updated incrementally, so a wrong checksum stays wrong.
         const u16 all = swap16(reply_octets - ETHERNET);
         ip->check = ~folded((u64)(u16)~ip->check + (u16)~ip->count + all);
         ip->count = all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packet layout: headers in network byte order, and the end of the question.
+// Packet layout: the headers in network byte order, and the end of the question.
 #pragma once
 #include "../include/answer.h"
 
@@ -52,7 +52,7 @@ struct ipv6 {
     };
 } __attribute__((packed, aligned(4)));
 
-/// All headers; `v4` ends at the same offset as `v6`.
+/// All headers of a packet; `v4` ends at the same offset as `v6`.
 struct frame {
     union {
         struct ipv6 v6;
@@ -64,7 +64,7 @@ struct frame {
     struct heads heads;
 } __attribute__((aligned(8)));
 
-/// The last octets of the name, with earlier octets if the name is short, and the rest of the query.
+/// Rest of the query from the last octets of the name on; octets before a short name come first.
 struct tail {
     u64 last;
     u16 type, class;

@@ -5,18 +5,18 @@
 #include "answer.h"
 #include <stddef.h>
 
-/// Descriptors, or -1.
+/// Descriptors of the program and its maps, each -1 if not open.
 struct bpf_answering {
     int maps[ANSWER_MAPS];
     int program;
 
-    /// State for the daemon to write, hit counters for the daemon to read.
+    /// Memory of the maps: the daemon writes the state and reads the hit counters.
     struct answer_state *state;
     uint64_t *hits;
     uint32_t entries;
 };
 
-/// Such as "the BPF program".
+/// Name of what failed, such as "the BPF program".
 typedef const char *bpf_failure;
 
 /// Creates maps for `entries` answers and loads the program.
@@ -29,23 +29,23 @@ void bpf_answering_close(struct bpf_answering *answering);
 
 /// Attaches the program to the ingress of the device until the returned descriptor is closed.
 ///
-/// Returns a negated errno on failure: EINVAL from kernels before 6.6.
+/// Returns the descriptor, or a negated errno: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
 
-/// Returns a negated errno on failure.
+/// Returns the index of the loopback device, or a negated errno.
 int bpf_loopback_device(void);
 
 /// Adds or replaces an answer; returns -E2BIG if the map is full.
 ///
 /// The caller sets the fixed fields of `answer`. `name` is in wire form; TTL offsets count from the
-/// start of a message.
+/// start of a DNS message.
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 
-/// Returns -ENOENT if the answer does not exist.
+/// Removes the answer with `key`; returns -ENOENT if it does not exist.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
-/// In between, the program does not use the answers.
+/// Begins and ends a change; in between, the program does not use the answers.
 void bpf_answering_begin(struct answer_state *state);
 void bpf_answering_end(struct answer_state *state);
 
@@ -59,13 +59,13 @@ uint64_t bpf_answering_hits(const struct bpf_answering *answering, uint32_t slot
 int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uint32_t count,
                       uint32_t room);
 
-/// Call before any answer is added.
+/// Sets the secrets of the hash; call this before any answer is added.
 void bpf_answering_secrets(struct answer_state *state, const uint64_t *secrets);
 
-/// `name` is in wire form.
+/// Returns the key of a question; `name` is in wire form.
 uint64_t bpf_answering_key(const struct answer_state *state, const uint8_t *name, uint8_t count,
                            uint16_t type, uint8_t variant);
 
-/// At most `ANSWER_LISTENERS` addresses; call between `begin` and `end`.
+/// Sets at most `ANSWER_LISTENERS` addresses; call this between `begin` and `end`.
 void bpf_answering_listen(struct answer_state *state, const struct answer_listener *listeners,
                           uint32_t count);

@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-/// Workers answer everything larger.
+/// Maximum sizes of an answer; workers answer queries that need more.
 enum {
     ANSWER_NAME_OCTETS = 256,
     ANSWER_SECTION_OCTETS = 500,
@@ -13,84 +13,84 @@ enum {
 
     ANSWER_OPT_OCTETS = 11,
 
-    /// Name, sections and OPT record; a map element with the header of the kernel fills whole cache
-    /// lines.
+    /// Octets of name, sections and OPT record; a map element with its kernel header fills whole
+    /// cache lines.
     ANSWER_OCTETS = 768,
 
-    /// One for each full word of a name, then these two.
+    /// Indexes of the secrets: one for each full word of a name, then these two.
     ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
 
-    /// `AnswerVariant`: the DO and CD bits, or all clients.
+    /// Value of `AnswerVariant` for all clients; other values have the DO and CD bits.
     ANSWER_FOR_ALL = 0xFF,
 
-    /// Bits of `answer_state.families`.
+    /// Bits of `answer_state.families`, the address families that are answered.
     ANSWER_IPV4 = 1,
     ANSWER_IPV6 = 2
 };
 
-/// In the order of the placeholders in the program.
+/// Numbers of the maps, in the order of the placeholders in the program.
 enum { ANSWER_MAP_STATE, ANSWER_MAP_ANSWERS, ANSWER_MAP_HITS, ANSWER_MAPS };
 
 struct answer_listener {
-    /// Network byte order; IPv4 uses the first word.
+    /// IP address in network byte order; IPv4 uses the first word.
     uint32_t address[4];
 
-    /// Network byte order.
+    /// Port in network byte order.
     uint16_t port;
 
-    /// 4 or 6.
+    /// IP version, 4 or 6.
     uint16_t family;
 };
 
-/// One element, which the daemon writes.
+/// Only element of the state map, which the daemon writes.
 struct answer_state {
-    /// 0 disables all replies.
+    /// Address families that are answered; 0 disables all replies.
     uint32_t families;
     uint32_t listener_count;
 
-    /// Odd while the daemon changes answers; different after each change.
+    /// Sequence number: odd while the daemon changes answers, different after each change.
     ///
     /// The kernel may reuse a replaced element while another processor reads it.
     uint64_t sequence;
 
-    /// Set before any answer is added.
+    /// Secrets of the hash, set before any answer is added.
     uint64_t secrets[ANSWER_SECRETS];
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
 
-/// Everything after the question.
+/// Map element of an answer, with everything that follows the question.
 struct answer {
-    /// TTLs start, use ends: nanoseconds of CLOCK_BOOTTIME.
+    /// Times when the TTLs start and when the answer expires, in nanoseconds of CLOCK_BOOTTIME.
     uint64_t stored_at;
     uint64_t ends_at;
 
-    /// Index in the map of hits.
+    /// Index of the hit counter in the map of hits.
     uint32_t slot;
     uint16_t type;
     uint8_t variant;
     uint8_t name_count;
 
-    /// RCODE and AD.
+    /// RCODE and AD bit of the reply.
     uint16_t flags;
     uint16_t section_count;
 
-    /// Records of the three sections.
+    /// Number of records in each of the three sections.
     uint8_t counts[3];
     uint8_t ttl_count;
 
-    /// Offsets in the sections.
+    /// Offsets of the TTLs in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// Name in lower-case wire form, padded with 0 to `answer_words`; sections; OPT record without
-    /// DO.
+    /// Name in lower-case wire form, padded with 0 to `answer_words`; then sections, then OPT
+    /// record without DO.
     ///
     /// In this order, a typical answer needs two cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 
-/// Lower case (RFC 4343).
+/// Returns eight octets in lower case (RFC 4343).
 static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octets) {
     const uint64_t seven = octets & 0x7F7F7F7F7F7F7F7FULL;
     const uint64_t at_least_a = seven + 0x3F3F3F3F3F3F3F3FULL;
@@ -98,12 +98,12 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// The last word of a name has at least one unused octet.
+/// Returns the number of words for a name; the last word has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
-/// Adds eight octets and the secret of their position.
+/// Adds eight octets of the name and the secret of their position to the hash.
 ///
 /// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Without the
 /// secrets, two chosen questions have equal keys with probability at most 2^-32. Then one copy
@@ -121,7 +121,7 @@ answer_hash_start(const struct answer_state *state, uint16_t type, uint8_t count
     return answer_hash_step(0, (uint32_t)type << 8 | count, state->secrets[ANSWER_SECRET_OF_TYPE]);
 }
 
-/// Key for clients with the DO and CD bits of `variant`.
+/// Returns the key for DNS clients with the DO and CD bits of `variant`.
 static inline __attribute__((always_inline)) uint64_t answer_hash_end(uint64_t state,
                                                                       uint8_t variant) {
     return state + variant * 0xD6E8FEB86659FD93ULL;

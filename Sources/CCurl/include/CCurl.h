@@ -28,7 +28,7 @@ static inline CURLcode curl_easy_set_data_callback(CURL *easy, CURLoption option
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Callbacks that open and close sockets.
+/// Sets the callbacks that open and close sockets.
 static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocket_callback open,
                                                       curl_closesocket_callback close,
                                                       void *owner) {
@@ -38,21 +38,21 @@ static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocke
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
 }
 
-/// Called before each sending of the request.
+/// Sets the callback that runs each time before the request is sent.
 static inline CURLcode curl_easy_set_sending_callback(CURL *easy, curl_prereq_callback value,
                                                       void *owner) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, owner);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
 }
 
-/// Called for each new `SSL_CTX`.
+/// Sets the callback that runs for each new `SSL_CTX`.
 static inline CURLcode curl_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callback value,
                                                   void *owner) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, owner);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
 
-/// libcurl copies the body.
+/// Sets the body, which libcurl copies.
 static inline CURLcode curl_easy_set_body(CURL *easy, const void *octets, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, octets);

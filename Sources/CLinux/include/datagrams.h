@@ -19,21 +19,22 @@ struct datagram_header {
     unsigned int octets;
 };
 
-/// Receives 1 to `count` datagrams; blocks only for the first.
+/// Receives 1 to `count` datagrams; blocks only until the first one arrives.
 ///
-/// Returns their number, or a negated errno.
+/// Returns the number of datagrams, or a negated errno.
 int datagrams_receive(int fd, struct datagram_header *headers, unsigned int count, int flags);
 
-/// Returns the number of sent datagrams, or a negated errno for none.
+/// Sends up to `count` datagrams; returns the number of sent ones, or a negated errno if none was
+/// sent.
 int datagrams_send(int fd, struct datagram_header *headers, unsigned int count);
 
-/// Reports the destination address.
+/// Makes the kernel report the destination address of each datagram.
 ///
 /// Returns 0 or a negated errno.
 int datagrams_report_destination(int fd, int is_ipv6);
 
-/// Disables fragmentation and path MTU discovery: forged "too big" messages have no effect (RFC
-/// 9715 §3.1).
+/// Disables fragmentation and path MTU discovery: forged "too big" messages then have no effect
+/// (RFC 9715 §3.1).
 ///
 /// Returns 0 or a negated errno.
 int datagrams_never_fragment(int fd, int is_ipv6);
@@ -48,11 +49,11 @@ int datagrams_raise_buffers(int fd, int octets);
 /// Returns 0 or a negated errno; after an error the socket is still open.
 int datagrams_replace_with_null(int fd);
 
-/// Returns 1 if a datagram is in the buffer, 0 otherwise.
+/// Returns 1 if the receive buffer has a datagram, 0 otherwise.
 int datagrams_are_unread(int fd);
 
-/// At least 1.
+/// Returns the number of processors that this process may use, at least 1.
 int processors_allowed(void);
 
-/// Fits one packet-info message of either family.
+/// Octets of the control buffer, which fits one packet-info message of either family.
 enum { DATAGRAM_CONTROL_OCTETS = 64 };

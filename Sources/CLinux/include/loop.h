@@ -4,16 +4,16 @@
 #pragma once
 #include <stdint.h>
 
-/// eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK).
+/// Calls eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK).
 int linux_eventfd(void);
 
-/// Adds one; each call is a new edge.
+/// Adds one to an eventfd; each call is a new edge.
 int linux_eventfd_signal(int fd);
 
-/// accept4(SOCK_CLOEXEC | SOCK_NONBLOCK).
+/// Calls accept4 with SOCK_CLOEXEC | SOCK_NONBLOCK.
 int linux_accept(int fd);
 
-/// At most 15 octets.
+/// Names the calling thread; `name` has at most 15 octets.
 int linux_name_thread(const char *name);
 
 /// Unblocks the signal of `linux_join_interrupting` in the calling thread.
@@ -24,17 +24,20 @@ int linux_allow_interrupts(void);
 /// Returns 0 or an error number.
 int linux_join_interrupting(unsigned long thread);
 
-/// Forbids access by other processes of the user, core dumps, and new privileges.
+/// Forbids core dumps, new privileges, and access by other processes of the user.
 int linux_close_process(void);
 
-/// Keeps only CAP_NET_BIND_SERVICE, also for later threads: capset(2).
+/// Keeps only CAP_NET_BIND_SERVICE in the calling thread and its later threads (capset(2)).
 int linux_drop_capabilities(void);
 
 /// Sets the mode and, unless it is (gid_t)-1, the group of a socket file that this process has just
 /// bound.
 ///
-/// Refuses a link or another file, because the owner of the directory may have replaced it.
+/// Refuses a link or another file, which the owner of the directory may have put there.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
-/// SO_PEERCRED of a Unix stream socket.
+/// Reads SO_PEERCRED of a Unix stream socket.
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
+
+/// malloc_trim(0).
+void linux_return_free_memory(void);

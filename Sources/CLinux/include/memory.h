@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The address need not be valid.
+/// Prefetches the cache line at `address`, which need not be valid.
 static inline void memory_prefetch(const void *address) { __builtin_prefetch(address); }

@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-/// network.c asserts the values of the kernel.
+/// Constants of the kernel; network.c asserts their values.
 enum {
     ROUTE_NEW_LINK = 16,
     ROUTE_DELETED_LINK = 17,
@@ -47,15 +47,14 @@ enum {
     ROUTE_FLAG_CLONED = 0x200
 };
 
-/// Events of links, addresses and default routes; a filter drops other routes, of which a router
-/// may have a million.
+/// Opens a socket for events of links, addresses and default routes; a filter drops other routes.
 int linux_route_events(void);
 
 int linux_route_requests(void);
 
-/// Readable when the wall clock is set or the machine resumes; read(2) then fails with ECANCELED
-/// and re-arms the timer.
+/// Opens a descriptor that is readable when the wall clock is set or the machine resumes; read(2)
+/// then fails with ECANCELED and re-arms the timer.
 int linux_clock_changes(void);
 
-/// 1 if the wall clock is synchronised, 0 if not, -1 if unknown.
+/// Returns 1 if the wall clock is synchronised, 0 if not, -1 if unknown.
 int linux_clock_is_synchronised(void);

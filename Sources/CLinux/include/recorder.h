@@ -6,16 +6,16 @@
 
 enum { RECORDER_LINES = 2048, RECORDER_OCTETS = 252 };
 
-/// 0.5 MiB when full.
+/// Circular buffer, which takes 0.5 MiB when full.
 struct recorder;
 
-/// NULL without memory.
+/// Returns an empty buffer, or NULL without memory.
 struct recorder *recorder_new(void);
 
-/// Not for a buffer that was passed to ``recorder_write_at_crash``.
+/// Frees a buffer that was not passed to ``recorder_write_at_crash``.
 void recorder_free(struct recorder *recorder);
 
-/// Replaces the oldest line; `shown` is 1 if the line has been logged.
+/// Records a line in place of the oldest one; `shown` is 1 if the line has been logged.
 ///
 /// Not thread-safe.
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown);
@@ -27,7 +27,8 @@ size_t recorder_count(const struct recorder *recorder);
 /// `text` is valid until the next `recorder_note`.
 size_t recorder_line(const struct recorder *recorder, size_t number, const char **text, int *shown);
 
-/// Writes all lines to standard error on a fault, abort or trap.
+/// Makes a fault, abort or trap write all lines to standard error.
 ///
-/// Call once. Async-signal-safe (signal-safety(7)). Cannot run after a stack overflow.
+/// Call once. The handler is async-signal-safe (signal-safety(7)), and cannot run after a stack
+/// overflow.
 void recorder_write_at_crash(const struct recorder *recorder);

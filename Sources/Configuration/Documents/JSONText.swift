@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prints trees as JSON; plain scalars have the types of YAML 1.2.
+/// Prints YAML trees as JSON; scalars without quotes have the types of YAML 1.2.
 enum JSONText {
-    /// Exceeded only by a single value.
+    /// Maximum columns of a line; only a line with a single value can be longer.
     static let width = 100
 
     static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
@@ -16,7 +16,7 @@ enum JSONText {
         case .sequence(let items):
             let parts = items.map { lines($0, indent: indent + 2) }
             return [start + "["] + separated(parts) + [String(repeating: " ", count: indent) + "]"]
-        case .scalar, .refused:
+        case .scalar, .taken, .refused:
             return [flat]
         }
     }
@@ -30,7 +30,7 @@ enum JSONText {
             "[" + items.map(inline).joined(separator: ", ") + "]"
         case .scalar(let text, _):
             node.literal ?? quoted(text)
-        case .refused:
+        case .taken, .refused:
             "null"
         }
     }
@@ -42,7 +42,6 @@ enum JSONText {
         }
     }
 
-    /// Requires a text without control characters.
     private static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
@@ -51,7 +50,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Marks scalars that need no quotes as plain.
+    /// Copy in which scalars are marked as plain if they need no quotes.
     var typed: YAMLNode {
         var copy = self
         switch content {
@@ -63,12 +62,12 @@ extension YAMLNode {
         case .sequence(let items): copy.content = .sequence(items.map(\.typed))
         case .mapping(let pairs):
             copy.content = .mapping(pairs.map { YAMLPair(key: $0.key, value: $0.value.typed) })
-        case .refused: break
+        case .taken, .refused: break
         }
         return copy
     }
 
-    /// Literal by the core schema of YAML 1.2; nil for a string.
+    /// JSON literal of a plain scalar (core schema of YAML 1.2); nil for a string.
     fileprivate var literal: String? {
         guard case .scalar(let text, plain: true) = content else { return nil }
         switch text {

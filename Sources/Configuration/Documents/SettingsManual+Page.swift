@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension SettingsManual {
-    /// Option sections of the manual page httpdnsd.yaml(5), in mdoc(7).
+    /// Sections of the manual page httpdnsd.yaml(5) that describe options, in mdoc(7).
     package static var pageText: String {
         let entries = Settings.table.explain(Settings())
         let sections = entries.filter { !$0.isValue }.flatMap(section)
@@ -38,7 +38,7 @@ extension SettingsManual {
         return [".Bl -tag -width Ds"] + items + [".El"]
     }
 
-    /// One sentence per line, as mdoc(7) recommends.
+    /// Returns lines with one sentence each, as mdoc(7) recommends.
     private static func text(_ text: String) -> [String] {
         let paragraphs = text.split(separator: "\n").map { paragraph in
             paragraph.replacing("\\", with: "\\e").replacing(". ", with: ".\n")
@@ -63,7 +63,7 @@ extension SettingsManual.Entry {
         }
     }
 
-    /// Entry of the top-level list, which refers to the section.
+    /// Entry for the list of all sections; it refers to the section.
     fileprivate var summary: SettingsManual.Entry {
         guard !isValue else { return self }
         var summary = self

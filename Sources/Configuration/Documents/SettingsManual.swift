@@ -4,7 +4,6 @@
 ///
 /// Options without a default are commented out.
 package enum SettingsManual {
-    /// Content of `config/httpdnsd.yaml`.
     package static var text: String {
         let entries = Settings.table.explain(Settings())
         let lines =
@@ -24,15 +23,15 @@ package enum SettingsManual {
 
         var isRequired = false
 
-        /// Unused for sections and lists.
+        /// Schema of the value; unused for sections and lists.
         var schema = YAMLNode.map([])
 
-        /// Nil if the default depends on other options or is absent.
+        /// Default; nil if the default is absent or depends on other options.
         var standard: YAMLNode?
     }
 
     indirect enum Form: Sendable {
-        /// The default, except inside an example.
+        /// Default of the option, or its value in an example.
         case value(YAMLNode)
 
         case example(YAMLNode)
@@ -41,7 +40,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// Default entries, and an example of an entry.
+        /// Active default entries, and the options of an example entry.
         case list(live: YAMLNode, [Entry])
     }
 
@@ -50,10 +49,9 @@ package enum SettingsManual {
 
         var doc: String
 
-        /// Options that this example describes.
         var entries: [Entry]
 
-        /// The same, with the options that another example describes.
+        /// All options of the kind, including those that earlier examples describe.
         var allEntries: [Entry]
     }
 
@@ -140,7 +138,7 @@ extension SettingsManual.Entry {
 // MARK: - The effective settings
 
 extension Settings {
-    /// Effective settings as a settings file; secrets are printed as sources.
+    /// Effective settings as a settings file; a secret is printed as its source.
     package var effectiveText: String {
         let lines = YAMLPrinter.block(Self.table.write(self), indent: 0)
         return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"

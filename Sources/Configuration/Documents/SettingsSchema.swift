@@ -2,9 +2,8 @@
 
 /// JSON Schema of the settings, for editors.
 ///
-/// Only `--check` also checks ranges of durations and sizes, references, conflicts and secrets.
+/// The schema does not check ranges of durations and sizes, references, conflicts and secrets.
 package enum SettingsSchema {
-    /// Content of `config/httpdnsd.schema.json`.
     package static var text: String {
         let head = YAMLNode.map([
             ("$schema", .text("http://json-schema.org/draft-07/schema#")),
@@ -34,13 +33,13 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // A section with facts accepts `off`, and `on` if no option is required.
+        // A section with `facts` accepts `off`; if no option is required, also `on`.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
     }
 
-    /// The name of each example is its kind.
+    /// Returns the schema for a mapping of named entries; an example's name is its kind.
     private static func named(_ examples: [SettingsManual.Example]) -> YAMLNode {
         let kinds = examples.map { example in
             YAMLNode.map([
@@ -79,7 +78,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Integer, or string that matches `pattern`.
+    /// Schema for an integer in `range`, or a string that matches `pattern`.
     static func number(_ range: ClosedRange<Int>, pattern: String) -> YAMLNode {
         .map(
             [
@@ -90,7 +89,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Numbers with decimals, which may lack quotes.
+    /// Schema for a decimal number with or without quotes.
     static func decimal(maximum: Int, pattern: String) -> YAMLNode {
         .map([
             ("type", .list([.text("number"), .text("string")])),
@@ -100,7 +99,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Words such as `1.1`, numbers in YAML 1.2, may lack quotes.
+    /// Schema for one of `words`; also accepts the number 1.1 for the word `1.1` (YAML 1.2).
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (
@@ -131,7 +130,7 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// `true` and `false` are constants.
+    /// Schema for a value that has one of the forms; a form `true` or `false` is a constant.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([
             (

@@ -2,7 +2,7 @@
 
 /// Prints trees in a form that `YAMLReader` reads back.
 enum YAMLPrinter {
-    /// Exceeded only by a single value.
+    /// Maximum columns of a line; only a line with a single value can be longer.
     static let width = 100
 
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
@@ -24,12 +24,12 @@ enum YAMLPrinter {
                 if item.isFlat(room: width - indent - 2) { return ["\(margin)- \(item.inline)"] }
                 return dashed(block(item, indent: indent + 2), indent: indent)
             }
-        case .scalar, .refused:
+        case .scalar, .taken, .refused:
             return ["\(margin)\(node.inline)"]
         }
     }
 
-    /// Inserts the dash of a list item into the first line that is not a comment.
+    /// Returns the lines as a list item: the first line that is not a comment gets the dash.
     static func dashed(_ lines: [String], indent: Int) -> [String] {
         var lines = lines
         let margin = String(repeating: " ", count: indent)
@@ -52,15 +52,15 @@ extension YAMLNode {
             "{"
                 + pairs.map { "\(YAMLNode.text($0.key).inline): \($0.value.inline)" }
                 .joined(separator: ", ") + "}"
-        case .refused:
+        case .taken, .refused:
             "~"
         }
     }
 
-    /// Returns true if the value fits on one line of `room` characters.
+    /// Returns true if the value is printed on one line, of at most `room` characters.
     func isFlat(room: Int) -> Bool {
         switch content {
-        case .scalar, .refused: true
+        case .scalar, .taken, .refused: true
         case .sequence(let items):
             items.isEmpty || items.allSatisfy { $0.scalar != nil } && inline.count <= room
         case .mapping(let pairs):
@@ -85,7 +85,6 @@ extension YAMLNode {
         }
     }
 
-    /// Requires a text without control characters.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for character in text.unicodeScalars {

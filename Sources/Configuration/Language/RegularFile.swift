@@ -8,10 +8,10 @@ package struct RegularFile: ~Copyable {
 
     let mode: mode_t
 
-    /// True if only root, or the group root, can read the file; the service cannot.
+    /// True if only the user root or the group root can read the file.
     let isOnlyForRoot: Bool
 
-    /// Opens `path` for reading; does not block on a pipe.
+    /// Opens `path` for reading without blocking on a pipe.
     package init(_ path: String) throws(FileError) {
         // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -35,8 +35,7 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Reads the content, possibly a secret; leaves no other copy in memory, as a reallocation
-    /// would.
+    /// Reads the content without other copies in memory, because it can be a secret.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(min(limit, 16_384))
@@ -54,13 +53,12 @@ package struct RegularFile: ~Copyable {
     }
 }
 
-/// Reason why a file could not be read.
 package enum FileError: Error, Hashable {
     case system(CInt)
 
     case notRegular(Kind)
 
-    /// Users other than owner and group may read, write or execute the file.
+    /// The file has permissions for users other than owner and group.
     case openToTheWorld
 
     case tooLong(limit: Int)
@@ -80,7 +78,6 @@ package enum FileError: Error, Hashable {
         }
     }
 
-    /// Message to print after the path.
     package var reason: String {
         switch self {
         case .system(let code):

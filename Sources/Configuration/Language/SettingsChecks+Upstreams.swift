@@ -30,7 +30,7 @@ extension Settings {
         }
     }
 
-    /// Requires an address that is not a listen address.
+    /// Checks that an upstream has addresses, and that none is a listen address.
     private func checkAddresses(
         of upstream: UpstreamSettings,
         _ path: String,
@@ -97,7 +97,7 @@ extension Settings {
         listen.first { address in
             guard address.port == other.port, address.port != 0 else { return false }
             if address.octets == other.octets { return true }
-            // [::] does not receive IPv4: each socket has one address family.
+            // Each socket has one address family: a socket on [::] receives no IPv4 packets.
             guard address.ip.isUnspecified, address.isIPv6 == other.isIPv6 else { return false }
             return other.ip.isLoopback || environment.isLocal(other)
         }

@@ -21,8 +21,7 @@ extension Settings {
 // MARK: - Listeners
 
 extension Settings {
-    /// Requires `allow` for unspecified addresses; warns of open resolvers and unreachable
-    /// listeners.
+    /// Requires `allow` for wildcard addresses; warns of open resolvers and unreachable listeners.
     private func checkListeners(_ reading: inout SettingsReading) {
         var seen: Set<SocketAddress> = []
         for (index, address) in listen.enumerated() {
@@ -57,7 +56,7 @@ extension Settings {
 // MARK: - Answers
 
 extension Settings {
-    /// Requires that some names can be resolved; warns if names without a route cannot.
+    /// Checks that some names can be resolved; warns if names without a route cannot.
     private func checkThatSomethingAnswers(_ reading: inout SettingsReading) {
         guard reading.leftOut.isEmpty, !reading.isDamaged(""), !reading.isDamaged("upstreams"),
             !reading.isDamaged("routes"),

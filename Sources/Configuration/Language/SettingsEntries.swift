@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A route or an upstream in the settings.
 protocol SettingsEntry: Sendable {
     static var table: SettingsTable<Self> { get }
 
     init(name: String, place: SettingsPlace)
 
-    /// Empty for entries without a name.
     var name: String { get }
 }
 
-/// Named entry with options that depend on its kind: a vendor.
+/// Named entry with options that depend on its kind: an entry of `vendors`.
 protocol SettingsNamedEntry: Sendable {
     static func table(for node: YAMLNode) -> SettingsTable<Self>
 
     var table: SettingsTable<Self> { get }
 
-    /// Returns why a later file cannot extend this entry with `node`; nil if it can.
+    /// Returns an error if a later file cannot extend this entry with `node`, otherwise nil.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
     static var examples: [SettingsManual.Example] { get }
@@ -29,7 +27,7 @@ protocol SettingsNamedEntry: Sendable {
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// Makes a mapping of named entries; a later file extends existing entries.
+    /// Makes an option whose value maps names to entries; a later file extends existing entries.
     static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -88,10 +86,10 @@ extension SettingsOption {
         )
     }
 
-    /// Makes a list of entries, to which a later file appends.
+    /// Makes an option whose value is a list of entries, to which a later file appends.
     ///
     /// An empty list removes earlier entries. An entry with an existing name extends that entry.
-    /// `live` entries are active in the manual.
+    /// `live` entries are not commented out in the manual.
     static func list<Entry: SettingsEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -101,6 +99,7 @@ extension SettingsOption {
         SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
+                if case .taken = pair.value.content { return }
                 guard case .sequence(let items) = pair.value.content else {
                     reading.damage(key)
                     return reading.reportMismatch(
@@ -149,7 +148,6 @@ extension SettingsOption {
     }
 }
 
-/// Rules for names of vendors and upstreams.
 enum EntryName {
     static let maximumLength = 63
 

@@ -2,23 +2,21 @@
 import Glibc
 package import Net
 
-/// Properties of the process that the settings depend on.
+/// Properties of process and machine on which the settings depend.
 package struct SettingsEnvironment: Sendable {
-    /// `$CREDENTIALS_DIRECTORY` of systemd.
     package var credentialsDirectory: String?
 
-    /// True outside of the unit: missing credentials are only warnings.
+    /// True outside of the systemd unit, where missing credentials are only warnings.
     package var passesOverCredentials = false
 
     /// True if libcurl supports HTTP/3; nil to query libcurl.
     package var hasHTTP3: Bool?
 
-    /// Returns true for an address of this machine.
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
-    /// Returns true if a path is a directory or inaccessible.
+    /// Returns true if a path is or could be a directory.
     ///
-    /// Always true at the start of the daemon, which an unresponsive disk must not delay.
+    /// At the start of the daemon it always returns true: a slow disk must not delay the start.
     package var mayBeDirectory: @Sendable (String) -> Bool
 
     package init(
@@ -46,7 +44,7 @@ package struct SettingsEnvironment: Sendable {
         )
     }
 
-    /// Environment of a check, which also looks for directories on disk.
+    /// Environment for `--check`, which also looks for directories on disk.
     package static var check: SettingsEnvironment {
         var environment = process
         environment.passesOverCredentials = true
@@ -61,7 +59,6 @@ package struct SettingsEnvironment: Sendable {
         return environment
     }
 
-    /// State directory of the systemd unit: first of `$STATE_DIRECTORY`.
     package static var stateDirectory: String? {
         // SAFETY: as above.
         unsafe getenv("STATE_DIRECTORY").flatMap { list in
@@ -71,22 +68,22 @@ package struct SettingsEnvironment: Sendable {
     }
 }
 
-/// Reason why a secret could not be read, without any part of the secret.
+/// Reason why a secret could not be read; contains no part of the secret.
 struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// The secret is a credential, and the process has none.
+    /// True if the secret is a credential and systemd passed no credentials.
     var isUnavailable = false
 
-    /// The reason is the content or length of the file.
+    /// True if the message depends on the content or length of the file.
     var describesContent = false
 }
 
 // MARK: - Secrets
 
 extension SettingsEnvironment {
-    /// In octets; real secrets have 8 to 64.
+    /// Maximum size in octets; secrets usually have 8 to 64.
     static let maximumSecretOctets = 4096
 
     /// Reads a secret without its final newline.
@@ -112,7 +109,7 @@ extension SettingsEnvironment {
         var octets: [UInt8]
         do throws(FileError) {
             let file = try RegularFile(path)
-            // systemd protects credentials by their directory.
+            // The mode of a credential is not checked: systemd protects the directory.
             if case .file = source, file.mode & 0o007 != 0 {
                 throw FileError.openToTheWorld
             }

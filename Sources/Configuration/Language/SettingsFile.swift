@@ -2,12 +2,12 @@
 import Glibc
 
 struct SettingsFile: Sendable {
-    /// Path on the command line, or path of the drop-in.
+    /// Path from the command line, or path of the drop-in.
     let name: String
 
     private let content: Result<[UInt8], Unreadable>
 
-    /// A service with its own user cannot read the file.
+    /// True if only root can read the file: the daemon's user cannot.
     private(set) var isOnlyForRoot = false
 
     init(name: String, octets: [UInt8]) {
@@ -15,19 +15,15 @@ struct SettingsFile: Sendable {
         content = .success(octets)
     }
 
-    init(reading path: String) {
+    /// Reads a file; `earlier` octets of other files count towards the limit.
+    init(reading path: String, after earlier: Int = 0) {
         name = path
         do throws(FileError) {
             let file = try RegularFile(path)
-            content = .success(try file.read(atMost: YAMLReader.maximumOctets))
+            content = .success(try file.read(atMost: YAMLReader.maximumOctets - earlier))
             isOnlyForRoot = file.isOnlyForRoot
         } catch {
-            content = .failure(
-                Unreadable(
-                    reason: "the file \(error.reason)",
-                    hint: error == .system(EACCES) ? "run `chmod 644 \(path)` as root" : nil
-                )
-            )
+            content = .failure(Unreadable(error, path, isFirst: earlier == 0))
         }
     }
 
@@ -36,15 +32,22 @@ struct SettingsFile: Sendable {
         content = .failure(Unreadable(reason: "the directory \(failure.reason)"))
     }
 
-    private struct Unreadable: Error {
+    fileprivate struct Unreadable: Error {
         var reason: String
         var hint: String?
     }
 
-    /// Parses the file, or returns an error about the whole file; `index` counts the files.
-    func text(_ index: Int) -> YAMLReader {
+    var size: Int {
         switch content {
-        case .success(let octets): YAMLReader(octets, file: index)
+        case .success(let octets): octets.count
+        case .failure: 0
+        }
+    }
+
+    /// Returns the parsed file, or an error about the whole file; `index` is the file's index.
+    func text(_ index: Int, take: YAMLReader.Taker) -> YAMLReader {
+        switch content {
+        case .success(let octets): YAMLReader(octets, file: index, take: take)
         case .failure(let error):
             YAMLReader(
                 complaint: YAMLComplaint(
@@ -62,11 +65,13 @@ struct SettingsFile: Sendable {
 extension SettingsFile {
     static let directorySuffix = ".d"
 
-    /// Other files and hidden files are ignored.
+    /// Suffix of drop-ins; other files, and hidden files, are ignored.
     static let suffix = ".yaml"
 
-    /// Reads the drop-ins of `file` in byte order; the directory may be missing.
-    static func dropIns(of file: String) -> [SettingsFile] {
+    /// Returns the drop-ins of `file` in byte order; none if the directory does not exist.
+    ///
+    /// - Parameter earlier: size of `file` in octets, which counts towards the limit.
+    static func dropIns(of file: String, after earlier: Int) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]
         do throws(FileError) {
@@ -75,8 +80,12 @@ extension SettingsFile {
             if error == .system(ENOENT) { return [] }
             return [SettingsFile(directory: directory, failure: error)]
         }
-        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-            .map { SettingsFile(reading: "\(directory)/\($0)") }
+        var read = earlier
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { name in
+            let file = SettingsFile(reading: "\(directory)/\(name)", after: read)
+            read += file.size
+            return file
+        }
     }
 
     private static func names(in directory: String) throws(FileError) -> [String] {
@@ -99,6 +108,26 @@ extension SettingsFile {
             guard names.count <= SettingsLimits.dropIns else {
                 throw .tooMany(limit: SettingsLimits.dropIns)
             }
+        }
+    }
+}
+
+extension SettingsFile.Unreadable {
+    fileprivate init(_ error: FileError, _ path: String, isFirst: Bool) {
+        switch error {
+        case .tooLong where !isFirst:
+            self.init(
+                reason: "the settings files are longer than \(YAMLReader.maximumOctets >> 20) MiB "
+                    + "together",
+                hint: "write each route on one line, and cover more names with one pattern"
+            )
+        case .system(EACCES):
+            self.init(
+                reason: "the file \(error.reason)",
+                hint: "run `chmod 644 \(path)` as root"
+            )
+        default:
+            self.init(reason: "the file \(error.reason)")
         }
     }
 }

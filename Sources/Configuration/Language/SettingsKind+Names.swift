@@ -4,7 +4,7 @@ package import DNSWire
 import Net
 
 extension SettingsKind where Value == SocketAddress {
-    /// IP addresses with an optional port: `192.0.2.1:53` or `[2001:db8::1]:53`.
+    /// Kind for an IP address with an optional port, such as `192.0.2.1:53` or `[2001:db8::1]:53`.
     static func address(defaultPort: UInt16) -> SettingsKind {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
@@ -14,7 +14,7 @@ extension SettingsKind where Value == SocketAddress {
         )
     }
 
-    /// IP address; port 0 means the default port of the protocol.
+    /// Kind for an IP address with an optional port; port 0 means the protocol's default port.
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",
@@ -51,7 +51,7 @@ extension SocketAddress {
         return ip
     }
 
-    /// A host name gives a hint.
+    /// Parses an address; throws with a hint for a host name.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
         let isName =
@@ -66,14 +66,14 @@ extension SocketAddress {
 }
 
 extension SettingsKind where Value == IPPrefix {
-    /// IP address or network, such as `192.0.2.0/24`.
+    /// Kind for an IP address or network, such as `192.0.2.0/24`.
     static var prefix: SettingsKind {
         .scalar(
             "an IP address or a network such as 192.0.2.0/24",
             schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
-                // Set host bits are a common mistake.
+                // If host bits are set, a common mistake, the hint shows the network.
                 let parts = text.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 2, let address = IPAddress(parts[0]),
                     let length = Int(parts[1]),
@@ -154,7 +154,8 @@ extension SettingsKind where Value == WorkerCount {
 }
 
 extension SettingsKind where Value == String {
-    /// Name of a vendor or upstream; `SettingsChecks` verifies that the name is defined.
+    /// Kind for the name of a vendor or upstream; `SettingsChecks` verifies that the name is
+    /// defined.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,

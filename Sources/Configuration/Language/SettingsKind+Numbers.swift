@@ -3,24 +3,21 @@
 private struct Unit {
     let name: String
 
-    /// Multiple of the smallest unit.
     let factor: Int
 
-    /// Refused spellings, which give a hint.
+    /// Spellings that are refused with `name` as hint.
     let otherNames: [String]
 }
 
-/// Whole numbers with a unit.
+/// Units for whole numbers of time or size.
 private struct Scale: Sendable {
-    /// Largest first.
     let units: [Unit]
 
-    /// Unit in the hint for a number without a unit.
+    /// Unit that the hint proposes for a number without a unit.
     let proposed: String
 
     let hasBareZero: Bool
 
-    /// In milliseconds.
     static let time = Scale(
         units: [
             Unit(name: "d", factor: 86_400_000, otherNames: ["day", "days"]),
@@ -33,7 +30,6 @@ private struct Scale: Sendable {
         hasBareZero: true
     )
 
-    /// In octets.
     static let size = Scale(
         units: [
             Unit(name: "GiB", factor: 1 << 30, otherNames: ["g", "gb"]),
@@ -77,7 +73,7 @@ private struct Scale: Sendable {
 // MARK: - Kinds
 
 extension SettingsKind where Value == Duration {
-    /// `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
+    /// Kind for a duration such as `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
     static func duration(_ range: ClosedRange<Duration>) -> SettingsKind {
         let first = Scale.time.write(range.lowerBound.milliseconds)
         let last = Scale.time.write(range.upperBound.milliseconds)
@@ -103,7 +99,7 @@ extension SettingsKind where Value == Duration {
 }
 
 extension SettingsKind where Value == Double {
-    /// Prices: `0.04`, at most 1,000,000, with at most six decimals.
+    /// Kind for a price such as `0.04`, at most 1,000,000, with at most six decimals.
     static var price: SettingsKind {
         .scalar(
             "a price from 0 to 1000000 with at most six decimals",
@@ -126,7 +122,7 @@ extension SettingsKind where Value == Double {
 }
 
 extension SettingsKind where Value == String {
-    /// Currencies: three capital letters (ISO 4217).
+    /// Kind for a currency of three capital letters (ISO 4217).
     static var currency: SettingsKind {
         .scalar(
             "a currency code such as CNY",
@@ -142,7 +138,7 @@ extension SettingsKind where Value == String {
 }
 
 extension SettingsKind where Value == Int {
-    /// `512KiB`, `64MiB`, `1GiB`, `100B`.
+    /// Kind for a size such as `512KiB`, `64MiB`, `1GiB` or `100B`.
     static func size(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a size from \(Scale.size.write(range.lowerBound)) to"
@@ -173,7 +169,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// `75%`, which needs no quotes in YAML.
+    /// Kind for a percentage such as `75%`, which needs no quotes in YAML.
     static func percent(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a percentage from \(range.lowerBound)% to \(range.upperBound)%",
@@ -190,7 +186,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Octal permission bits, such as `0660`.
+    /// Kind for octal permission bits, such as `0660`.
     static var mode: SettingsKind {
         .scalar(
             "permissions in octal such as \"0660\"",
@@ -233,7 +229,7 @@ extension SettingsKind where Value == Bool {
 }
 
 extension Duration {
-    /// Whole milliseconds, the smallest unit of the settings.
+    /// Whole milliseconds, the smallest unit of time in the settings.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)

@@ -3,7 +3,8 @@ internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
-    /// `complaint` must not quote the secret.
+    /// Kind for a secret that `complaint` accepts; the text of `complaint` must not quote the
+    /// secret.
     static func secret(
         _ complaint: @escaping @Sendable (Secret) -> String?
     ) -> SettingsKind {
@@ -21,9 +22,9 @@ extension SettingsKind where Value == SecretSetting {
         )
     }
 
-    /// `{file: PATH}` or `{credential: NAME}`; read immediately.
+    /// Kind for a secret `{file: PATH}` or `{credential: NAME}`, which is read immediately.
     ///
-    /// Messages never quote an invalid value, which may be the secret.
+    /// Messages never quote an invalid value, because it could be the secret itself.
     static var secret: SettingsKind {
         let expected = "{file: PATH} or {credential: NAME}"
         return SettingsKind(

@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension SettingsKind where Value == String {
-    /// Account number or public part of a key.
+    /// Kind for an account number, or the public part of a key.
     static var account: SettingsKind {
         let longest = VendorLimits.maximumAccount
         return .scalar(
@@ -109,7 +109,6 @@ extension SettingsKind where Value == SocketAddress {
 }
 
 extension SettingsKind where Value == [String: String] {
-    /// Request parameters; `complaint` returns an error message or nil.
     static func parameters(
         _ complaint: @escaping @Sendable (_ name: String, _ value: String) -> String?
     ) -> SettingsKind {

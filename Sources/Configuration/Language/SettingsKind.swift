@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Kind of value: reading, printing and description.
+/// Kind of value: functions that read and print it, and its description.
 struct SettingsKind<Value: Sendable>: Sendable {
-    /// For messages: `a duration from 100ms to 1m`.
+    /// Description for messages, such as `a duration from 100ms to 1m`.
     let expected: String
 
-    /// Reports an error and returns nil for an invalid value.
+    /// Reads a value; reports an error and returns nil if it is invalid.
     let read: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Value?
 
-    /// Prints a form that `read` accepts.
+    /// Returns the value in a form that `read` accepts.
     let write: @Sendable (Value) -> YAMLNode
 
-    /// Accepts little more than `read`.
+    /// JSON Schema of the value, which accepts little more than `read`.
     var schema = SettingsSchema.string()
 }
 
 struct Mismatch: Error {
-    /// Nil if the text is of another kind.
     var message: String?
 
     var hint: String?
@@ -55,7 +54,7 @@ extension SettingsKind {
         )
     }
 
-    /// Invalid items are reported and left out.
+    /// Kind for a list of items; invalid items are reported and left out.
     static func list<Item>(
         _ plural: String,
         of kind: SettingsKind<Item>,
@@ -100,7 +99,7 @@ extension SettingsKind {
         )
     }
 
-    /// `aliases` are refused with the right word as hint.
+    /// Kind for a word of an enumeration; an alias is refused with the right word as hint.
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 enum SettingsLimits {
-    /// Items of a list without a limit of its own.
+    /// Maximum number of items in lists that have no limit of their own.
     static let items = 100_000
+
+    /// Patterns in `domains` and `except` of all routes; a route without a pattern counts as one.
+    ///
+    /// A pattern takes up to 500 octets, and a reload has two sets of settings.
+    static let patterns = 100_000
 
     static let dropIns = 256
 
@@ -26,82 +31,79 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Timeout of one server; a client gets its answer within 5 s.
+    /// Timeout for one server; a DNS client gets its answer within 5 s.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
 
     static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
 
-    /// Less than the 3 s that the vendors have.
+    /// Time before upstreams are also asked, less than the 3 s for all vendor calls.
     static let fallbackAfter: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(2_900))
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
 
-    /// Lifetime of a vendor's server list.
     static let refresh: ClosedRange<Duration> = .seconds(60)...(.seconds(7 * 86_400))
 
     static let concurrentCalls = 1...128
 
-    /// Calls in flight of all vendors together.
+    /// Maximum sum of `concurrent-calls` over all vendors.
     ///
-    /// A hedged call has two transfers of about 42 KiB: together 11 MiB of `MemoryMax`.
+    /// A hedged call has two transfers of about 42 KiB each: in total 11 MiB.
     static let concurrentCallsTogether = 128
 
     static let callsPerDay = 1...1_000_000_000
 
-    /// Units of a day or a month.
+    /// Budget in units per day or month.
     static let units = 1...1_000_000_000_000
 
     static let freeUnits = 0...1_000_000_000_000
 
-    /// Units of one billed item.
     static let weight = 0...1_000
 
-    /// Number of parameters for custom resolution by Alibaba; their total length is limited, too.
+    /// Number of `sdns` parameters; their total length has a separate limit.
     static let parameters = 0...100
 
-    /// In octets.
+    /// Cache size in octets.
     static let cacheSize = (1 << 20)...(64 << 30)
 
-    /// RFC 2181 §8 allows 68 years, too long in practice.
+    /// TTL, at most 7 days; RFC 2181 §8 allows 68 years.
     static let ttl: ClosedRange<Duration> = .zero...(.seconds(7 * 86_400))
 
-    /// RFC 2308 §5 proposes at most three hours.
+    /// TTL of negative answers, at most three hours, as RFC 2308 §5 proposes.
     static let negativeTTL: ClosedRange<Duration> = .zero...(.seconds(3 * 3600))
 
-    /// RFC 8767 §5 proposes one to three days.
+    /// Time for which expired answers stay usable; RFC 8767 §5 proposes one to three days.
     static let staleWindow: ClosedRange<Duration> = .seconds(1)...(.seconds(3 * 86_400))
 
-    /// RFC 8767 §5 proposes 1.8 s.
+    /// Time before a stale answer is sent, at most 1.8 s, as RFC 8767 §5 proposes.
     static let staleAfter: ClosedRange<Duration> = .zero...(.milliseconds(1_800))
 
-    /// RFC 8767 §4 recommends 30 s, and requires more than 0.
+    /// TTL of stale answers, at most 30 s, as RFC 8767 §4 recommends; 0 is not allowed.
     static let staleTTL: ClosedRange<Duration> = .seconds(1)...(.seconds(30))
 
     static let prefetchAt = 50...95
 
-    /// Vendor lookups per minute.
     static let prefetchBudget = 0...6_000
 
     static let prefetchNames = 0...1_000
 
-    /// Each file is watched.
+    /// Number of hosts files, each of which is watched.
     static let hostsFiles = 0...32
 
     static let hostAddresses = 1...64
 
-    /// Each queried name is compared with every probe.
+    /// Number of probes, each of which is compared with each queried name.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Each answer is compared with every exception.
+    /// Number of exceptions, each of which is compared with each answer.
     static let rebindingExceptions = 0...1000
 
-    /// In octets: `PATH_MAX` without its NUL.
+    /// Maximum path in octets: `PATH_MAX` without its NUL.
     static let pathOctets = 4095
 
-    /// In octets: `sun_path` without its NUL.
+    /// Maximum socket path in octets: `sun_path` without its NUL.
     static let socketPathOctets = 107
 }

@@ -2,23 +2,20 @@
 
 /// Place in a settings file; lines and columns count from 1.
 package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
-    /// Path on the command line, or path of a drop-in.
     package var file: String
 
-    /// 0 for a setting that is not from a file.
+    /// Line; 0 for a setting that is not from a file.
     package var line: Int
 
-    /// In Unicode scalars.
+    /// Column in Unicode scalars.
     package var column: Int
 
-    /// Makes a place; by default, without a file.
     package init(file: String = "", line: Int = 0, column: Int = 0) {
         self.file = file
         self.line = line
         self.column = column
     }
 
-    /// `file:line`.
     package var description: String { "\(file):\(line)" }
 }
 
@@ -26,18 +23,18 @@ package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     package var file: String
 
-    /// Counted from 1; 0 for the whole file.
+    /// Line from 1; 0 for the whole file.
     package var line: Int
 
-    /// In Unicode scalars, from 1; 0 for the whole file.
+    /// Column in Unicode scalars, from 1; 0 for the whole file.
     package var column: Int
 
     package var message: String
 
-    /// Correction, such as "did you mean `listen`?".
+    /// Proposed correction, such as "did you mean `listen`?".
     package var hint: String?
 
-    /// The message or hint depends on the content of a secret's file.
+    /// True if the message or hint depends on the content of a secret file.
     package var describesSecret = false
 
     package init(file: String, line: Int, column: Int, message: String, hint: String? = nil) {
@@ -48,14 +45,13 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// `file:line:column: message (hint)`, on one line.
+    /// Text such as `file:line:column: message (hint)`, on one line.
     package var description: String {
         let place = line == 0 ? file : "\(file):\(line):\(column)"
         return "\(place): \(message)" + (hint.map { " (\($0))" } ?? "")
     }
 }
 
-/// All errors of the settings files, in order.
 package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
     package var problems: [SettingsProblem]
 
@@ -66,7 +62,6 @@ package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertibl
         self.warnings = warnings
     }
 
-    /// One error per line.
     package var description: String {
         problems.map(\.description).joined(separator: "\n")
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Errors, warnings, and places of values.
+/// State while settings are read: errors, warnings, and the place of each value.
 struct SettingsReading {
-    /// Limit of errors, and of warnings.
     static let maximumProblems = 100
 
     let files: [String]
@@ -14,13 +13,26 @@ struct SettingsReading {
 
     private var furtherProblems = 0
 
-    /// Defined vendors and upstreams that could not be read.
+    /// Names of vendors and upstreams that are defined, but have errors.
     var leftOut: Set<String> = []
 
-    /// Places by path, such as `routes[0].domains[2]`, with indices in `Settings`.
+    /// Place of each value by its path, such as `vendors[0].servers[2]`; indices are those in
+    /// `Settings`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Values that are not fully read; checks that need these values are skipped.
+    /// Place of each value below `routes`, by the hash of its path.
+    ///
+    /// There may be 500,000 values, whose paths would take 60 MB. If two paths have the same hash,
+    /// two errors have each other's place.
+    private var routePlaces: [Int: PackedPlace] = [:]
+
+    /// Number of patterns of the routes.
+    var patterns = 0
+
+    /// Lists of names in routes; routes with equal lists share one.
+    private var lists: Set<[String]> = []
+
+    /// Paths of values with errors; checks that need these values are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -29,10 +41,26 @@ struct SettingsReading {
     }
 }
 
+/// Place in 8 octets: 9 bits for the file, 27 for the line, 28 for the column.
+private struct PackedPlace {
+    private let bits: UInt64
+
+    init(_ place: YAMLPlace) {
+        bits = UInt64(place.file) << 55 | UInt64(place.line) << 28 | UInt64(place.column)
+    }
+
+    var place: YAMLPlace {
+        YAMLPlace(
+            file: Int(bits >> 55),
+            line: Int(bits >> 28 & (1 << 27 - 1)),
+            column: Int(bits & (1 << 28 - 1))
+        )
+    }
+}
+
 struct SettingsKey: Sendable {
     var shown = ""
 
-    /// Path in checks: `routes[0].domains`.
     var path = ""
 
     func option(_ name: String) -> SettingsKey {
@@ -53,21 +81,36 @@ struct SettingsKey: Sendable {
 // MARK: - Places
 
 extension SettingsReading {
-    mutating func note(_ place: YAMLPlace, of key: SettingsKey) { places[key.path] = place }
+    mutating func note(_ place: YAMLPlace, of key: SettingsKey) {
+        if Self.isOfRoute(key.path) {
+            routePlaces[key.path.hashValue] = PackedPlace(place)
+        } else {
+            places[key.path] = place
+        }
+    }
+
+    private static func isOfRoute(_ path: String) -> Bool { path.hasPrefix("routes[") }
 
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
-    /// True also for an invalid option.
-    func has(_ path: String) -> Bool { places[path] != nil }
+    /// Returns true if a file contains the option, even with an invalid value.
+    func has(_ path: String) -> Bool { known(path) != nil }
+
+    private func known(_ path: String) -> YAMLPlace? {
+        Self.isOfRoute(path) ? routePlaces[path.hashValue]?.place : places[path]
+    }
 
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// A later file replaces the records below `key`.
+    /// Removes places and damage below `key`, because a later file replaces the values.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
         }
         places = places.filter { !isBelow($0.key) }
+        guard key.path == YAMLReader.longList else { return }
+        routePlaces = [:]
+        patterns = 0
         damaged = damaged.filter { !isBelow($0) }
     }
 
@@ -75,13 +118,22 @@ extension SettingsReading {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// `on line 3`, or `at /etc/….yaml:3`.
+    /// Returns `on line 3`, or `at /etc/….yaml:3` for another file.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// The start if the files do not contain the value.
-    func place(of path: String) -> YAMLPlace { places[path] ?? .start }
+    /// Returns the place of a value; if no file contains the value, the start of the first file.
+    func place(of path: String) -> YAMLPlace { known(path) ?? .start }
+}
+
+// MARK: - Sharing
+
+extension SettingsReading {
+    /// Replaces a list by an equal one that was read before.
+    mutating func share(_ list: inout [String]) {
+        if !list.isEmpty { list = lists.insert(list).memberAfterInsert }
+    }
 }
 
 // MARK: - Problems
@@ -109,7 +161,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong kind, unless already refused.
+    /// Reports a value of the wrong kind, unless the YAML reader has reported it.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,
@@ -132,7 +184,7 @@ extension SettingsReading {
                 "\(name) must be \(expected), not `\(text.shortened)`",
                 hint: hint
             )
-        case .sequence:
+        case .sequence, .taken:
             report(node.place, "\(name) must be \(expected), not a list", hint: hint)
         case .mapping:
             report(node.place, "\(name) must be \(expected), not a mapping", hint: hint)

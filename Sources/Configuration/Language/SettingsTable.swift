@@ -3,11 +3,11 @@ internal import Control
 
 /// Options of one section, in the order of the manual.
 ///
-/// The default of an option is its value in a fresh `Owner`.
+/// The default of an option is its value in a new `Owner`.
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Messages for keys of other sections, printed after the key.
+    /// Message for each key that belongs to another section; printed after the key.
     var misplacedKeys: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
@@ -27,14 +27,14 @@ struct SettingsOption<Owner: Sendable>: Sendable {
 
     let write: @Sendable (Owner) -> YAMLNode?
 
-    /// The owner's values are the defaults.
+    /// Returns the manual's entry, with the values of `Owner` as defaults.
     let explain: @Sendable (Owner) -> SettingsManual.Entry
 }
 
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Later files overwrite the values of earlier files.
+    /// Reads a section; later files overwrite the values of earlier files.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -63,7 +63,7 @@ extension SettingsTable {
                     hint: meant.map { "did you mean `\($0)`?" }
                 )
                 if let meant { misspelled.append(meant) }
-                // The unknown key may be a misspelled required option.
+                // The unknown key is perhaps a misspelled required option.
                 if !key.path.isEmpty { reading.damage(key) }
                 continue
             }
@@ -106,8 +106,8 @@ extension SettingsOption {
     /// Makes an option with a default value.
     ///
     /// - Parameters:
-    ///   - standard: the default in words, if it depends on other options.
-    ///   - example: for the manual, if the default is not instructive.
+    ///   - standard: description of the default, if it depends on other options.
+    ///   - example: value for the manual, if the default is no good example.
     ///   - joining: combines the values of two files; by default, the later value wins.
     static func option<Value>(
         _ name: String,
@@ -146,7 +146,7 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option without a default; `standard` describes nil.
+    /// Makes an option without a default; `standard` describes the meaning of nil.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value?> & Sendable,
@@ -203,9 +203,9 @@ extension SettingsOption {
         )
     }
 
-    /// Makes a section that accepts `on` and `off`.
+    /// Makes an option whose value is a section, `on` or `off`.
     ///
-    /// - Parameter isOn: for files without the section.
+    /// - Parameter isOn: true if the section is on in files without it.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,

@@ -2,7 +2,6 @@
 
 /// Place in a YAML text; line and column (in Unicode scalars) count from 1.
 struct YAMLPlace: Sendable, Hashable, Comparable {
-    /// Index of the file, from 0.
     var file = 0
 
     var line: Int
@@ -23,12 +22,14 @@ struct YAMLNode: Sendable {
     var place = YAMLPlace.start
 
     enum Content: Sendable {
-        /// `plain` without quotes.
+        /// Scalar; `plain` is true if it has no quotes.
         case scalar(String, plain: Bool)
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// The error was reported.
+        /// Sequence whose items a ``YAMLReader/Taker`` took while they were read.
+        case taken
+
         case refused
     }
 }
@@ -48,12 +49,12 @@ struct YAMLComplaint: Sendable, Hashable, Error {
 // MARK: - Making
 
 extension YAMLNode {
-    /// Printed with quotes if necessary.
+    /// Makes a scalar that is printed with quotes if necessary.
     static func text(_ text: String) -> YAMLNode {
         YAMLNode(content: .scalar(text, plain: false))
     }
 
-    /// Printed without quotes, such as a boolean.
+    /// Makes a scalar that is printed without quotes, such as a boolean.
     static func word(_ text: String) -> YAMLNode {
         YAMLNode(content: .scalar(text, plain: true))
     }
@@ -74,7 +75,6 @@ extension YAMLNode {
         if case .scalar(let text, _) = content { text } else { nil }
     }
 
-    /// True for `key:`, `key: ~` and `key: null`.
     var isNull: Bool {
         if case .scalar(let text, plain: true) = content {
             ["", "~", "null"].contains(text)

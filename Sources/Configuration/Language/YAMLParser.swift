@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import CYAML
 
-/// Event parser, the only user of libyaml's memory.
+/// Wrapper of libyaml's event parser; no other type touches libyaml's memory.
 // SAFETY: both pointers are private, made in `init`, valid until `deinit`, and never handed out.
 @safe struct YAMLParser: ~Copyable {
     struct Event {
         var kind: Kind
         var place: YAMLPlace
 
-        /// `&name`.
+        /// True for an anchor `&name`.
         var isAnchored = false
 
-        /// `!name`.
+        /// True for a tag `!name`.
         var isTagged = false
 
         enum Kind {
@@ -29,15 +29,15 @@ import CYAML
         }
     }
 
-    /// Must not move: contains a pointer to itself.
+    /// Parser of libyaml, which contains a pointer to itself, so it must not move.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
 
-    /// The parser reads this copy in place.
+    /// Copy of the text, which the parser reads in place.
     private let input: UnsafeMutableBufferPointer<UInt8>
 
     private let text: YAMLText
 
-    /// Traps if there is no memory.
+    /// Makes a parser; traps if there is no memory.
     init(_ text: YAMLText) {
         self.text = text
         // SAFETY: both allocations live until `deinit`, which deletes the parser before its input;
@@ -59,7 +59,7 @@ import CYAML
         unsafe input.deallocate()
     }
 
-    /// Must not be called after `streamEnd` or an error.
+    /// Returns the next event; must not be called after `streamEnd` or an error.
     mutating func next() throws(YAMLComplaint) -> Event {
         // SAFETY: the parser is initialised; on success it fills `event`, which is deleted once,
         // after everything was copied out of it.
@@ -71,7 +71,6 @@ import CYAML
         return copy
     }
 
-    /// Messages of libyaml contain no input.
     private func syntaxError() -> YAMLComplaint {
         // SAFETY: after a failed step the parser holds static C strings, or none.
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
@@ -138,7 +137,7 @@ import CYAML
 }
 
 extension YAMLPlace {
-    /// libyaml counts from 0.
+    /// Converts a place; libyaml counts from 0.
     fileprivate init(_ mark: yaml_mark_t) {
         self.init(line: mark.line + 1, column: mark.column + 1)
     }

@@ -1,25 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Builds the tree of a YAML text.
+/// Reader that builds the tree of a YAML text.
 ///
 /// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Without
 /// aliases, a text cannot expand in memory.
 struct YAMLReader {
-    /// In octets; 100,000 routes of one line each take 10 MB.
+    /// Maximum size of all files together in octets; 100,000 routes of one line each take 10 MB.
     static let maximumOctets = 16 << 20
 
-    /// The settings need 5.
+    /// Key of the top-level list whose items a caller can take one by one.
+    static let longList = "routes"
+
+    /// Maximum nesting; the settings need 5 levels.
     static let maximumDepth = 16
 
-    /// Nil if the text is empty or has a syntax error.
+    /// Maximum number of values in the tree; 100,000 names in `hosts` have 300,000 values.
+    static let maximumValues = 500_000
+
+    /// Root of the tree; nil if the text is empty or has a syntax error.
     private(set) var root: YAMLNode?
 
     private(set) var complaints: [YAMLComplaint] = []
 
-    /// Makes a reader of a file that could not be read.
+    private var values = 0
+
+    /// Function that gets each item of `longList`; returns nil to keep the item out of the tree.
+    typealias Taker = (_ item: YAMLNode) -> YAMLNode?
+
     init(complaint: YAMLComplaint) { complaints = [complaint] }
 
-    init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets) {
+    /// Reads a text.
+    ///
+    /// - Parameter take: gets the items of `longList` in their order, also if a later part of the
+    ///   text has a syntax error. A tree of 100,000 items would take 60 MB.
+    init(
+        _ octets: [UInt8],
+        file: Int = 0,
+        limit: Int = Self.maximumOctets,
+        take: Taker = { $0 }
+    ) {
         do throws(YAMLComplaint) {
             guard octets.count <= limit else {
                 throw YAMLComplaint(
@@ -28,7 +47,7 @@ struct YAMLReader {
                 )
             }
             var parser = YAMLParser(try YAMLText(octets, file: file))
-            root = try readDocument(&parser)
+            root = try readDocument(&parser, take)
         } catch {
             root = nil
             complaints.append(error)
@@ -39,9 +58,10 @@ struct YAMLReader {
 // MARK: - Reading
 
 extension YAMLReader {
-    private mutating func readDocument(_ parser: inout YAMLParser) throws(YAMLComplaint)
-        -> YAMLNode?
-    {
+    private mutating func readDocument(
+        _ parser: inout YAMLParser,
+        _ take: Taker
+    ) throws(YAMLComplaint) -> YAMLNode? {
         var document: YAMLNode?
         var documents = 0
         while true {
@@ -60,7 +80,7 @@ extension YAMLReader {
             case .other:
                 break
             default:
-                document = try readNode(from: event, &parser, depth: 1)
+                document = try readNode(from: event, &parser, depth: 1, take)
             }
         }
     }
@@ -68,12 +88,21 @@ extension YAMLReader {
     private mutating func readNode(
         from event: YAMLParser.Event,
         _ parser: inout YAMLParser,
-        depth: Int
+        depth: Int,
+        _ take: Taker = { $0 }
     ) throws(YAMLComplaint) -> YAMLNode {
         guard depth <= Self.maximumDepth else {
             throw YAMLComplaint(
                 place: event.place,
                 message: "values are nested more than \(Self.maximumDepth) deep"
+            )
+        }
+        values += 1
+        guard values <= Self.maximumValues else {
+            throw YAMLComplaint(
+                place: event.place,
+                message: "the file has more than \(Self.maximumValues) values",
+                hint: "move names from `hosts` to a file in `hosts.files`"
             )
         }
         var node = YAMLNode(content: .refused, place: event.place)
@@ -86,9 +115,9 @@ extension YAMLReader {
                 node.content = .scalar(text, plain: plain)
             }
         case .sequenceStart:
-            node.content = .sequence(try readItems(&parser, depth: depth))
+            node.content = try readItems(&parser, depth: depth, depth == 2 ? take : { $0 })
         case .mappingStart:
-            node.content = .mapping(try readPairs(&parser, depth: depth))
+            node.content = .mapping(try readPairs(&parser, depth: depth, take))
         default:
             complain(
                 event.place,
@@ -113,26 +142,35 @@ extension YAMLReader {
         return node
     }
 
-    /// Category Cc; 10 times faster than the Unicode tables.
+    /// Returns true for control characters (category Cc).
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
 
     private mutating func readItems(
         _ parser: inout YAMLParser,
-        depth: Int
-    ) throws(YAMLComplaint) -> [YAMLNode] {
+        depth: Int,
+        _ take: Taker
+    ) throws(YAMLComplaint) -> YAMLNode.Content {
         var items: [YAMLNode] = []
+        var isTaken = false
         while true {
             let event = try parser.next()
-            if case .collectionEnd = event.kind { return items }
-            items.append(try readNode(from: event, &parser, depth: depth + 1))
+            if case .collectionEnd = event.kind { return isTaken ? .taken : .sequence(items) }
+            let before = values
+            if let item = take(try readNode(from: event, &parser, depth: depth + 1)) {
+                items.append(item)
+            } else {
+                isTaken = true
+                values = before
+            }
         }
     }
 
     private mutating func readPairs(
         _ parser: inout YAMLParser,
-        depth: Int
+        depth: Int,
+        _ take: Taker
     ) throws(YAMLComplaint) -> [YAMLPair] {
         var pairs: [YAMLPair] = []
         var seen: [String: YAMLPlace] = [:]
@@ -140,7 +178,13 @@ extension YAMLReader {
             let event = try parser.next()
             if case .collectionEnd = event.kind { return pairs }
             let key = try readNode(from: event, &parser, depth: depth + 1)
-            let value = try readNode(from: try parser.next(), &parser, depth: depth + 1)
+            let isLongList = depth == 1 && key.scalar == Self.longList
+            let value = try readNode(
+                from: try parser.next(),
+                &parser,
+                depth: depth + 1,
+                isLongList ? take : { $0 }
+            )
             guard let text = key.scalar else {
                 if case .refused = key.content { continue }
                 complain(key.place, "a key must be plain text")
@@ -165,7 +209,7 @@ extension YAMLReader {
 }
 
 extension String {
-    /// Text for a message, at most 64 characters.
+    /// Text shortened for a message to at most 64 characters.
     package var shortened: String {
         let longest = 64
         return unicodeScalars.count <= longest

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text with checked characters.
+/// Text of a settings file, whose characters are checked.
 ///
-/// libyaml counts U+0085, U+2028, U+2029 and a lone carriage return as line ends, editors do not.
-/// Control characters would reach logs and terminals. All these are refused.
+/// The text must not have control characters, which would reach logs and terminals. Nor may it have
+/// U+0085, U+2028, U+2029 or a lone carriage return: libyaml counts these as line ends, but editors
+/// do not.
 struct YAMLText {
-    /// Without byte order mark.
     let octets: ArraySlice<UInt8>
 
-    /// Behind the last character, or on the last newline.
+    /// Place after the last character, or of the final newline.
     let end: YAMLPlace
 
     init(_ octets: [UInt8], file: Int = 0) throws(YAMLComplaint) {
@@ -47,7 +47,6 @@ struct YAMLText {
         self.end = place.column == 1 ? end : place
     }
 
-    /// Moves a place behind the text to its end.
     func clamp(_ place: YAMLPlace) -> YAMLPlace {
         min(YAMLPlace(file: end.file, line: place.line, column: place.column), end)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Changes made to answers before clients get them.
+/// Settings for changes to answers.
 package struct AnswerSettings: Sendable, Equatable {
     package var httpsRecords = HTTPSRecords.align
 
@@ -11,7 +11,8 @@ package struct AnswerSettings: Sendable, Equatable {
 
     package var order = Order.asReceived
 
-    /// Names to measure for `fastest`; empty: all names of vendors, port 443.
+    /// Probes for `order: fastest`; if empty, the addresses of all names that vendors answer are
+    /// measured at port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Size, TTL limits, stale answers, prefetch and snapshot.
 package struct CacheSettings: Sendable, Equatable {
-    /// In octets.
+    /// Size in octets.
     package var size = 64 << 20
 
-    /// Limit for positive answers.
     package var minimumTTL = Duration.zero
 
-    /// Limit for positive answers.
     package var maximumTTL = Duration.seconds(86_400)
 
     package var negativeTTL = NegativeTTL()
 
     package var snapshot = SnapshotSetting.automatic
 
-    /// Nil: off.
     package var stale: Stale? = Stale()
 
-    /// Nil: off.
     package var prefetch: Prefetch? = Prefetch()
 
-    /// Lifetime of negative answers (RFC 2308 §5).
+    /// Limits of the TTL of negative answers (RFC 2308 §5).
     package struct NegativeTTL: Sendable, Equatable {
         package var minimum = Duration.seconds(5)
         package var maximum = Duration.seconds(300)
@@ -34,7 +29,7 @@ package struct CacheSettings: Sendable, Equatable {
     package struct Stale: Sendable, Equatable {
         package var window = Duration.seconds(86_400)
 
-        /// Waiting time of a client.
+        /// Time that a client waits before it gets a stale answer.
         package var after = Duration.milliseconds(300)
 
         package var ttl = Duration.seconds(30)
@@ -43,13 +38,11 @@ package struct CacheSettings: Sendable, Equatable {
     }
 
     package struct Prefetch: Sendable, Equatable {
-        /// Percentage of the TTL.
+        /// Percentage of the TTL after which an entry is refreshed.
         package var at = 75
 
-        /// Vendor lookups per minute.
         package var budgetPerMinute = 60
 
-        /// Resolved at startup and always refreshed.
         package var names: [Name] = []
 
         package init() {}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Logging
 
-/// Settings of the control socket.
 package struct ControlSettings: Sendable, Equatable {
     package var socket = "/run/httpdnsd/control.sock"
 
@@ -12,7 +11,7 @@ package struct ControlSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// Format of lines on standard error.
+/// Format of log lines on standard error.
 package enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
@@ -20,7 +19,7 @@ package enum LogFormat: String, Sendable, CaseIterable {
 package struct LogSettings: Sendable, Equatable {
     package var level = Logger.Level.info
 
-    /// On standard error; the journal gets fields.
+    /// Format on standard error; entries in the journal have fields instead.
     package var format = LogFormat.text
 
     package var queries = false

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Pattern of names.
 package struct DomainPattern: Sendable, Hashable {
     package enum Form: Sendable, Hashable {
-        /// `example.com`, with all names below.
+        /// `example.com`: the domain and all names below.
         case suffix
 
-        /// `=example.com`.
+        /// `=example.com`: the domain only.
         case exact
 
         /// `*.example.com`: names below the domain only.
@@ -16,7 +15,6 @@ package struct DomainPattern: Sendable, Hashable {
 
     package let form: Form
 
-    /// In lower case.
     package let domain: Name
 
     package init(_ form: Form, _ domain: Name) {
@@ -55,7 +53,7 @@ extension DomainPattern: CustomStringConvertible {
         }
     }
 
-    /// ASCII (RFC 1035 §2.3.4).
+    /// Parses an ASCII name (RFC 1035 §2.3.4).
     private static func domain(_ text: Substring) throws(Mismatch) -> Name {
         if text.utf8.contains(UInt8(ascii: "*")) {
             throw Mismatch(
@@ -75,7 +73,6 @@ extension DomainPattern: CustomStringConvertible {
         return name
     }
 
-    /// Truncated to whole labels.
     private static func reverseZone(of ip: IPAddress, in text: String) -> String {
         let labels = Name(reverseOf: ip).text.split(separator: ".")
         let isIPv4 = labels.count == 6
@@ -85,12 +82,12 @@ extension DomainPattern: CustomStringConvertible {
         return labels.dropFirst(most - kept).joined(separator: ".")
     }
 
-    /// Returns a hint for a URL, a network or another mistake.
+    /// Returns a hint if the text is a URL, a network or another mistake; otherwise nil.
     ///
-    /// The DNS allows any octet in a name, and `\DDD` expresses an intended octet. Delegated
-    /// reverse zones have a slash: `0/25.2.0.192.in-addr.arpa`.
+    /// Delegated reverse zones have a slash: `0/25.2.0.192.in-addr.arpa`. `\DDD` allows every
+    /// octet.
     private static func mistake(in text: String, _ name: Name) -> String? {
-        // 10 times faster than the Unicode tables.
+        // This is 10 times faster than `Character.isLetter`.
         let letters = text.utf8.count {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
         }
@@ -132,7 +129,7 @@ extension DomainPattern: CustomStringConvertible {
         return nil
     }
 
-    /// A port, or a prefix such as `domain:` in other programs.
+    /// Returns a hint for a port, or for a prefix such as `domain:` in other programs.
     private static func hint(before prefix: Substring, after rest: Substring) -> String {
         guard rest.contains(where: { !$0.isNumber }) else {
             return "remove the port: `\(String(prefix).shortened)`"
@@ -151,7 +148,7 @@ extension DomainPattern: CustomStringConvertible {
 extension DomainPattern {
     /// Returns true if one of `patterns` matches every name of this pattern.
     ///
-    /// The cost depends on the number of labels only.
+    /// The cost depends only on the number of labels.
     func isCovered(byAnyOf patterns: Set<DomainPattern>) -> Bool {
         let own: [Form] =
             switch form {
@@ -176,7 +173,7 @@ extension DomainPattern {
 // MARK: - Literals
 
 extension DomainPattern {
-    /// Traps if the literal is invalid.
+    /// Creates a pattern from a literal; traps if it is invalid.
     package init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal)

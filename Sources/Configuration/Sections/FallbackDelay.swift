@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Wait for the vendors before an early answer of the upstreams.
+/// Time to wait for the vendors before the upstreams are also asked.
 package enum FallbackDelay: Sendable, Hashable {
     case off
 
     case after(Duration)
 
-    /// The wait; nil for no early answer.
+    /// Time to wait; nil if the upstreams are asked only after the vendors failed.
     package var delay: Duration? {
         switch self {
         case .off: nil

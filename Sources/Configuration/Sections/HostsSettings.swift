@@ -3,7 +3,6 @@ package import DNSWire
 
 /// Local names and addresses.
 package struct HostsSettings: Sendable, Equatable {
-    /// Format of hosts(5), in order of preference.
     package var files = ["/etc/hosts"]
 
     package var records: [Record] = []
@@ -93,7 +92,6 @@ extension SettingsKind where Value == [HostsSettings.Record] {
         )
     }
 
-    /// Refuses `localhost`.
     private static func hostName(
         _ pair: YAMLPair,
         _ key: SettingsKey,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Settings of the Prometheus metrics.
 package struct MetricsSettings: Sendable, Equatable {
     package var listen: [MetricsPlace] = []
 
@@ -12,21 +11,19 @@ package struct MetricsSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// Listen address or socket path for metrics.
+/// Listen address or socket path of the metrics server.
 package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
     case address(SocketAddress)
 
     case path(String)
 
-    /// Port 0 means any free port.
     static let standardPort: UInt16 = 9353
 
-    /// Port 0: equal entries do not conflict.
+    /// True for port 0: the kernel chooses a port, so equal entries do not conflict.
     var isAnyPort: Bool {
         if case .address(let address) = self { address.port == 0 } else { false }
     }
 
-    /// Text in the settings.
     package var description: String {
         switch self {
         case .address(let address): "\(address)"
@@ -95,7 +92,7 @@ extension SettingsKind where Value == MetricsPlace {
 }
 
 extension SettingsKind {
-    /// A single value needs no brackets.
+    /// Kind for a list in which a single item needs no brackets.
     static func oneOrMore<Item>(
         _ expected: String,
         _ list: SettingsKind

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limit on UDP responses to clients on other machines.
+/// Limit of UDP responses to DNS clients on other machines.
 package struct RateLimitSettings: Sendable, Equatable {
-    /// Limit for each IPv4 address or IPv6 /64.
+    /// Limit for each IPv4 address or IPv6 /64 prefix.
     package var queriesPerSecond = 1000
 
     package init() {}

@@ -2,63 +2,83 @@
 package import DNSWire
 package import HTTPDNS
 
-/// Sources for the names of some domains.
+/// Vendors and upstreams that resolve the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
 
     package var domains: [DomainPattern] = []
 
-    /// Names below `domains`, not covered.
+    /// Names below `domains` that the route does not cover.
     package var except: [DomainPattern] = []
 
     package var vendors: [String] = []
 
     package var fallback = Fallback.upstream
 
-    /// Wait for the vendors before a new name is answered by upstreams.
+    /// Time to wait for the vendors before upstreams are asked for a name that is not cached.
     package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
 
-    /// Empty for the general upstreams.
     package var upstreams: [String] = []
 
     package var privateAnswers = PrivateAnswers.drop
 
-    /// Subject to `cache.stale`.
+    /// True if `cache.stale` applies to the route's names.
     package var stale = true
 
-    /// Address families of calls; nil for the setting of the vendor.
     package var families: FamilyChoice?
 
     package var prefetch = true
 
-    /// Lower limit for TTLs of positive answers; nil for `cache.minimum-ttl`.
+    /// Minimum TTL of positive answers; nil for `cache.minimum-ttl`.
     package var minimumTTL: Duration?
 
-    /// Upper limit for TTLs of positive answers; nil for `cache.maximum-ttl`.
+    /// Maximum TTL of positive answers; nil for `cache.maximum-ttl`.
     package var maximumTTL: Duration?
 
-    /// Client address sent to the vendors; nil for the address of each vendor.
     package var clientSubnet: IPAddress?
 
-    /// Alibaba's parameters of custom resolution, without the prefix `sdns-`; nil for those of the
-    /// vendor.
+    /// Parameters as in `AlibabaSettings`; nil to use the vendor's parameters.
     package var sdns: [String: String]?
 
-    /// Source to use if no vendor has an answer.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
-        /// Only vendors answer A and AAAA.
+        /// Upstreams never answer A and AAAA queries.
         case none
     }
 
-    /// RFC 1918, RFC 4193, also v4-mapped.
+    /// Treatment of private addresses (RFC 1918, RFC 4193, also v4-mapped) in answers.
     package enum PrivateAnswers: String, Sendable, Hashable, CaseIterable {
         case drop
         case allow
     }
 
     package init(place: SettingsPlace) { self.place = place }
+}
+
+// MARK: - Reading
+
+extension [RouteSettings] {
+    /// Appends the route of a YAML text; reports the first route beyond the limit.
+    mutating func take(_ node: YAMLNode, _ reading: inout SettingsReading) {
+        let key = SettingsKey().option(YAMLReader.longList).item(count)
+        guard reading.patterns <= SettingsLimits.patterns else { return }
+        var route = RouteSettings(place: reading.place(at: node.place))
+        reading.note(node.place, of: key)
+        RouteSettings.table.read(node, as: key, into: &route, &reading)
+        reading.share(&route.vendors)
+        reading.share(&route.upstreams)
+        reading.patterns += Swift.max(1, route.domains.count + route.except.count)
+        guard reading.patterns <= SettingsLimits.patterns else {
+            return reading.report(
+                node.place,
+                "the routes have more than \(SettingsLimits.patterns) patterns in `domains` and "
+                    + "`except`",
+                hint: "`example.com` includes all names below it; a route for `.` covers all names"
+            )
+        }
+        append(route)
+    }
 }
 
 // MARK: - Table

@@ -3,18 +3,15 @@ package import HTTPDNS
 
 /// Token or key, and its source.
 package struct SecretSetting: Sendable {
-    /// Printed instead of the value.
     package let source: Source
 
-    /// Without the final newline.
     package let value: Secret
 
-    /// Source of a secret.
     package enum Source: Sendable, Hashable {
-        /// `{file: PATH}`, unreadable for other users.
+        /// `{file: PATH}`; the file has no permissions for other users.
         case file(String)
 
-        /// `{credential: NAME}` in `$CREDENTIALS_DIRECTORY`.
+        /// `{credential: NAME}`: file NAME in `$CREDENTIALS_DIRECTORY`.
         case credential(String)
     }
 
@@ -35,6 +32,6 @@ extension SecretSetting: CustomStringConvertible, CustomDebugStringConvertible, 
     package var description: String { "\(value)" }
     package var debugDescription: String { description }
 
-    /// Empty: `dump` must not show the value.
+    /// Empty mirror, because `dump` must not show the value.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,16 +2,15 @@
 package import DNSWire
 package import Net
 
-/// Contents of the settings files, with defaults.
 package struct Settings: Sendable, Equatable {
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// The machine may lack a default address.
+    /// True for the default addresses: the daemon starts even if the machine lacks one.
     package var listenMark = DefaultMark(isDefault: true)
 
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
-    /// Limit for clients on other machines; nil for no limit.
+    /// Rate limit for DNS clients on other machines; nil means no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
     package var workers = WorkerCount.automatic
@@ -38,20 +37,18 @@ package struct Settings: Sendable, Equatable {
 
     package var warnings: [SettingsProblem] = []
 
-    /// Makes the defaults, which cannot answer queries.
+    /// Makes the default settings, which have no vendor and no upstream.
     package init() {}
 }
 
-/// Flag that does not count in comparisons: all marks are equal.
+/// Flag that comparisons ignore: all marks are equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
 }
 
-/// Number of UDP workers per listen address.
 package enum WorkerCount: Sendable, Hashable {
-    /// One per available CPU core.
     case automatic
     case fixed(Int)
 }
@@ -64,8 +61,11 @@ extension Settings {
         file: String,
         environment: SettingsEnvironment = .process
     ) throws(SettingsErrors) -> Settings {
-        let files = [SettingsFile(reading: file)] + SettingsFile.dropIns(of: file)
-        return try Settings(parsing: files, environment: environment)
+        let main = SettingsFile(reading: file)
+        return try Settings(
+            parsing: [main] + SettingsFile.dropIns(of: file, after: main.size),
+            environment: environment
+        )
     }
 
     /// Reads `text` in place of `file`, with the drop-ins of `file`; reports all errors.
@@ -76,7 +76,7 @@ extension Settings {
     ) throws(SettingsErrors) -> Settings {
         let main = SettingsFile(name: name, octets: [UInt8](text.utf8))
         return try Settings(
-            parsing: [main] + SettingsFile.dropIns(of: file),
+            parsing: [main] + SettingsFile.dropIns(of: file, after: main.size),
             environment: .process
         )
     }
@@ -90,7 +90,7 @@ extension Settings {
         try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
     }
 
-    /// Reads octets, possibly invalid UTF-8; reports all errors.
+    /// Reads octets, which can be invalid UTF-8; reports all errors.
     package init(
         parsing octets: [UInt8],
         fileName: String,
@@ -100,7 +100,7 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// A later file overrides and extends the earlier files.
+    /// Reads several files; each file overrides and extends the earlier files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment
@@ -109,7 +109,10 @@ extension Settings {
         var reading = SettingsReading(files: files.map(\.name), environment: environment)
         var isWhole = true
         for (index, file) in files.enumerated() {
-            let text = file.text(index)
+            let text = file.text(index) { item in
+                routes.take(item, &reading)
+                return nil
+            }
             if environment.passesOverCredentials, file.isOnlyForRoot {
                 reading.warn(
                     YAMLPlace(file: index, line: 0, column: 0),
@@ -121,7 +124,7 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // Only a syntax error ends the text early.
+            // Only a syntax error ends the reading of a file.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)
@@ -146,7 +149,7 @@ extension Settings {
             """
             Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
             an explicit `allow`. A missing default address is skipped with a warning; an address \
-            that is listed here must exist. Addresses in systemd's httpdnsd.socket and \
+            that is listed here is served when an interface gets it. Addresses in systemd's httpdnsd.socket and \
             httpdnsd-ipv6.socket are always served. The service may not bind ports below 1024: add \
             such addresses to httpdnsd.socket.
             """

@@ -2,14 +2,14 @@
 
 /// Location of the cache snapshot.
 package enum SnapshotSetting: Sendable, Hashable {
-    /// File in the state directory of the systemd unit, if there is one.
+    /// Snapshot in the state directory of the systemd unit; without one, no snapshot.
     case automatic
 
     case off
 
     case file(String)
 
-    /// Returns the path; nil for no snapshot.
+    /// Returns the path of the snapshot; nil if no snapshot is written.
     package func path(in stateDirectory: String?) -> String? {
         switch self {
         case .automatic: stateDirectory.map { $0 + "/cache.snapshot" }
@@ -21,7 +21,7 @@ package enum SnapshotSetting: Sendable, Hashable {
 
 extension SettingsKind where Value == SnapshotSetting {
     static var snapshot: SettingsKind {
-        // Leaves space for the suffix `.damaged`.
+        // The path limit leaves space for the suffix `.damaged`.
         let octets = SettingsLimits.pathOctets - 16
         return .scalar(
             "an absolute path of up to \(octets) octets, `auto` or `off`",

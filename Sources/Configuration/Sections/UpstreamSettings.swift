@@ -10,16 +10,15 @@ package struct UpstreamSettings: Sendable, Equatable {
 
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
-    /// Port 0 means the port of `url`.
+    /// Addresses; port 0 means the port of `url`.
     package var addresses: [SocketAddress] = []
 
-    /// PEM file of trusted CA certificates; nil for the system's.
     package var caFile: String?
 
     /// True if only routes that name this upstream use it.
     package var only = false
 
-    /// Clients may get the AD flag.
+    /// True if the AD flag of replies is passed to DNS clients.
     package var validates = false
 
     package var timeout = Duration.seconds(2)
@@ -36,7 +35,7 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
-    /// With ports; not empty in checked settings.
+    /// Addresses with ports; not empty in checked settings.
     package var servers: [SocketAddress] {
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
         return addresses.map { address in

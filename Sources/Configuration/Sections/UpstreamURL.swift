@@ -3,23 +3,22 @@ internal import Control
 import DNSWire
 package import Net
 
-/// URL of an upstream; the host is never resolved.
+/// URL of an upstream; a host name in it is never resolved.
 package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
-    /// Protocols of upstreams.
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// Plain DNS over UDP, and over TCP if truncated (RFC 1035 §4.2).
+        /// Plain DNS over UDP, and over TCP after a truncated reply (RFC 1035 §4.2).
         case udp
 
-        /// RFC 7766.
+        /// DNS over TCP (RFC 7766).
         case tcp
 
-        /// RFC 7858.
+        /// DNS over TLS (RFC 7858).
         case tls
 
-        /// RFC 8484.
+        /// DNS over HTTPS (RFC 8484).
         case https
 
-        /// Authenticates and encrypts.
+        /// True if the protocol authenticates and encrypts.
         package var isProtected: Bool { self == .tls || self == .https }
 
         var defaultPort: UInt16 {
@@ -33,31 +32,27 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let scheme: Scheme
 
-    /// Name or address in the certificate, without brackets.
+    /// Name or address that the certificate must contain, without brackets.
     package let host: String
 
-    /// Default port if the URL has none.
     package let port: UInt16
 
-    /// With query; empty except for https.
+    /// Path with query; empty except for https.
     package let path: String
 
-    /// Nil if the host is a name.
     package var address: SocketAddress? {
         SocketAddress(host.contains(":") ? "[\(host)]" : host, defaultPort: port)
     }
 
-    /// Answers can be read and forged in transit.
     package var isUnprotected: Bool { !scheme.isProtected }
 
-    /// The URL without a default port.
     package var description: String {
         let host = host.contains(":") ? "[\(host)]" : host
         let port = port == scheme.defaultPort ? "" : ":\(port)"
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
-    /// Traps if the literal is invalid.
+    /// Creates a URL from a literal; traps if it is invalid.
     init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")
@@ -70,10 +65,10 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 // MARK: - Reading
 
 extension UpstreamURL {
-    /// In octets.
     private static let maximumOctets = 1024
 
-    /// `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, with an optional `:PORT`.
+    /// Parses `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, with an optional
+    /// `:PORT`.
     init(reading text: String) throws(Mismatch) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, text.utf8.count <= Self.maximumOctets, !text.contains("\\") else {
@@ -146,7 +141,7 @@ extension UpstreamURL {
     }
 
     private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
-        // URI template of RFC 8484 §4.1, with its variable for GET.
+        // `{?dns}` is the variable for GET in a URI template (RFC 8484 §4.1).
         let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
         guard path.count > 1 else {
             throw Mismatch(

@@ -7,14 +7,14 @@ package import Net
 /// A new vendor needs a file `VendorTables+….swift`, an API in the module `HTTPDNS`, and a case of
 /// `VendorKind` and `Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual.
+    /// Paragraph of the manual about the vendor.
     static var about: String { get }
 
     static var options: [SettingsOption<VendorSettings>] { get }
 
     init()
 
-    /// Protection of calls: `aes`, `v2 gcm`, `https`.
+    /// Protection of calls, such as `aes`, `v2 gcm` or `https`.
     var channelName: String { get }
 
     var usesTLS: Bool { get }
@@ -24,21 +24,18 @@ protocol VendorAccount: Sendable, Equatable {
 
     var port: UInt16 { get }
 
-    /// Servers in the vendor's documentation; may be empty.
     var documentedServers: [String] { get }
 
-    /// Fills in absent options; `servers` are those in the file.
+    /// Sets options that the file omits; `servers` are the servers in the file.
     mutating func complete(servers: [SocketAddress])
 
-    /// Secrets with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] { get }
 
-    /// Reports conflicts of options.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
 
     func vendor() throws -> any Vendor
 
-    /// Nil to use the servers of the settings.
+    /// Returns the source of server addresses; nil to use the servers of the settings.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -61,7 +58,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Other names of vendors, for suggestions.
+    /// Kind for each other name of a vendor, such as a brand; used for hints.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -107,7 +104,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Selects the protocol.
+    /// Kind of vendor, which determines the protocol.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -128,16 +125,13 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Protection of calls, as in `channelName`.
     package var channel: String { any.channelName }
 
-    /// True if calls use TLS.
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the vendor's codec; throws if OpenSSL lacks a cipher.
+    /// Makes the vendor's codec; throws if OpenSSL does not support the cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
-    /// Returns the source of server addresses; nil to use those of the settings.
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
         any.source(servers: servers)
     }
@@ -161,7 +155,7 @@ extension VendorSettings.Account {
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Unprotected, except by the vendor's protocol.
+    /// Plain HTTP, which only the vendor's protocol can protect.
     case http
 }
 
@@ -201,7 +195,7 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Required if its default `standard` is nil.
+    /// Makes the option `servers`, which is required if its default `standard` is nil.
     static func servers(
         standard: String?,
         example: [String],
@@ -218,7 +212,6 @@ extension VendorSettings {
         )
     }
 
-    /// Makes the option for vendors that accept several names in one call.
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
         .option(
             "batching",
@@ -247,7 +240,7 @@ extension VendorSettings {
 }
 
 extension SecretSetting {
-    /// Empty; the manual prints only the source.
+    /// Returns an empty secret for examples in the manual, which show only its source.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
@@ -265,7 +258,7 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True for a credential: systemd copies credentials only when the service starts.
+    /// True if a secret is a credential, which systemd copies only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.secrets.contains { entry in

@@ -4,11 +4,12 @@ package import HTTPDNS
 internal import Net
 
 extension VendorSettings {
-    /// Returns the calls that compare the vendor with the assumptions of the code, the most
-    /// important first.
+    /// Returns the calls of `httpdnsctl prove`, which test assumptions about the vendor's protocol.
+    ///
+    /// The most important calls come first.
     ///
     /// - Parameters:
-    ///   - name: registered name of the account.
+    ///   - name: name that is registered for the account.
     ///   - unknown: name that does not exist.
     ///   - client: client address to send.
     /// - Throws: the errors of the codec.
@@ -79,12 +80,12 @@ extension VendorSettings {
         return proofs
     }
 
-    /// Seconds by which an expired signature is late: more than any documented validity.
+    /// Seconds since a test signature expired, more than every documented validity.
     private static let expiredBy: Int64 = 2 * 86_400
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
 
-    /// True if bodies are encrypted inside of HTTP.
+    /// True if the vendor's protocol encrypts the bodies.
     private var isSealed: Bool {
         switch account {
         case .tencent(let account): account.channel != .https
@@ -93,7 +94,6 @@ extension VendorSettings {
         }
     }
 
-    /// True if calls contain a time.
     private var signsTime: Bool {
         switch account {
         case .tencent(let account): account.authExpiry
@@ -103,11 +103,11 @@ extension VendorSettings {
         }
     }
 
-    /// The same account with valid but wrong keys; nil without a key.
+    /// Copy with well-formed, but wrong keys; nil if the account has no key.
     private var withOtherSecrets: VendorSettings? {
         func other(_ secret: SecretSetting?) -> SecretSetting? {
             secret.map { secret in
-                // Zeros are valid in all kinds of keys.
+                // Digits 0 are well-formed in all kinds of keys.
                 var zeros = [UInt8](repeating: UInt8(ascii: "0"), count: secret.value.count)
                 return SecretSetting(wiping: &zeros, source: secret.source)
             }
@@ -136,7 +136,7 @@ extension VendorSettings {
         return copy
     }
 
-    /// The same account with a name that no certificate of the vendor contains; nil if the URL
+    /// Copy that expects a certificate name that the vendor does not have; nil if the URL
     /// determines the name.
     private var withOtherCertificateName: VendorSettings? {
         let name = "certificate.example.com"
@@ -159,9 +159,9 @@ extension VendorSettings {
         return copy
     }
 
-    /// The same account with the other protections for which the settings have the keys.
+    /// Copies with each other protection of calls for which the settings have the keys.
     ///
-    /// A token of Tencent is never sent without TLS.
+    /// Tencent's token is never sent without TLS.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

@@ -2,25 +2,37 @@
 package import HTTPDNS
 
 extension VendorSettings {
-    /// Returns the settings that cost less than the present ones; none for a free vendor.
+    /// Returns changes of settings that reduce the cost; none for a free vendor.
     ///
     /// - Parameters:
-    ///   - price: rules of the bill in force.
-    ///   - minimumTTL: minimum TTL of the cache.
-    package func savings(_ price: PriceModel, minimumTTL: Duration) -> [Saving] {
+    ///   - price: price rules of the vendor.
+    ///   - settings: settings of the daemon.
+    ///   - hasIPv6: true if the machine has IPv6 connectivity.
+    package func savings(
+        _ price: PriceModel,
+        under settings: Settings,
+        hasIPv6: Bool
+    ) -> [Saving] {
         guard price.weight > 0 else { return [] }
         var savings: [Saving] = []
         if case .alibaba(let account) = account, self.price?.weight == nil {
             savings += account.savings
         }
-        if price.item == .family, families == .both { savings.append(.families) }
-        if minimumTTL < ClientLimits.advisedTTL { savings.append(.minimumTTL) }
+        if price.item == .family {
+            if families == .both {
+                // Requests both whatever clients query.
+                savings.append(.families)
+            } else if !hasIPv6, settings.answers.aaaa == .keep {
+                savings.append(.noAAAA)
+            }
+        }
+        if settings.cache.minimumTTL < ClientLimits.advisedTTL { savings.append(.minimumTTL) }
         return savings
     }
 }
 
 extension AlibabaSettings {
-    /// Cheaper protection of calls, by the vendor's price page.
+    /// Changes to protections of calls that the vendor's price page lists as cheaper.
     fileprivate var savings: [Saving] {
         guard scheme == .https else { return [] }
         var savings: [Saving] = []
@@ -38,8 +50,10 @@ extension AlibabaSettings {
                 .channel(
                     setting: "scheme: http, encryption: gcm",
                     weight: Alibaba.weight(usesTLS: false, isEncrypted: true),
-                    givesUp: "forward secrecy; an observer sees the account, the sizes and the "
-                        + "times of calls, but no names and addresses, and cannot change answers"
+                    givesUp: "forward secrecy, and protection against replays; an attacker on the "
+                        + "path sees the account, the sizes and the times of calls, but no names "
+                        + "and addresses; it cannot forge an answer, but can send an older one for "
+                        + "the same name, of any age"
                 )
             )
         }
@@ -50,14 +64,16 @@ extension AlibabaSettings {
 // MARK: - Hints
 
 extension Settings {
-    /// Settings that cost less, one line for each, as `httpdnsctl bill` advises them.
+    /// Advice to reduce the cost, one line for each change, as in `httpdnsctl bill`.
     ///
     /// Empty for vendors whose calls are free.
-    package var costHints: [String] {
+    ///
+    /// - Parameter hasIPv6: true if the machine has IPv6 connectivity.
+    package func costHints(hasIPv6: Bool) -> [String] {
         vendors.flatMap { vendor -> [String] in
             guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }
             let price = vendor.price?.applied(to: api.price) ?? api.price
-            return vendor.savings(price, minimumTTL: cache.minimumTTL).map { saving in
+            return vendor.savings(price, under: self, hasIPv6: hasIPv6).map { saving in
                 "vendor \(vendor.name): `\(saving.setting)` costs "
                     + "\(saving.effect(weight: price.weight)); gives up: \(saving.givesUp)"
             }

@@ -3,7 +3,7 @@ package import DNSWire
 package import HTTPDNS
 package import Net
 
-/// HTTPDNS vendor account with the options of its client.
+/// Settings of a vendor account and of the calls to the vendor.
 package struct VendorSettings: Sendable, Equatable {
     package var name: String
 
@@ -11,48 +11,43 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var account = Account.tencent(TencentSettings())
 
-    /// With ports, in order of preference.
     package var servers: [SocketAddress] = []
 
-    /// Sent to the vendor; nil: the vendor uses the source address.
+    /// Client address sent to the vendor; nil to let the vendor use the source address.
     package var clientSubnet: IPAddress?
 
     package var timeout = Duration.seconds(2)
 
-    /// Consecutive failures of a server.
+    /// Consecutive failures after which the calls go to another server.
     package var retriesBeforeSwitch = 3
 
     package var hedgeAfter = Duration.milliseconds(300)
 
     package var returnToPrimaryAfter = Duration.seconds(600)
 
-    /// PEM file of trusted CA certificates; nil for the system's.
     package var caFile: String?
 
     package var http = HTTPVersion.automatic
 
-    /// Proxy environment variables are ignored.
+    /// Proxy; environment variables such as `https_proxy` are ignored.
     package var proxy: SocketAddress?
 
-    /// Maximum calls in flight; further names wait.
     package var concurrentCalls = Self.standardConcurrentCalls
 
     static let standardConcurrentCalls = 32
 
-    /// Nil for no limit.
     package var callsPerSecond: Int?
 
     package var batching = VendorClient.Batching.waiting
 
-    /// Nil for no limit.
     package var budget: BudgetSettings?
 
     package var families = FamilyChoice.automatic
 
-    /// Access key for the vendor's own count; nil for none.
+    /// Access key to read the vendor's own count of units; nil means none.
     package var billing: BillingSettings?
 
-    /// Values that replace those of the vendor's price page; nil for none.
+    /// Price rules that replace those of the vendor's price page.
     package var price: PriceSettings?
 
     init(name: String, place: SettingsPlace) {
@@ -61,7 +56,7 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// Access key of the vendor's interface for accounts, which may only read.
+/// Read-only access key of the vendor's account API.
 package struct BillingSettings: Sendable, Equatable {
     package var accessKeyID: SecretSetting?
 
@@ -71,7 +66,7 @@ package struct BillingSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Call that returns the vendor's own count; nil without an access key.
+    /// Call that reads the vendor's own count; nil without an access key.
     package var resolveCount: AlibabaResolveCount? {
         guard let keyID = billing?.accessKeyID, let keySecret = billing?.accessKeySecret else {
             return nil
@@ -79,7 +74,6 @@ extension VendorSettings {
         return AlibabaResolveCount(keyID: keyID.value, keySecret: keySecret.value)
     }
 
-    /// All secrets with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] {
         account.any.secrets + [
             ("billing.access-key-id", billing?.accessKeyID),
@@ -88,12 +82,11 @@ extension VendorSettings {
     }
 }
 
-/// Bill of a vendor; a value that is nil is that of the vendor's page.
+/// Price rules of a vendor; nil means the value from the vendor's price page.
 package struct PriceSettings: Sendable, Equatable {
     /// Price of 10,000 units.
     package var per10000: Double?
 
-    /// ISO 4217 code.
     package var currency: String?
 
     /// Free units per calendar month (UTC).
@@ -105,30 +98,23 @@ package struct PriceSettings: Sendable, Equatable {
 }
 
 extension PriceSettings {
-    /// Returns `page` with the values of the settings.
     package func applied(to page: PriceModel) -> PriceModel {
         var model = page
         if let weight { model.weight = UInt64(weight) }
         if let freePerMonth { model.freePerMonth = UInt64(freePerMonth) }
-        if let per10000 {
-            let known = currency ?? page.price?.currency ?? "CNY"
-            model.price = PriceModel.Price(per10000: per10000, known)
-        } else if let currency, let price = page.price {
-            model.price = PriceModel.Price(per10000: price.amount, currency)
+        if let per10000, let currency {
+            model.price = PriceModel.Price(per10000: per10000, currency)
         }
         return model
     }
 }
 
-/// Limits on the calls and the billed units of a vendor; a limit that is nil does not apply.
+/// Limits on a vendor's calls and billed units; nil means no limit.
 package struct BudgetSettings: Sendable, Equatable {
-    /// Calls per UTC day.
     package var callsPerDay: Int?
 
-    /// Billed units per UTC day.
     package var unitsPerDay: Int?
 
-    /// Billed units per calendar month (UTC).
     package var unitsPerMonth: Int?
 
     package var onExceeded = Budget.Excess.fallback
@@ -139,13 +125,13 @@ package struct BudgetSettings: Sendable, Equatable {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// A new kind resets the account to its defaults.
+    /// Kind of vendor; setting another kind resets the account to its defaults.
     package var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }
     }
 
-    /// Fills in absent servers and ports.
+    /// Adds default servers and ports where the file has none.
     mutating func completeServers() {
         account.complete(servers: servers)
         let port = account.any.port
@@ -159,7 +145,6 @@ extension VendorSettings {
 }
 
 extension VendorClient.Settings {
-    /// Makes the settings of a vendor client.
     package init(_ settings: VendorSettings) {
         self.init()
         timeout = settings.timeout

@@ -2,32 +2,31 @@
 package import HTTPDNS
 internal import Net
 
-/// Alibaba Cloud account (EMAS HTTPDNS).
+/// Settings of an Alibaba Cloud account (EMAS HTTPDNS).
 package struct AlibabaSettings: Sendable, Equatable {
     package var account = ""
 
-    /// Hexadecimal; nil: calls are not signed.
+    /// Hexadecimal key; nil for unsigned calls.
     package var secret: SecretSetting?
 
-    /// 32 hexadecimal digits.
     package var aesKey: SecretSetting?
 
     package var api = Alibaba.API.v2
 
-    /// Encryption in addition to TLS.
     package var encryption = Alibaba.Encryption.none
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address in the certificate; nil: a documented one.
+    /// Name or IP address that the certificate must contain; nil for the documented name.
     package var tlsName: String?
 
     package var region = Alibaba.Region.cn
 
-    /// Fetches the servers; nil: unless the file names servers.
+    /// True to fetch server addresses from the vendor; nil to fetch them unless the file has
+    /// `servers`.
     package var schedule: Bool?
 
-    /// Parameter names have no prefix `sdns-`.
+    /// Parameters of custom resolution, without the prefix `sdns-`.
     package var sdns: [String: String] = [:]
 
     package init() {}
@@ -240,7 +239,6 @@ extension AlibabaSettings {
 // MARK: - Checks
 
 extension AlibabaSettings {
-    /// Checks encryption, key and API; warns of unprotected calls.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let isDamaged = ["api", "encryption", "scheme"].contains { option in
             reading.isDamaged("\(path).\(option)")
@@ -276,7 +274,7 @@ extension AlibabaSettings {
         Self.check(sdns: sdns, path, &reading)
     }
 
-    /// Checks the total length of the parameters; each one was checked when it was read.
+    /// Checks the total length of the parameters.
     static func check(
         sdns: [String: String],
         _ path: String,
@@ -290,7 +288,6 @@ extension AlibabaSettings {
 }
 
 extension SettingsKind where Value == [String: String] {
-    /// Parameters of custom resolution.
     static var sdns: SettingsKind {
         .parameters { name, value in
             complaint { () throws(AlibabaSetupError) in

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// Baidu Cloud account.
 package struct BaiduSettings: Sendable, Equatable {
     package var account = ""
 
@@ -9,7 +8,7 @@ package struct BaiduSettings: Sendable, Equatable {
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address in the certificate.
+    /// Name or IP address that the certificate must contain.
     package var tlsName = Baidu.defaultTLSName
 
     package init() {}

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// Resolver with a JSON API, such as Google or AliDNS.
+/// Settings of a resolver with a JSON API, such as Google or AliDNS.
 package struct JSONSettings: Sendable, Equatable {
     package var url: Address?
 
-    /// AliDNS only, for signed calls.
+    /// AliDNS account for signed calls.
     package var account: String?
 
     package var accessKeyID: String?
 
     package var secret: SecretSetting?
 
-    /// Nil: true if there is an account.
+    /// True if calls are billed; nil means true with an account.
     package var isBillable: Bool?
 
     package init() {}
 
-    /// URL that `DNSJSON` accepts.
+    /// Checked URL of the API.
     package struct Address: Sendable, Hashable {
         package let text: String
 
-        /// Default port if the URL has none.
         package let port: UInt16
 
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
+        /// Parses a URL.
+        ///
         /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {
@@ -153,7 +154,6 @@ extension JSONSettings {
 // MARK: - Checks
 
 extension JSONSettings {
-    /// Checks that the account is complete; warns of plain HTTP.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let parts = ["account", "access-key-id", "secret"]
         let missing = parts.filter { !reading.has("\(path).\($0)") }

@@ -3,30 +3,29 @@ import DNSWire
 package import HTTPDNS
 package import Net
 
-/// Tencent Cloud (DNSPod) account.
 package struct TencentSettings: Sendable, Equatable {
     package var channel = Tencent.Channel.https
 
     package var region = Tencent.Region.cn
 
-    /// For the channels `aes` and `des`.
+    /// Account number for the channels `aes` and `des`.
     package var id: Int?
 
-    /// Decimal, for the channel `https`.
+    /// Decimal token for the channel `https`.
     package var token: SecretSetting?
 
-    /// For `aes` (16 octets) and `des` (8 octets).
+    /// Key for `aes` (16 octets) or `des` (8 octets).
     package var key: SecretSetting?
 
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
 
-    /// Calls carry an expiry time.
+    /// True if calls contain an expiry time.
     package var authExpiry = false
 
-    /// Name in the certificate; nil: the IP address of the server.
+    /// Name that the certificate must contain; nil for the server's IP address.
     package var tlsName: String?
 
-    /// Nil to use the servers of the settings.
+    /// Service that returns server addresses (`/conf`); nil to use the servers in the settings.
     package var conf: Conf?
 
     package init() {}
@@ -34,7 +33,6 @@ package struct TencentSettings: Sendable, Equatable {
     package struct Conf: Sendable, Equatable {
         package var servers: [SocketAddress] = []
 
-        /// Maximum lifetime of a list.
         package var refresh = ClientLimits.addressLifetime
 
         package init() {}
@@ -232,7 +230,7 @@ extension TencentSettings {
 // MARK: - Checks
 
 extension TencentSettings {
-    /// ID, token, key and region must fit the channel.
+    /// Checks that ID, token, key and region fit the channel.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         guard !reading.isDamaged("\(path).channel"), !reading.isDamaged("\(path).region") else {
             return

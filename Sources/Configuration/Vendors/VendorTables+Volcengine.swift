@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// Volcengine (ByteDance) account.
+/// Settings of a Volcengine (ByteDance) account.
 package struct VolcengineSettings: Sendable, Equatable {
     package var account = ""
 
@@ -9,7 +9,7 @@ package struct VolcengineSettings: Sendable, Equatable {
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address in the certificate.
+    /// Name or IP address that the certificate must contain.
     package var tlsName = Volcengine.defaultTLSName
 
     package init() {}

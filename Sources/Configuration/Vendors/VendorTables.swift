@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension VendorSettings: SettingsNamedEntry {
-    /// In the order of the manual.
+    /// Options of each kind of vendor, in the order of the manual.
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
@@ -55,7 +55,6 @@ extension VendorSettings: SettingsNamedEntry {
         }
     }
 
-    /// See `SettingsTable.misplacedKeys`.
     private static func misplacedKeys(
         to kind: VendorKind,
         having own: [String]
@@ -209,7 +208,8 @@ extension VendorSettings {
             """
             Limits on the calls and the billed units. The counts are in the file usage.state: they \
             survive restarts, and all daemons of the machine share them. A reached limit is \
-            logged.
+            logged. If the counts are unknown, for example because the file is damaged or \
+            cannot be opened, a budget with `on-exceeded: fallback` counts as spent.
             """
         ),
         .section(
@@ -240,7 +240,7 @@ extension VendorSettings {
             .currency,
             example: "CNY",
             """
-            Currency of the price, as an ISO 4217 code.
+            Currency of `per-10000`, as an ISO 4217 code. Each requires the other.
             """
         ),
         .option(
@@ -283,7 +283,8 @@ extension VendorSettings {
             .integer(SettingsLimits.units),
             example: 500_000,
             """
-            Billed units per UTC day. A call counts if it is unknown whether it is billed.
+            Billed units per UTC day, at least those of one name. A call counts if it is unknown \
+            whether it is billed.
             """
         ),
         .option(
@@ -329,6 +330,7 @@ extension Settings {
                 vendor.account.any.check(vendor, path, &reading)
                 vendor.checkHTTP(path, &reading)
                 vendor.checkBudget(path, &reading)
+                vendor.checkPrice(path, &reading)
             }
             if !named.contains(vendor.name), !reading.isDamaged("routes") {
                 reading.warn(reading.place(of: path), "no route names the vendor `\(vendor.name)`")
@@ -337,9 +339,9 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls`, because each call takes memory.
+    /// Checks the sum of `concurrent-calls` over all vendors, because each call takes memory.
     ///
-    /// Any number of vendors may have the default.
+    /// If all vendors have the default, the sum is not an error.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether
@@ -358,19 +360,6 @@ extension Settings {
 }
 
 extension VendorSettings {
-    /// Checks that a budget has a limit.
-    fileprivate func checkBudget(_ path: String, _ reading: inout SettingsReading) {
-        let limits = ["calls-per-day", "units-per-day", "units-per-month"]
-        guard budget != nil, !reading.isDamaged("\(path).budget"),
-            !limits.contains(where: { reading.has("\(path).budget.\($0)") })
-        else { return }
-        reading.report(
-            reading.place(of: "\(path).budget"),
-            "the budget of the vendor `\(name)` has no limit",
-            hint: "set `calls-per-day`, `units-per-day` or `units-per-month`"
-        )
-    }
-
     /// Checks that HTTP/3 is used with TLS, which QUIC includes, and without a proxy.
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }

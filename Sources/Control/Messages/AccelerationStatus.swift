@@ -9,19 +9,17 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
 
     package var entries: UInt64 = 0
 
-    /// Count since the start.
+    /// Number of queries that the kernel answered since the start.
     package var answers: UInt64 = 0
 
-    /// State.
     package enum State: String, Codable, Sendable {
         case on
 
-        /// Suspended while all queries are logged or watched.
+        /// Suspended, because all queries are logged or watched.
         case resting
         case off
     }
 
-    /// Creates a status.
     package init(state: State, why: String? = nil) {
         self.state = state
         self.why = why

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Bill`.
 package struct BillRequest: CallParameters, Equatable {
-    /// True for the cost of the month instead of the day.
+    /// True for the cost of the current month instead of the current day.
     package var month: Bool?
 
     /// Vendor whose stored counts are set to 0 before the reply; nil for none.
     package var reset: String?
 
-    /// Creates the request.
     package init(month: Bool? = nil, reset: String? = nil) {
         self.month = month
         self.reset = reset
     }
 
-    /// Arguments.
     package enum CodingKeys: CodingKey, CaseIterable { case month, reset }
 }
 
-/// Reply to `Bill`.
 package struct BillReply: Codable, Sendable, Equatable {
     /// Period of the costs: `day` or `month` (UTC).
     package var period: String
@@ -27,7 +23,6 @@ package struct BillReply: Codable, Sendable, Equatable {
 
     package var advice: [BillAdvice]
 
-    /// Creates the reply.
     package init(period: String, vendors: [VendorBill], advice: [BillAdvice]) {
         self.period = period
         self.vendors = vendors
@@ -35,7 +30,6 @@ package struct BillReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Bill of one vendor.
 package struct VendorBill: Codable, Sendable, Equatable {
     package var name: String
 
@@ -46,7 +40,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var rules: BillRules
 
-    /// Units that were not needed, by reason as in `avoided`, since the reset of the counters.
+    /// Units avoided since the reset of the counters, by reason as in ``VendorStats/avoided``.
     package var saved: Counts = [:]
 
     /// Upper bounds of the units by route, since the reset of the counters.
@@ -61,7 +55,6 @@ package struct VendorBill: Codable, Sendable, Equatable {
     /// Vendor's own count of the month; nil without an access key.
     package var counted: VendorCount?
 
-    /// Creates a bill.
     package init(name: String, units: BilledUnits, rules: BillRules) {
         self.name = name
         self.units = units
@@ -69,25 +62,24 @@ package struct VendorBill: Codable, Sendable, Equatable {
     }
 }
 
-/// Count of the vendor itself, for the current month and the whole account.
+/// Count by the vendor, for the current month and the whole account.
 package struct VendorCount: Codable, Sendable, Equatable {
-    /// Resolutions over HTTP and HTTPS; nil if the vendor could not be asked.
+    /// Resolutions over HTTP and HTTPS; nil if the vendor did not return its count.
     package var http: UInt64?
     package var https: UInt64?
 
     /// Units of these resolutions, by the weights of the configured encryption.
     package var units: UInt64?
 
-    /// `units` minus those that the daemon has counted in the month.
+    /// `units` minus the units that the daemon counted in the month.
     package var difference: Int64?
 
     /// Reason why there is no count.
     package var problem: String?
 
-    /// True if the interface was tested with a real account.
+    /// True if this query of the vendor's count was tested with a real account.
     package var confirmed = false
 
-    /// Creates an empty count.
     package init() {}
 }
 
@@ -99,7 +91,7 @@ package struct BillRules: Codable, Sendable, Equatable {
     /// Units of one item.
     package var weight: UInt64
 
-    /// False if the vendor does not publish its unit.
+    /// False if the vendor does not publish what it bills as one unit.
     package var known: Bool
 
     package var freePerMonth: UInt64
@@ -107,12 +99,12 @@ package struct BillRules: Codable, Sendable, Equatable {
     /// Price of 10,000 units; nil if unknown.
     package var price: BilledCost?
 
-    /// Page with the rules; nil if they are assumptions.
+    /// Web page with the rules; nil if they are assumptions.
     package var page: String?
 
     package var readOn: String?
 
-    /// Creates rules without price and page.
+    /// Creates rules without `price` and `page`.
     package init(item: String, weight: UInt64, known: Bool, freePerMonth: UInt64) {
         self.item = item
         self.weight = weight
@@ -121,7 +113,7 @@ package struct BillRules: Codable, Sendable, Equatable {
     }
 }
 
-/// Change of the settings that costs less.
+/// Change of the settings that reduces a vendor's cost.
 package struct BillAdvice: Codable, Sendable, Equatable {
     package var vendor: String
 
@@ -131,12 +123,11 @@ package struct BillAdvice: Codable, Sendable, Equatable {
     /// Units per day with these options, at the present rate.
     package var unitsPerDay: UInt64
 
-    /// Change of the units; negative if they decrease.
+    /// Change of the units in percent; negative if the units decrease.
     package var changePercent: Int
 
     package var givesUp: String
 
-    /// Creates an advice.
     package init(
         vendor: String,
         setting: String,

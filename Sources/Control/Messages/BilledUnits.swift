@@ -2,20 +2,19 @@
 
 /// Units that a vendor bills, by the vendor's rules.
 package struct BilledUnits: Codable, Sendable, Equatable {
-    /// Lower bound since the start of the daemon or the reset of the counters.
+    /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
-    /// Upper bound: also counts calls of which it is unknown whether they are billed.
+    /// Upper bound, which includes calls that may not be billed.
     package var atMost: UInt64
 
-    /// Upper bound of the current UTC day, also before a restart; nil if the stored counts are
-    /// damaged.
+    /// Upper bound of the current UTC day, including earlier processes; nil if the stored counts
+    /// are damaged.
     package var today: UInt64?
 
-    /// Upper bound of the current calendar month (UTC); nil as `today`.
+    /// Upper bound of the current calendar month (UTC); nil if the stored counts are damaged.
     package var month: UInt64?
 
-    /// Creates the bounds.
     package init(atLeast: UInt64, atMost: UInt64, today: UInt64? = nil, month: UInt64? = nil) {
         self.atLeast = atLeast
         self.atMost = atMost
@@ -30,7 +29,6 @@ package struct BilledCost: Codable, Sendable, Equatable {
 
     package var currency: String
 
-    /// Creates an amount.
     package init(amount: Double, currency: String) {
         self.amount = amount
         self.currency = currency

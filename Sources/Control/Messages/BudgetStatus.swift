@@ -24,21 +24,20 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
 
     package var dayEndsSeconds: Int
 
-    /// Problem of the stored counts; nil if there is none.
+    /// Problem with the stored counts; nil if there is none.
     package var problem: String?
 
-    /// State that decides if the next call is made.
+    /// Effect of the budget on the next call.
     package enum State: String, Codable, Sendable {
         /// The next call is made.
         case within
 
-        /// The next call is not made: the route's fallback answers until the day or month ends.
+        /// The next call is not made; the fallback answers until the day or month ends.
         case spent
 
-        /// The next call is made, as the settings request.
+        /// The limit is exceeded, but the next call is made, as the settings request.
         case exceeded
     }
 
-    /// Creates the state of an unused budget.
     package init(dayEndsSeconds: Int) { self.dayEndsSeconds = dayEndsSeconds }
 }

@@ -6,7 +6,6 @@ package struct DumpReply: Codable, Sendable, Equatable {
 
     package var total: Int
 
-    /// Creates the reply.
     package init(entries: [CachedEntry], total: Int) {
         self.entries = entries
         self.total = total
@@ -15,7 +14,7 @@ package struct DumpReply: Codable, Sendable, Equatable {
 
 // MARK: - JSON
 
-// Codable takes ten times as long; a dump can have 500,000 entries.
+// Encoding with Codable takes ten times as long; a dump can have 500,000 entries.
 
 extension DumpReply: JSONWritable {
     package func write(to writer: inout JSONWriter) {

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Explain`.
 package struct ExplainRequest: CallParameters, Equatable {
     package var name: String
 
-    /// A if nil.
+    /// Query type; nil for A.
     package var type: String?
 
-    /// True to resolve past the cache.
+    /// True to resolve without the cache.
     package var live: Bool?
 
-    /// Creates the request.
     package init(name: String, type: String? = nil, live: Bool? = nil) {
         self.name = name
         self.type = type
         self.live = live
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case name, type, live }
 }
 
-/// Reply to `Explain`.
 package struct ExplainReply: Codable, Sendable, Equatable {
     package var name: String
 
@@ -31,30 +27,28 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 
     package var route: ExplainedRoute?
 
-    /// nil if the name must be resolved.
+    /// Answer that a query would get; nil if the name must be resolved first.
     package var answer: Resolved?
 
     package var cost = ExplainedCost()
 
     package var live: LiveReport?
 
-    /// Creates a reply.
     package init(name: String, type: String) {
         self.name = name
         self.type = type
     }
 }
 
-/// Result of one stage.
+/// Result of one stage of the resolution.
 package struct ExplainStep: Codable, Sendable, Equatable {
-    /// `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`, `dns64`.
+    /// Name of the stage: `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
     package var stage: String
 
     package var result: String
 
     package var notes: [String]
 
-    /// Creates a step.
     package init(_ stage: String, _ result: String, notes: [String] = []) {
         self.stage = stage
         self.result = result
@@ -62,9 +56,8 @@ package struct ExplainStep: Codable, Sendable, Equatable {
     }
 }
 
-/// Route of a name.
 package struct ExplainedRoute: Codable, Sendable, Equatable {
-    /// `file:line`.
+    /// Position of the route in the settings, `file:line`.
     package var place: String
 
     package var pattern: String
@@ -74,13 +67,12 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     /// Vendors that do not respond; a query does not wait for them.
     package var silent: [String]
 
-    /// Empty for the default upstreams.
+    /// Names of the upstreams of the route; empty for the default upstreams.
     package var upstreams: [String]
 
-    /// `upstream` or `none`.
+    /// Fallback of the route: `upstream` or `none`.
     package var fallback: String
 
-    /// Creates a route.
     package init(
         place: String,
         pattern: String,
@@ -109,31 +101,28 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` or `query`.
     ///
-    /// A refresh is the prefetch of a name in demand; none follows a failure, a TTL of a few
+    /// A refresh is the prefetch of a name in demand. No refresh follows a failure, a TTL of a few
     /// seconds or a failed refresh.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
 
-    /// Upper bound of the units of `billableCalls`, and their cost; the cost is nil if the price is
-    /// unknown.
+    /// Upper bound of the units of `billableCalls`, and the cost of these units, nil if unknown.
     package var units: UInt64?
     package var money: BilledCost?
 
-    /// Upper bound of the units of `nextBillableCalls`, and their cost.
+    /// Upper bound of the units of `nextBillableCalls`, and the cost of these units.
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units that the cached answer cost, and their cost; nil without a cached
-    /// answer of a vendor.
+    /// Upper bound of the units for a cached answer of a vendor, and their cost; otherwise nil.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
 
-    /// Creates a cost of zero.
     package init() {}
 }
 
-/// Report of a resolution past the cache.
+/// Report of a resolution that bypassed the cache.
 package struct LiveReport: Codable, Sendable, Equatable {
     package var answer: Resolved
 
@@ -141,33 +130,33 @@ package struct LiveReport: Codable, Sendable, Equatable {
 
     package var notes: [String] = []
 
-    /// Attempts and notes beyond the limit.
+    /// Number of attempts and notes that the report omits because of its limit.
     package var leftOut = 0
 
-    /// Upper bound.
+    /// Upper bound of the billable calls.
     package var billableCalls = 0
 
-    /// Upper bound of the units of these calls, and their cost; the cost is nil if the price is
-    /// unknown.
+    /// Upper bound of the units of these calls, and their cost, which is nil if unknown.
     package var units: UInt64?
     package var money: BilledCost?
 
-    /// Creates a report.
     package init(answer: Resolved) { self.answer = answer }
 }
 
-/// A request to a vendor, or a query to an upstream.
+/// Request to a vendor, or query to an upstream.
 package struct LiveAttempt: Codable, Sendable, Equatable {
     package var name: String
 
-    /// Address or URL.
+    /// Address or URL of the server.
     package var server: String
 
+    /// Reason of the attempt.
+    ///
     /// `first`, `next` (after a failure), `hedge` (no reply in time), `fresh` (new connection) or
     /// `repair` (another signature or form).
     package var why: String
 
-    /// HTTP request without values of parameters, or transport.
+    /// HTTP request without the values of its parameters, or transport of a query.
     package var request: String?
 
     /// True if an open connection was reused; nil if unknown.
@@ -179,22 +168,21 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
 
     package let afterMs: Double
 
-    /// Duration; nil in flight.
+    /// Duration; nil while the attempt is in flight.
     package var tookMs: Double? { didSet { tookUs = tookMs.map(microseconds) } }
 
-    /// Times since sending.
+    /// Times from sending until the connection, TLS and the first octet of the reply.
     package var connectedMs: Double? { didSet { connectedUs = connectedMs.map(microseconds) } }
     package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
 
-    /// The same times; milliseconds are deprecated.
+    /// The same times in microseconds; the fields in milliseconds are deprecated.
     package let afterUs: UInt64?
     package private(set) var tookUs: UInt64?
     package private(set) var connectedUs: UInt64?
     package private(set) var securedUs: UInt64?
     package private(set) var firstOctetUs: UInt64?
 
-    /// Creates an attempt in flight.
     package init(name: String, server: String, why: String, afterMs: Double) {
         self.name = name
         self.server = server

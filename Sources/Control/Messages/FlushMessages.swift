@@ -6,7 +6,7 @@ package struct FlushRequest: CallParameters, Equatable {
 
     package var name: String?
 
-    /// Requires `name`.
+    /// Query type; requires `name`.
     package var type: String?
 
     package var tree: String?
@@ -15,13 +15,13 @@ package struct FlushRequest: CallParameters, Equatable {
 
     package var stale: Bool?
 
-    /// Name of a vendor or upstream; `vendor` or `upstream` for all of them.
+    /// Name of a vendor or upstream; `vendor` for all vendors, `upstream` for all upstreams.
     package var source: String?
 
     /// True to mark entries stale instead of removing them.
     package var soft: Bool?
 
-    /// Entries to remove.
+    /// Selection of the entries to remove.
     package enum Scope: Sendable, Hashable {
         case all
 
@@ -37,14 +37,12 @@ package struct FlushRequest: CallParameters, Equatable {
         case source(String)
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable {
         case all, name, type, tree, negative, stale, source, soft
     }
 
     // MARK: - Making
 
-    /// Creates a request.
     package init(_ scope: Scope, soft: Bool? = nil) {
         self.soft = soft
         switch scope {
@@ -61,9 +59,9 @@ package struct FlushRequest: CallParameters, Equatable {
 
     // MARK: - Reading
 
-    /// Returns the scope; `false` counts as absent.
+    /// Returns the scope; an argument with the value false counts as absent.
     ///
-    /// - Throws: `invalidArgument` unless there is one scope, or for `type` without `name`.
+    /// - Throws: `invalidArgument` unless there is exactly one scope, or for `type` without `name`.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }
@@ -85,14 +83,12 @@ package struct FlushRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Flush`.
 package struct FlushReply: Codable, Sendable, Equatable {
     package var removed: Int
 
-    /// nil unless `soft`.
+    /// Number of entries marked stale; nil without `soft`.
     package var marked: Int?
 
-    /// Creates the reply.
     package init(removed: Int, marked: Int? = nil) {
         self.removed = removed
         self.marked = marked

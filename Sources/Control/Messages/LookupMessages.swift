@@ -1,50 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Lookup`.
 package struct LookupRequest: CallParameters, Equatable {
     package var name: String
 
-    /// nil for all types.
+    /// Query type; nil for all types.
     package var type: String?
 
-    /// Creates the request.
     package init(name: String, type: String? = nil) {
         self.name = name
         self.type = type
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case name, type }
 }
 
-/// Reply to `Lookup`; `NotFound` replaces an empty one.
+/// Reply to `Lookup`, which is never empty: without entries, `NotFound` is sent.
 package struct LookupReply: Codable, Sendable, Equatable {
     package var entries: [CachedEntry]
 
-    /// Creates the reply.
     package init(entries: [CachedEntry]) { self.entries = entries }
 }
 
-/// A cache entry.
 package struct CachedEntry: Codable, Sendable, Equatable {
     package var name: String
 
     package var type: String
 
-    /// Lower case; `nodata` is NOERROR without records.
+    /// RCODE in lower case; `nodata` is NOERROR without records.
     package var rcode: String
 
-    /// Vendor or upstream, or `local`.
+    /// Source of the answer: name of a vendor or upstream, or `local`.
     package var source: String
 
-    /// Such as `192.0.2.1:443` or `udp://192.0.2.53`.
+    /// Server of the answer, such as `192.0.2.1:443` or `udp://192.0.2.53`.
     package var server: String
 
-    /// Vendor or upstream, with address or URL; nil for the daemon.
+    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// True if forged answers are detected; nil for the daemon.
+    /// True if forged answers are detected; nil for the daemon's own answer.
     package var protected: Bool?
 
     package var validated: Bool
@@ -58,15 +53,14 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     package var stale: Bool
 
-    /// Includes half of the hits of replaced entries.
+    /// Number of hits; half of the hits of a replaced entry are added to the new entry.
     package var hits: UInt64
 
-    /// Clients of the entry, such as `do`; often empty.
+    /// Variant of the queries that the entry answers, such as `do` (DO flag); often empty.
     package var variant: String
 
     package var records: [String]
 
-    /// Creates an entry.
     package init(
         name: String,
         type: String,

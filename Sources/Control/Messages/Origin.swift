@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Vendor or upstream of an answer, and its server.
+/// Vendor or upstream that sent an answer, and its server.
 ///
-/// The older fields `source` and `server` differ between answers (type of source; `name/server`)
-/// and cache entries (name; address).
+/// The older fields differ. In answers, `source` is the type of the source and `server` is
+/// `name/server`; in cache entries, `source` is the name and `server` the address.
 package struct AnswerOrigin: Sendable, Equatable {
-    /// Name in the settings, or `hosts`; nil for the daemon.
+    /// Name in the settings, or `hosts`; nil for the daemon's own answer.
     package let name: String?
 
-    /// Address or URL.
+    /// Address or URL of the server.
     package let server: String?
 
-    /// Parses `name/server`; the name has no slash.
+    /// Parses text of the form `name/server`; the name has no slash.
     package init(_ text: String?) {
         let parts = (text ?? "").split(separator: "/", maxSplits: 1).map(String.init)
         name = parts.first
@@ -19,7 +19,7 @@ package struct AnswerOrigin: Sendable, Equatable {
     }
 }
 
-/// Rounds to microseconds; 0 if negative or not finite.
+/// Converts milliseconds to microseconds, rounded; 0 if negative or not finite.
 func microseconds(_ milliseconds: Double) -> UInt64 {
     UInt64(exactly: (milliseconds * 1_000).rounded()) ?? 0
 }

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Pause` and `Resume`: exactly one.
+/// Arguments of `Pause` and `Resume`, of which exactly one is given.
 package struct PauseRequest: CallParameters, Equatable {
     package var vendor: String?
 
     package var upstream: String?
 
-    /// A vendor, otherwise an upstream.
+    /// Name of a vendor, or of an upstream if no vendor has this name.
     package var name: String?
 
-    /// Creates the request.
     package init(vendor: String? = nil, upstream: String? = nil, name: String? = nil) {
         self.vendor = vendor
         self.upstream = upstream
         self.name = name
     }
 
-    /// A vendor or an upstream.
+    /// Selected vendor or upstream.
     package enum Subject: Sendable, Hashable {
         case vendor(String)
         case upstream(String)
 
-        /// A vendor, otherwise an upstream.
+        /// A vendor with this name, or the upstream with this name if there is no such vendor.
         case either(String)
     }
 
@@ -41,7 +40,6 @@ package struct PauseRequest: CallParameters, Equatable {
         }
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case vendor, upstream, name }
 }
 
@@ -53,13 +51,12 @@ package struct PauseReply: Codable, Sendable, Equatable {
 
     package var changed: Bool
 
-    /// Vendor calls in flight, which continue; 0 for an upstream.
+    /// Number of vendor calls in flight, which continue; 0 for an upstream.
     package var inFlight: Int
 
-    /// Reason of the pause; nil if used.
+    /// Reason of the pause; nil if the vendor is in use.
     package var rest: VendorRest?
 
-    /// Creates the reply for a vendor.
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {
         self.vendor = vendor
         self.changed = changed
@@ -67,7 +64,6 @@ package struct PauseReply: Codable, Sendable, Equatable {
         self.rest = rest
     }
 
-    /// Creates the reply for an upstream.
     package init(upstream: String, changed: Bool, isPaused: Bool) {
         self.upstream = upstream
         self.changed = changed

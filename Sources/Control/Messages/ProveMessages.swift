@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Prove`.
 package struct ProveRequest: CallParameters, Equatable {
-    /// Vendor of the settings.
     package var vendor: String
 
     /// Registered name to look up; nil for one of the vendor's routes.
     package var name: String?
 
-    /// Limit of the billed units; 40 if nil.
+    /// Maximum number of billed units; nil for 40.
     package var maxUnits: UInt64?
 
-    /// True to return the plan without a call.
+    /// True to return the plan without making a call.
     package var plan: Bool?
 
-    /// Creates the request.
     package init(vendor: String, name: String? = nil, maxUnits: UInt64? = nil, plan: Bool? = nil) {
         self.vendor = vendor
         self.name = name
@@ -22,28 +19,25 @@ package struct ProveRequest: CallParameters, Equatable {
         self.plan = plan
     }
 
-    /// Arguments.
     package enum CodingKeys: CodingKey, CaseIterable { case vendor, name, maxUnits, plan }
 }
 
-/// Reply to `Prove`: with `more`, one step per reply and none in the last.
+/// Reply to `Prove`; with `more`, each reply has one step, and the last has none.
 package struct ProveReply: Codable, Sendable, Equatable {
     package var vendor: String
 
-    /// Name that is looked up.
+    /// Name that the calls look up.
     package var name: String
 
     /// Number of calls of the plan.
     package var calls: Int
 
-    /// Upper bound of the units of the plan, at most the limit; and their cost, if the price is
-    /// known.
+    /// Upper bound of the planned units, at most the limit, and their cost if the price is known.
     package var units: UInt64
     package var money: BilledCost?
 
     package var steps: [ProofStep]
 
-    /// Creates a reply.
     package init(vendor: String, name: String, calls: Int, units: UInt64, steps: [ProofStep] = []) {
         self.vendor = vendor
         self.name = name
@@ -53,12 +47,12 @@ package struct ProveReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Call and its result, without secrets and account numbers.
+/// Call to a vendor and its result, without secrets and account numbers.
 package struct ProofStep: Codable, Sendable, Equatable {
-    /// Feature of the protocol.
+    /// Feature of the protocol that the call tests.
     package var label: String
 
-    /// Assumption of the code.
+    /// Result that the code expects.
     package var expected: String
 
     package var verdict = Verdict.skipped
@@ -74,21 +68,21 @@ package struct ProofStep: Codable, Sendable, Equatable {
     /// Upper bound of the billed units.
     package var units: UInt64 = 0
 
-    /// Reply for a test of the parser; nil if it is encrypted or missing.
+    /// Reply as a test vector for the parser; nil if the reply is encrypted or missing.
     package var vector: ProofVector?
 
-    /// Result of a comparison.
+    /// Comparison of the result with the expected result.
     package enum Verdict: String, Codable, Sendable {
-        /// The reply is as assumed.
+        /// The result is as expected.
         case agrees
 
         case differs
 
-        /// Not called.
+        /// The call was not made, or had no reply; ``ProofStep/result`` has the reason.
         case skipped
     }
 
-    /// Creates a step that was not called.
+    /// Creates a step whose call was not made.
     package init(label: String, expected: String, result: String) {
         self.label = label
         self.expected = expected
@@ -98,20 +92,19 @@ package struct ProofStep: Codable, Sendable, Equatable {
 
 /// Reply of a vendor that can be replayed to the parser.
 package struct ProofVector: Codable, Sendable, Equatable {
-    /// Kind and protection, for example `alibaba v2 https`.
+    /// Vendor's type and protection, for example `alibaba v2 https`.
     package var vendor: String
 
     package var names: [String]
 
-    /// `A`, `AAAA`, or both.
+    /// Query types: `A`, `AAAA`, or both.
     package var types: [String]
 
     package var status: Int
 
-    /// Client addresses are replaced by 203.0.113.1.
+    /// Body of the reply, in which client addresses are replaced by 203.0.113.1.
     package var body: String
 
-    /// Creates a vector.
     package init(vendor: String, names: [String], types: [String], status: Int, body: String) {
         self.vendor = vendor
         self.names = names

@@ -1,36 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Check`.
 package struct CheckRequest: CallParameters, Equatable {
-    /// nil for the daemon's file.
+    /// Settings to check; nil for the settings file of the daemon.
     package var text: String?
 
     package var file: String?
 
-    /// Creates the request.
     package init(text: String? = nil, file: String? = nil) {
         self.text = text
         self.file = file
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case text, file }
 }
 
-/// An error or warning in settings.
+/// Error or warning about settings.
 package struct SettingsComplaint: Codable, Sendable, Equatable {
     package var file: String
 
-    /// From 1; 0 for the whole file or a resource.
+    /// Line number from 1; 0 if the problem is in the whole file or outside it.
     package var line: Int
     package var column: Int
 
-    /// Without values of secrets.
+    /// Text of the error or warning, without values of secrets.
     package var message: String
 
     package var hint: String?
 
-    /// Creates a complaint.
     package init(file: String, line: Int, column: Int, message: String, hint: String?) {
         self.file = file
         self.line = line
@@ -40,24 +36,21 @@ package struct SettingsComplaint: Codable, Sendable, Equatable {
     }
 }
 
-/// A changed option.
 package struct SettingChange: Codable, Sendable, Equatable {
-    /// Kind of change.
     package enum Kind: String, Codable, Sendable {
         case added, removed, changed
 
-        /// A secret with another value, which is never sent.
+        /// Changed secret, whose value is never sent.
         case secret
     }
 
     package var path: String
     package var kind: Kind
 
-    /// One line of YAML; nil for a secret.
+    /// Earlier value, as one line of YAML; nil for a secret.
     package var old: String?
     package var new: String?
 
-    /// Creates a change.
     package init(path: String, kind: Kind, old: String?, new: String?) {
         self.path = path
         self.kind = kind
@@ -68,7 +61,7 @@ package struct SettingChange: Codable, Sendable, Equatable {
 
 /// Reply to `Reload` and `Check`.
 package struct ReloadReply: Codable, Sendable, Equatable {
-    /// False after a check.
+    /// True after a reload, false after a check.
     package var applied: Bool
 
     package var problems: [SettingsComplaint]
@@ -83,7 +76,6 @@ package struct ReloadReply: Codable, Sendable, Equatable {
 
     package var notes: [String]?
 
-    /// Creates the reply.
     package init(
         applied: Bool,
         problems: [SettingsComplaint] = [],

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Resolve`.
 package struct ResolveRequest: CallParameters, Equatable {
-    /// Limits: ``ControlLimits``.
+    /// Names to resolve; ``ControlLimits`` bounds their number.
     package var names: [String]
 
-    /// A and AAAA if nil.
+    /// Query type; nil for A and AAAA.
     package var type: String?
 
-    /// Creates the request.
     package init(names: [String], type: String? = nil) {
         self.names = names
         self.type = type
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case names, type }
 
-    /// Checks the number of names; `isStream` means a reply for each name.
+    /// Checks the number of names; `isStream` is true if each name gets its own reply.
     ///
     /// - Throws: `invalidArgument`.
     package func check(isStream: Bool) throws(MethodError) {
@@ -31,30 +28,29 @@ package struct ResolveRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Resolve`; with `more`, one name per reply and none in the last.
+/// Reply to `Resolve`; with `more`, each reply has one name, and the last has none.
 package struct ResolveReply: Codable, Sendable, Equatable {
     package var results: [Resolved]
 
-    /// Creates the reply.
     package init(results: [Resolved]) { self.results = results }
 }
 
-/// Answer to a client.
+/// Answer of the daemon to a question.
 package struct Resolved: Codable, Sendable, Equatable {
     package var name: String
 
     package var type: String
 
-    /// `noerror`, `nodata`, `nxdomain` and others.
+    /// RCODE: `noerror`, `nodata`, `nxdomain` and others.
     package var rcode: String
 
-    /// `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
+    /// Source of the answer: `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
     package var source: String
 
-    /// Such as `tencent/192.0.2.1:443`, also of a cached answer; nil for the daemon.
+    /// Server such as `tencent/192.0.2.1:443`, also of a cached answer; nil for local answers.
     package var server: String?
 
-    /// Vendor or upstream, with address or URL; nil for the daemon.
+    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
@@ -67,10 +63,9 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// True if made from another answer for a network with NAT64 (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
-    /// nil for a predicted answer.
+    /// Duration of the resolution; nil for a predicted answer.
     package var tookUs: Int?
 
-    /// Creates a result.
     package init(
         name: String,
         type: String,
@@ -95,6 +90,6 @@ package struct Resolved: Codable, Sendable, Equatable {
         self.tookUs = tookUs
     }
 
-    /// True with records of the requested type.
+    /// True if the answer has records of the requested type.
     package var isResolved: Bool { rcode == "noerror" && !records.isEmpty }
 }

@@ -4,23 +4,20 @@
 package enum ServiceInterface {
     package static let name = "org.varlink.service"
 
-    /// Lists the interfaces.
+    /// Method that lists the interfaces.
     package static let getInfo = name + ".GetInfo"
 
-    /// Describes an interface.
+    /// Method that describes an interface.
     package static let getInterfaceDescription = name + ".GetInterfaceDescription"
 }
 
-/// Empty arguments.
+/// Arguments of a method that has none.
 package struct NoParameters: CallParameters, Equatable {
-    /// Creates empty arguments.
     package init() {}
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable {}
 }
 
-/// Reply to `GetInfo`.
 package struct InfoReply: Codable, Sendable, Equatable {
     package var vendor: String
 
@@ -30,10 +27,9 @@ package struct InfoReply: Codable, Sendable, Equatable {
 
     package var url: String
 
-    /// The own interface first.
+    /// Names of the interfaces; the daemon's own interface comes first.
     package var interfaces: [String]
 
-    /// Creates the reply.
     package init(
         vendor: String,
         product: String,
@@ -49,22 +45,17 @@ package struct InfoReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Arguments of `GetInterfaceDescription`.
 package struct DescriptionRequest: CallParameters, Equatable {
     package var interface: String
 
-    /// Creates the request.
     package init(interface: String) { self.interface = interface }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case interface }
 }
 
-/// Reply to `GetInterfaceDescription`.
 package struct DescriptionReply: Codable, Sendable, Equatable {
-    /// In Varlink's definition language.
+    /// Text in Varlink's definition language.
     package var description: String
 
-    /// Creates the reply.
     package init(description: String) { self.description = description }
 }

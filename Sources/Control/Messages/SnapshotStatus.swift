@@ -4,7 +4,7 @@
 package struct SnapshotStatus: Codable, Sendable, Equatable {
     package var path: String
 
-    /// Time since writing, by any process.
+    /// Time since a process last wrote the file.
     package var ageSeconds: Int?
 
     package var entries: UInt64 = 0
@@ -13,6 +13,5 @@ package struct SnapshotStatus: Codable, Sendable, Equatable {
 
     package var lastError: String?
 
-    /// Creates a status.
     package init(path: String) { self.path = path }
 }

@@ -8,7 +8,7 @@ package struct CacheStats: Codable, Sendable, Equatable {
 
     package var limitOctets: UInt64 = 0
 
-    /// Not part of `octets`.
+    /// Octets of the index, which are not part of `octets`.
     package var indexOctets: UInt64 = 0
 
     package var hits: UInt64 = 0
@@ -25,11 +25,9 @@ package struct CacheStats: Codable, Sendable, Equatable {
 
     package var snapshot: SnapshotStatus?
 
-    /// Creates zero counters.
     package init() {}
 }
 
-/// Counters of an upstream.
 package struct UpstreamStats: Codable, Sendable, Equatable {
     package var name: String
 
@@ -52,12 +50,11 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 
     package var foreignReplies: UInt64 = 0
 
-    /// Includes failed attempts.
+    /// Opened connections, including failed attempts.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
 
-    /// Creates zero counters.
     package init(name: String, protected: Bool) {
         self.name = name
         self.protected = protected
@@ -68,13 +65,12 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 package struct MissStats: Codable, Sendable, Equatable {
     package var inFlight: UInt64 = 0
 
-    /// Queries that joined another resolution.
+    /// Queries that joined a resolution in flight.
     package var merged: UInt64 = 0
 
-    /// Queries beyond the limit in flight.
+    /// Queries dropped because of the limit of misses in flight.
     package var dropped: UInt64 = 0
 
-    /// Creates zero counters.
     package init() {}
 }
 
@@ -86,23 +82,21 @@ package struct RefreshStats: Codable, Sendable, Equatable {
 
     package var failed: UInt64 = 0
 
-    /// Not started: too many vendor lookups in the last minute.
+    /// Refreshes not started because the last minute had too many vendor lookups.
     package var overBudget: UInt64 = 0
 
-    /// Not started: no vendor would be called.
+    /// Refreshes not started because they would not have called a vendor.
     package var held: UInt64 = 0
 
-    /// Creates zero counters.
     package init() {}
 }
 
-/// Counters of network events.
 package struct NetworkStats: Codable, Sendable, Equatable {
     package var changes: UInt64 = 0
 
     package var resumes: UInt64 = 0
 
-    /// Time since the last event.
+    /// Time since the last network event.
     package var lastAgeSeconds: Int?
 
     /// Families that work towards the Internet: `v4`, `v6`, `dual` or `none`; nil in `Stats`, as the
@@ -118,15 +112,12 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     /// Time since the prefix is in use.
     package var nat64AgeSeconds: Int?
 
-    /// Creates zero counters.
     package init() {}
 }
 
-/// Counters of the log.
 package struct LogStats: Codable, Sendable, Equatable {
     package var dropped: UInt64
 
-    /// Creates counters.
     package init(dropped: UInt64 = 0) { self.dropped = dropped }
 }
 
@@ -140,6 +131,5 @@ package struct ProcessStats: Codable, Sendable, Equatable {
 
     package var cpuSeconds: Double = 0
 
-    /// Creates zero values.
     package init() {}
 }

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counters by name; a client may not know all names.
+/// Counters by name; newer daemons may add names.
 package typealias Counts = [String: UInt64]
 
-/// Arguments of `Stats`.
 package struct StatsRequest: CallParameters, Equatable {
     /// True to reset the counters after the reply.
     package var reset: Bool?
 
-    /// Interval of replies, 1 to 86400; requires `more`.
+    /// Seconds between replies, 1 to 86400; requires `more`.
     package var everySeconds: Int?
 
-    /// Creates the request.
     package init(reset: Bool? = nil, everySeconds: Int? = nil) {
         self.reset = reset
         self.everySeconds = everySeconds
     }
 
-    /// Interval of replies; nil for one reply.
+    /// Returns the interval between replies; nil for a single reply.
     ///
-    /// - Throws: `invalidArgument` out of range, or together with `reset`.
+    /// - Throws: `invalidArgument` if the interval is out of range, or together with `reset`.
     package func interval() throws(MethodError) -> Duration? {
         guard let everySeconds else { return nil }
         guard (1...86_400).contains(everySeconds) else {
@@ -31,16 +29,15 @@ package struct StatsRequest: CallParameters, Equatable {
         return .seconds(everySeconds)
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case reset, everySeconds }
 }
 
 /// Reply to `Stats`.
 ///
-/// A reset sets counters to zero, but not levels: cache contents, queries in flight, use of
+/// A reset sets counters to zero, but not current values: cache contents, queries in flight, use of
 /// resources, spent budget.
 package struct StatsReply: Codable, Sendable, Equatable {
-    /// Time since the counters were zero.
+    /// Time since the start of the daemon or the reset of the counters.
     package var sinceSeconds: Int
 
     package var queries = QueryStats()
@@ -53,7 +50,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
 
     package var upstreams: [UpstreamStats] = []
 
-    /// By outcome: `ignored`, `truncated-replies` and others.
+    /// Packets by outcome: `ignored`, `truncated-replies` and others.
     package var packets: Counts = [:]
 
     package var misses = MissStats()
@@ -62,38 +59,35 @@ package struct StatsReply: Codable, Sendable, Equatable {
 
     package var network = NetworkStats()
 
-    /// nil if the daemon does not control its log.
+    /// Counters of the log; nil if the daemon does not control its log.
     package var log: LogStats?
 
     package var acceleration: AccelerationStatus?
 
     package var process = ProcessStats()
 
-    /// Creates zero counters.
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
-/// Queries; each table sums to `total`.
+/// Counters of queries; each table sums to `total`.
 package struct QueryStats: Codable, Sendable, Equatable {
     package var total: UInt64 = 0
 
-    /// `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
+    /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// `noerror`, `nodata`, `nxdomain`, `servfail` …; `none` without reply.
+    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain`, `servfail` …; `none` without a reply.
     package var byRcode: Counts = [:]
 
-    /// `udp`, `tcp`.
+    /// Queries by transport: `udp`, `tcp`.
     package var byTransport: Counts = [:]
 
-    /// Queries of source `upstream` that were answered before the vendors (`fallback-after`).
+    /// Queries that an upstream answered before the vendors replied (`fallback-after`).
     package var earlyFallback: UInt64 = 0
 
-    /// Creates zero counters.
     package init() {}
 }
 
-/// Latencies.
 package struct LatencyStats: Codable, Sendable, Equatable {
     package var client = LatencyQuantiles()
 
@@ -103,13 +97,12 @@ package struct LatencyStats: Codable, Sendable, Equatable {
 
     package var upstream = LatencyQuantiles()
 
-    /// Creates empty latencies.
     package init() {}
 }
 
 /// Distribution of times.
 package struct LatencyQuantiles: Codable, Sendable, Equatable {
-    /// Samples; without samples, all times are 0.
+    /// Number of samples; without samples, all times are 0.
     package var count: UInt64 = 0
 
     package var p50Us: UInt64 = 0
@@ -122,10 +115,8 @@ package struct LatencyQuantiles: Codable, Sendable, Equatable {
 
     package var maxUs: UInt64 = 0
 
-    /// Creates an empty distribution.
     package init() {}
 
-    /// Creates a distribution.
     package init(
         count: UInt64,
         p50Us: UInt64,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to `Status`.
 package struct StatusReply: Codable, Sendable, Equatable {
     package var state: State
 
@@ -27,12 +26,10 @@ package struct StatusReply: Codable, Sendable, Equatable {
     /// Reasons for `degraded`, one sentence each.
     package var problems: [String] = []
 
-    /// State of the daemon.
     package enum State: String, Codable, Sendable {
         case ready, degraded, starting, stopping
     }
 
-    /// Creates a status.
     package init(state: State, version: String, pid: Int, uptimeSeconds: Int) {
         self.state = state
         self.version = version
@@ -41,18 +38,16 @@ package struct StatusReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Address of a listener.
 package struct ListenerStatus: Codable, Sendable, Equatable {
-    /// Such as `127.0.0.1:53`.
+    /// Address and port, such as `127.0.0.1:53`.
     package var address: String
 
-    /// `udp` or `tcp`.
+    /// Transport: `udp` or `tcp`.
     package var transport: String
 
-    /// `settings` or `socket-activation`.
+    /// Origin of the socket: `settings` or `socket-activation`.
     package var origin: String
 
-    /// Creates a listener.
     package init(address: String, transport: String, origin: String) {
         self.address = address
         self.transport = transport
@@ -62,17 +57,16 @@ package struct ListenerStatus: Codable, Sendable, Equatable {
 
 /// Health of a vendor, upstream or server.
 package enum HealthStatus: String, Codable, Sendable {
-    /// Answers, or is unused.
+    /// The vendor, upstream or server answers, or is unused.
     case up
-    /// Some servers do not answer.
+    /// Some servers of the vendor or upstream do not answer.
     case degraded
-    /// Does not answer.
+    /// The vendor, upstream or server does not answer.
     case down
-    /// By an operator.
+    /// An operator has paused the vendor or upstream.
     case paused
 }
 
-/// Usage of the cache.
 package struct CacheUsage: Codable, Sendable, Equatable {
     package var entries: UInt64 = 0
 
@@ -82,7 +76,6 @@ package struct CacheUsage: Codable, Sendable, Equatable {
 
     package var snapshot: SnapshotStatus?
 
-    /// Creates a usage.
     package init(entries: UInt64 = 0, octets: UInt64 = 0, limitOctets: UInt64 = 0) {
         self.entries = entries
         self.octets = octets
@@ -100,7 +93,6 @@ package struct ResolvConf: Codable, Sendable, Equatable {
 
     package var nameservers: [String]
 
-    /// Creates the content.
     package init(pointsHere: Bool? = nil, nameservers: [String] = []) {
         self.pointsHere = pointsHere
         self.nameservers = nameservers

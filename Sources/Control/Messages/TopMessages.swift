@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Top`.
 package struct TopRequest: CallParameters, Equatable {
-    /// A `Kind`.
+    /// Sort key: the raw value of a ``Kind``.
     package var kind: String
 
-    /// 10 if nil.
+    /// Number of entries; nil for 10.
     package var count: Int?
 
-    /// Sort key.
+    /// Sort key of the entries.
     package enum Kind: String, CaseIterable, Sendable {
         case names
 
         case misses
 
-        /// By response time.
+        /// Queries by response time.
         case slow
 
-        /// By answers of the fallback upstream.
+        /// Names by answers of the fallback upstream.
         case fallback
 
         case clients
 
-        /// By billable calls.
+        /// Names by billable calls.
         case cost
     }
 
-    /// Creates the request.
     package init(kind: String, count: Int? = nil) {
         self.kind = kind
         self.count = count
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case kind, count }
 
     /// Decodes the arguments.
@@ -62,15 +59,14 @@ package struct TopRequest: CallParameters, Equatable {
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     package var kind: String
 
-    /// Time since the counters were zero, or since the oldest recorded query.
+    /// Time since the reset of the counters, or since the oldest recorded query.
     package var sinceSeconds: Int
 
-    /// Also names and queries that are not listed.
+    /// Sum over all names and queries, including those that are not listed.
     package var total: UInt64
 
     package var entries: [Entry]
 
-    /// Creates the reply.
     package init(kind: TopRequest.Kind, sinceSeconds: Int, total: UInt64, entries: [Entry]) {
         self.kind = kind.rawValue
         self.sinceSeconds = sinceSeconds
@@ -79,22 +75,21 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     }
 }
 
-/// Recent queries of a name or client.
+/// Number of recent queries of a name or client.
 package struct QueryCount: Codable, Sendable, Equatable {
-    /// Name or IP address.
+    /// Queried name, or IP address of a client.
     package var name: String
 
     package var queries: UInt64
 
     package var misses: UInt64
 
-    /// Upstream answers after an empty answer of a vendor, or after a failure or a late answer.
+    /// Upstream answers after an empty answer of a vendor, and those after a failure or delay.
     package var fallbackEmpty: UInt64
     package var fallbackFailed: UInt64
 
     package var slowestUs: UInt32
 
-    /// Creates counts.
     package init(
         name: String,
         queries: UInt64 = 0,
@@ -118,20 +113,19 @@ package struct NameCost: Codable, Sendable, Equatable {
 
     package var vendor: String
 
-    /// Upper bound.
+    /// Upper bound of the billable calls.
     package var calls: UInt64
 
     package var excess: UInt64
 
-    /// Upper bound of the units of the `calls - excess` calls.
+    /// Upper bound of the units of the first `calls - excess` calls.
     package var units: UInt64?
 
-    /// Place of the route of the last call, as `file:line`.
+    /// Position of the last call's route in the settings, `file:line`.
     package var route: String
 
     package var domain: String
 
-    /// Creates a cost.
     package init(
         name: String,
         vendor: String,

@@ -2,17 +2,17 @@
 
 /// State of a server of an upstream.
 package struct UpstreamServer: Codable, Sendable, Equatable {
-    /// With the address if missing: `tls://dns.example (192.0.2.53)`.
+    /// URL of the server, and its address if the URL has a name: `tls://dns.example (192.0.2.53)`.
     package var url: String
 
-    /// `udp` (with TCP for truncated replies), `tcp`, `tls` or `https`.
+    /// Transport: `udp` (with TCP for truncated replies), `tcp`, `tls` or `https`.
     package var transport: String
 
     package var protected: Bool
 
     package var state: State
 
-    /// Back-off left; 0 if the next query may try the server.
+    /// Seconds of back-off left; 0 if the next query may use the server.
     package var forSeconds: Int?
 
     package var reason: String?
@@ -35,7 +35,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package private(set) var failed: UInt64? = 0
 
-    /// Includes failed attempts.
+    /// Opened connections, including failed attempts.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
@@ -44,18 +44,16 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package var lastErrorAgeSeconds: Int?
 
-    /// State of a server.
     package enum State: String, Codable, Sendable {
         case up
-        /// Backed off, unless all servers are.
+        /// Backed off; used only if all servers are backed off.
         case rests
-        /// Queries return to this daemon, so none is sent.
+        /// Queries to the server return to this daemon, so no query is sent.
         case loops
-        /// By an operator.
+        /// An operator has paused the upstream.
         case paused
     }
 
-    /// Creates a server.
     package init(url: String, transport: String, protected: Bool, state: State = .up) {
         self.url = url
         self.transport = transport

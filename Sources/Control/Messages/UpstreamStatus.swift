@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of an upstream.
 package struct UpstreamStatus: Codable, Sendable, Equatable {
     package var name: String
 
-    /// Without credentials.
+    /// URL without credentials.
     package var url: String
 
     package var protected: Bool
 
-    /// True if AD is passed on.
+    /// True if the AD flag of answers is passed on to clients.
     package var validates = false
 
     package var state: HealthStatus
@@ -38,7 +37,6 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     package var lastErrorAgeSeconds: Int?
 
-    /// Creates an upstream.
     package init(name: String, url: String, protected: Bool, state: HealthStatus = .up) {
         self.name = name
         self.url = url

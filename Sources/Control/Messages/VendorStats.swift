@@ -2,14 +2,14 @@
 
 /// Counters of a vendor.
 ///
-/// A lookup is a question of the daemon; a call is an HTTP request.
+/// A lookup is the daemon's request for the addresses of a name; a call is an HTTP request.
 package struct VendorStats: Codable, Sendable, Equatable {
     package var name: String
 
     /// True if TLS or the vendor's protocol detects forged answers.
     package var protected = true
 
-    /// Each ends as one of `successes`, `empty` and `unanswered`.
+    /// Number of lookups; each ends as one of `successes`, `empty` and `unanswered`.
     package var lookups: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -22,7 +22,7 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package var billableCalls: UInt64 = 0
 
-    /// Names in billable calls; calls can have several names.
+    /// Number of names in billable calls; a call can have several names.
     package var billableNames: UInt64 = 0
 
     package var routes: [RouteCost] = []
@@ -34,17 +34,17 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package private(set) var failed: UInt64? = 0
 
-    /// `timeout`, `connect`, `tls`, `http`, `auth`, `body` and others.
+    /// Failures by kind: `timeout`, `connect`, `tls`, `http`, `auth`, `body` and others.
     package private(set) var failuresByKind: Counts? = [:]
 
-    /// Removed addresses: `private` (`private-answers: drop`), `unusable`.
+    /// Removed addresses by reason: `private` (`private-answers: drop`), `unusable`.
     package var dropped: Counts? = [:]
 
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
 
-    /// Calls that were not needed: `cached`, `merged`, `paired`, `batched`.
+    /// Avoided calls by reason: `cached`, `merged`, `paired`, `batched`.
     package var avoided: Counts = [:]
 
     package var budget: BudgetStatus?
@@ -54,16 +54,15 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC), after the free units; nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// As in `VendorStatus`.
+    /// Client address as in ``VendorStatus/clientAddress``.
     package var clientAddress: String?
 
-    /// Creates counters that are all zero.
     package init(name: String) { self.name = name }
 }
 
 /// Billable names of a route.
 package struct RouteCost: Codable, Sendable, Equatable {
-    /// `file:line`.
+    /// Position of the route in the settings, `file:line`.
     package var route: String
 
     package var domain: String
@@ -73,7 +72,6 @@ package struct RouteCost: Codable, Sendable, Equatable {
     /// Upper bound of the units of these calls.
     package var units: UInt64?
 
-    /// Creates the cost of a route.
     package init(route: String, domain: String, names: UInt64, units: UInt64? = nil) {
         self.route = route
         self.domain = domain

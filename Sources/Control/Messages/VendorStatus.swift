@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a vendor.
 package struct VendorStatus: Codable, Sendable, Equatable {
     package var name: String
 
-    /// `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
+    /// Type of the vendor: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
     package var kind: String
 
-    /// `https`, `aes`, `gcm` and others.
+    /// Protection of the channel: `https`, `aes`, `gcm` and others.
     package var channel: String
 
     /// True if TLS or the vendor's protocol detects forged answers.
@@ -34,23 +33,21 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC); nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Client address that the latest reply contains: that of this machine as the vendor saw it, or
-    /// `clientSubnet`.
+    /// Client address in the latest reply: this machine as the vendor saw it, or `clientSubnet`.
     package var clientAddress: String?
 
-    /// Client address of the settings (`client-subnet`).
+    /// Client address in the settings (`client-subnet`).
     package var clientSubnet: String?
 
-    /// nil if only the settings have addresses.
+    /// Refresh of server addresses; nil if only the settings have addresses.
     package var refresh: AddressRefresh?
 
-    /// Vendor's clock minus ours.
+    /// Vendor's clock minus the clock of this machine.
     package var clockSkewSeconds: Int?
 
-    /// Skew that is too large to be believed.
+    /// Clock skew that is refused because it is too large.
     package var refusedClockSkewSeconds: Int?
 
-    /// Creates a vendor.
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {
         self.name = name
         self.kind = kind
@@ -63,14 +60,15 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Seconds left; nil if until `Resume`.
+    /// Seconds left; nil if the suspension lasts until `Resume`, or until the stored counts are
+    /// known.
     package var forSeconds: Int?
 
     package var error: String?
 
     /// Cause of a suspension.
     package enum Reason: String, Codable, Sendable {
-        /// By `Pause`.
+        /// An operator called `Pause`.
         case `operator`
 
         /// The vendor refuses the account; one probe call follows after `forSeconds`.
@@ -79,11 +77,10 @@ package struct VendorRest: Codable, Sendable, Equatable {
         /// All servers returned HTTP 429.
         case limit
 
-        /// The budget of the day is spent.
+        /// The budget is spent, or its stored counts are unknown because of `error`.
         case budget
     }
 
-    /// Creates a suspension.
     package init(by reason: Reason, forSeconds: Int? = nil, error: String? = nil) {
         by = reason
         self.forSeconds = forSeconds
@@ -97,12 +94,11 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
 
     package var failures: UInt64
 
-    /// Time since the last success.
+    /// Time since the last successful refresh.
     package var lastAgeSeconds: Int?
 
     package var error: String?
 
-    /// Creates a report.
     package init(count: UInt64, failures: UInt64, lastAgeSeconds: Int? = nil, error: String? = nil)
     {
         self.count = count
@@ -112,11 +108,10 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
     }
 }
 
-/// State of a vendor's server.
 package struct VendorServer: Codable, Sendable, Equatable {
     package var address: String
 
-    /// True if tried first.
+    /// True if calls query this server first.
     package var current: Bool
 
     package var state: HealthStatus
@@ -141,7 +136,6 @@ package struct VendorServer: Codable, Sendable, Equatable {
 
     package var lastErrorAgeSeconds: Int?
 
-    /// Creates a server.
     package init(address: String, current: Bool = false, state: HealthStatus = .up) {
         self.address = address
         self.current = current

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to `Version`.
 package struct VersionReply: Codable, Sendable, Equatable {
     package var version: String
 
     package var swift: String
 
-    /// Loaded version.
+    /// Version of the loaded libcurl library.
     package var libcurl: String
 
     package var openssl: String
 
     package var libyaml: String
 
-    /// Creates the reply.
     package init(
         version: String,
         swift: String,

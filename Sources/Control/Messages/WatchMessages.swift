@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Watch`; absent ones match all.
+/// Arguments of `Watch`; an absent argument matches all queries.
 package struct WatchRequest: CallParameters, Equatable {
     package var name: String?
 
     package var type: String?
 
-    /// Source as in `Stats`, or a vendor or upstream.
+    /// Source as in `Stats`, or the name of a vendor or upstream.
     package var source: String?
 
-    /// As in `Stats`; `nodata` is NOERROR without records.
+    /// RCODE as in `Stats`; `nodata` is NOERROR without records.
     package var rcode: String?
 
-    /// IP address.
     package var client: String?
 
     /// Deprecated; use `slowerUs`.
     package var slowerMs: Double?
 
-    /// Only slower answers; not with `slowerMs`.
+    /// Duration in microseconds that an answer must exceed; not with `slowerMs`.
     package var slowerUs: Int?
 
-    /// The call ends after 1 to 1,000,000 queries.
+    /// Number of queries after which the call ends, 1 to 1,000,000.
     package var count: Int?
 
-    /// Creates the request.
     package init() {}
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable {
         case name, type, source, rcode, client, slowerMs, slowerUs, count
     }
@@ -37,59 +34,54 @@ package struct WatchRequest: CallParameters, Equatable {
 package struct WatchReply: Codable, Sendable, Equatable {
     package var queries: [QueryEvent]
 
-    /// Queries beyond the limit.
+    /// Number of matching queries that were not sent (see <doc:Protocol>).
     package var missed: UInt64
 
-    /// Creates the reply.
     package init(queries: [QueryEvent], missed: UInt64 = 0) {
         self.queries = queries
         self.missed = missed
     }
 }
 
-/// An answered query.
 package struct QueryEvent: Codable, Sendable, Equatable {
     /// Deprecated; use `timeUs`.
     package var timeMs: Int64
 
-    /// Arrival since 1970.
+    /// Arrival in microseconds since 1970.
     package private(set) var timeUs: Int64?
 
-    /// A name of more than 216 octets ends in `...`.
+    /// Queried name; a name of more than 216 octets is cut and ends in `...`.
     package var name: String
 
     package var type: String
 
-    /// As in `Stats`.
     package var rcode: String
 
-    /// As in `Stats`.
     package var source: String
 
-    /// Server of the answer, also of a cached one; nil for the daemon.
+    /// Server of the answer, also of a cached answer; nil for the daemon's own answer.
     package var server: String?
 
-    /// Vendor or upstream, with address or URL; nil for the daemon.
+    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Result of the vendor if an upstream answered instead: `empty` or `failed`; `early` if the vendor
-    /// had not answered yet.
+    /// Result of the vendor if an upstream answered: `empty`, `failed`, or `early` if the vendor
+    /// had not yet replied.
     package var fallback: String?
 
-    /// `udp` or `tcp`.
     package var transport: String
 
-    /// IP address.
     package var client: String
 
     package var tookUs: UInt32
 
+    /// Properties of the answer.
+    ///
     /// `truncated`, `merged` (joined another resolution), `refreshed` (started a refresh),
     /// `unprotected` (could be forged), `synthesized` (by DNS64).
     package var flags: [String]
 
-    /// Creates an event.
     package init(
         timeMs: Int64,
         name: String,

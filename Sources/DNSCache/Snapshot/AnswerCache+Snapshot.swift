@@ -2,12 +2,12 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Returns the questions with the most hits, at most 65,536, to refresh them.
+    /// Returns the `count` questions (at most 65,536) with the most hits, to refresh their answers.
     package func hottest(_ count: Int, now: Instant) -> [HotEntry] {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Twice as many are collected, so the work per entry does not depend on `count`.
+        // Sorting only after `count` more entries makes the work per entry independent of `count`.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -22,7 +22,7 @@ extension AnswerCache {
         return Self.best(hottest, count)
     }
 
-    /// Each question once.
+    /// Returns the `count` entries with the most hits, each question once.
     private static func best(_ entries: [HotEntry], _ count: Int) -> [HotEntry] {
         var seen: Set<Question> = []
         let sorted = entries.sorted { $0.hits > $1.hits }
@@ -30,18 +30,17 @@ extension AnswerCache {
     }
 }
 
-/// A question in demand.
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 
-    /// Includes half of the hits of replaced entries.
+    /// Number of hits, with half of the hits of replaced entries.
     package var hits: UInt32
 
     package var isFresh: Bool
 }
 
 extension AnswerTable {
-    /// Entries of vendors and upstreams with more than `least` hits.
+    /// Returns the entries of vendors and upstreams with more than `least` hits.
     mutating func hotStride(
         from position: Int,
         above least: UInt32,
@@ -65,7 +64,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Returns how many entries were stored, and how many of these are stale.
+    /// Stores entries; returns how many were stored, and how many of these are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

@@ -28,10 +28,10 @@ struct CRC32C {
         self.state = state
     }
 
-    /// 0x1EDC6F41, bit-reversed.
+    /// Polynomial 0x1EDC6F41, bit-reversed.
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Effect of an octet before 0 to 7 further octets.
+    /// Effect on the CRC of an octet that precedes 0 to 7 further octets.
     private static let table: [UInt32] = {
         var table: [UInt32] = []
         table.reserveCapacity(2048)

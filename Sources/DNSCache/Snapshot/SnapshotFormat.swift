@@ -13,10 +13,10 @@
 ///                 name in wire form, records }...; oldest first
 ///     end    = total number of entries (64); once, last
 enum SnapshotFormat {
-    /// The line ends reveal text-mode transfers, as in PNG.
+    /// Signature; its line ends reveal text-mode transfers, as in PNG.
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// Version 2 added the AD flag, version 3 digests.
+    /// Version to write; version 2 added the AD flag, version 3 the digests.
     static let version: UInt16 = 3
 
     static let versions: ClosedRange<UInt16> = 1...3
@@ -27,13 +27,13 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// A block ends beyond one of these: about 50 µs of lock time.
+    /// Sizes at which a block ends: about 50 µs of lock time.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
-    /// A full block and the largest entry.
+    /// Maximum octets of a payload: a full block and the largest entry.
     static let largestPayload = 160 << 10
 
-    /// Longer names are truncated.
+    /// Maximum octets of a name of a server or of settings; longer names are truncated.
     static let nameOctets = 255
 
     enum Kind: UInt8 {
@@ -43,10 +43,10 @@ enum SnapshotFormat {
         case end = 0x5A
     }
 
-    /// Hit since last spared from eviction.
+    /// Flag of an entry that had a hit since it was last spared from eviction.
     static let isInDemand: UInt8 = 1
 
-    /// AD, from version 2 on.
+    /// Flag of an entry with AD, from version 2 on.
     static let isAuthentic: UInt8 = 2
 
     static func flags(ofVersion version: UInt16) -> UInt8 {
@@ -72,7 +72,7 @@ enum SnapshotFormat {
     }
 }
 
-/// Error with its offset in the file.
+/// Error in a snapshot, with its offset in the file.
 package enum SnapshotError: Error, Equatable {
     case notASnapshot(at: Int)
 
@@ -84,7 +84,7 @@ package enum SnapshotError: Error, Equatable {
 
     case checksum(at: Int)
 
-    /// Of unknown kind, or misplaced.
+    /// A block of unknown kind or in the wrong order.
     case strangeBlock(at: Int)
 
     case badBlock(at: Int)

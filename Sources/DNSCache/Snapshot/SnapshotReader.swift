@@ -14,7 +14,7 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Set by the header.
+    /// Filter that is true for answers to store; set by the header.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
     /// Unparsed octets and their offset in the file.
@@ -25,24 +25,25 @@ package struct SnapshotReader {
 
     private var version = SnapshotFormat.version
 
-    /// By number in the file.
+    /// Servers by their number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds since writing, added to each age.
+    /// Seconds since the file was written, added to each age.
     private var passed: UInt32 = 0
 
     private enum Phase {
         case prologue, header, blocks, nothing
     }
 
-    /// Returns a filter of answers for the digests in the header.
+    /// Takes the digests in the header and returns a filter that is true for answers to store.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader; without a cache it only validates.
     ///
-    /// - Parameters: - wallTime: Seconds since 1970; a time before the writing means that no time
-    /// has passed. - selection: Called once, and only with a cache. - believes: True for servers
-    /// that are trusted to validate; other answers lose AD.
+    /// - Parameters:
+    ///   - wallTime: Seconds since 1970; if before the time of writing, no time has passed.
+    ///   - selection: Called once, and only with a cache.
+    ///   - believes: Returns true for a server that is trusted to validate; other answers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -57,9 +58,9 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Parses octets of the file; after an error, earlier entries stay in the cache.
+    /// Parses octets of the file; after an error, entries read before stay in the cache.
     ///
-    /// `serverNumber` returns the number of a server in this process.
+    /// `serverNumber` takes the name of a server and returns its number in this process.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -80,7 +81,7 @@ package struct SnapshotReader {
         if phase == .nothing, !pending.isEmpty { throw .trailingOctets(at: start) }
     }
 
-    /// Ends the file.
+    /// Marks the end of the file; throws if the file is incomplete.
     package func finish() throws(SnapshotError) -> SnapshotSummary {
         guard phase == .nothing else { throw .truncated(at: start) }
         return summary
@@ -231,17 +232,18 @@ package struct SnapshotReader {
     }
 }
 
+/// Counts of the entries in a snapshot.
 package struct SnapshotSummary: Sendable, Equatable {
-    /// Seconds since 1970.
+    /// Time of writing in seconds since 1970.
     package internal(set) var writtenAt: UInt64 = 0
 
-    /// In the file.
+    /// Entries in the file.
     package internal(set) var entries: UInt64 = 0
 
-    /// Not too old, and not older than those of the cache; some may already be evicted.
+    /// Entries stored: not too old, and not older than those of the cache; some may be evicted.
     package internal(set) var restored: UInt64 = 0
 
-    /// Of the restored ones.
+    /// Stored entries that are stale.
     package internal(set) var stale: UInt64 = 0
 }
 
@@ -257,7 +259,7 @@ struct SnapshotEntry {
     let age: UInt32
     let demand: Demand
 
-    /// Throws if the cache could not have written the entry.
+    /// Parses an entry; throws if the cache could not have written it.
     init(
         _ reader: inout WireReader,
         _ servers: [UInt16: Server],

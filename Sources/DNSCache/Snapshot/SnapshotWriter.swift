@@ -18,18 +18,16 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// `end` bounds the snapshot while insertions are fast.
+        /// `end` bounds the snapshot if insertions are fast.
         case entries(from: Int, end: Int)
         case end
         case nothing
     }
 
-    /// Starts a snapshot.
-    ///
     /// - Parameters:
-    ///   - now: Reference of ages.
+    ///   - now: Time for which ages are computed.
     ///   - wallTime: Seconds since 1970.
-    ///   - digests: Of settings, by names of at most 255 octets.
+    ///   - digests: Digests of the settings, by names of at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -42,7 +40,7 @@ package struct SnapshotWriter {
         self.digests = digests
     }
 
-    /// Returns the next octets; nil at the end.
+    /// Returns the next octets of the file; nil at the end.
     package mutating func next(_ serverName: (UInt16) -> String) -> [UInt8]? {
         switch phase {
         case .header:
@@ -108,7 +106,7 @@ struct SnapshotStride {
 }
 
 extension AnswerTable {
-    /// Without failures and local answers.
+    /// Encodes the next entries, except failures and local answers.
     mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
         var stride = SnapshotStride()
         stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)
@@ -133,7 +131,7 @@ extension AnswerTable {
         to octets: inout [UInt8],
         now: UInt64
     ) {
-        // Rounded up, so that no entry becomes younger.
+        // The age is rounded up, so that no entry becomes younger.
         let age = entry.age(now &+ 999)
         octets.append(bigEndian: entry.type)
         octets.append(entry.variant)

@@ -2,13 +2,13 @@
 
 /// Content of a Client Subnet option (RFC 7871 §6).
 package struct ClientSubnet: Hashable, Sendable {
-    /// Address with cleared bits after the source prefix; nil for family 0.
+    /// Address whose bits after the source prefix are 0; nil for family 0.
     package let address: IPAddress?
 
-    /// Bits.
+    /// Length in bits.
     package let sourcePrefixLength: UInt8
 
-    /// Bits; 0 in queries.
+    /// Length in bits; 0 in queries.
     package let scopePrefixLength: UInt8
 
     /// Clears the bits after the source prefix; nil if a length exceeds the address.
@@ -27,9 +27,9 @@ package struct ClientSubnet: Hashable, Sendable {
 // MARK: - Wire
 
 extension ClientSubnet {
-    /// Parses a field; family 0 has no address (`dig +subnet=0`).
+    /// Parses an option; family 0 has no address (`dig +subnet=0`).
     ///
-    /// - Throws: `truncated` or `badOption`, which mean FORMERR (RFC 7871 §6).
+    /// - Throws: `truncated` or `badOption`; the reply to both is FORMERR (RFC 7871 §6).
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         let family = try reader.uint16()
@@ -76,7 +76,7 @@ extension ClientSubnet {
 // MARK: - Conformances
 
 extension ClientSubnet: CustomStringConvertible {
-    /// Such as `192.0.2.0/24/0`.
+    /// Text such as `192.0.2.0/24/0`.
     package var description: String {
         "\(address?.description ?? "0")/\(sourcePrefixLength)/\(scopePrefixLength)"
     }

@@ -2,7 +2,7 @@
 
 /// Content of an OPT record (RFC 6891 §6); never forwarded.
 package struct EDNS: Hashable, Sendable {
-    /// Octets; below 512 means 512 (RFC 6891 §6.2.3).
+    /// UDP payload size in octets; below 512 means 512 (RFC 6891 §6.2.3).
     package var udpPayloadSize: UInt16
 
     /// Upper eight bits of ``Message/rcode``.
@@ -10,12 +10,11 @@ package struct EDNS: Hashable, Sendable {
 
     package var version: UInt8
 
-    /// RFC 6891 §6.1.4.
+    /// Flags with DO (RFC 6891 §6.1.4).
     package var flags: UInt16
 
     package var options: [EDNSOption]
 
-    /// Creates a record.
     package init(
         udpPayloadSize: UInt16 = 1232,
         version: UInt8 = 0,
@@ -34,7 +33,7 @@ package struct EDNS: Hashable, Sendable {
 // MARK: - Reading and changing
 
 extension EDNS {
-    /// DO (RFC 3225 §3).
+    /// DO flag (RFC 3225 §3).
     package var dnssecOK: Bool {
         get { flags & 0x8000 != 0 }
         set { flags = newValue ? flags | 0x8000 : flags & ~0x8000 }
@@ -52,7 +51,6 @@ extension EDNS {
         return nil
     }
 
-    /// The extended errors.
     package var extendedErrors: [(code: ExtendedError, text: String)] {
         options.compactMap {
             guard case .extendedError(let code, let text) = $0 else { return nil }
@@ -75,7 +73,6 @@ extension EDNS {
         reader.leaveField(outer)
     }
 
-    /// Wire form.
     package var octets: [UInt8] {
         var octets: [UInt8] = [0]
         octets.append(bigEndian: RecordType.opt.rawValue)

@@ -4,22 +4,21 @@
 package enum EDNSOption: Hashable, Sendable {
     case clientSubnet(ClientSubnet)
 
-    /// The server cookie has 0 or 8...32 octets (RFC 7873 §4).
+    /// Cookie; the server cookie has 0 or 8...32 octets (RFC 7873 §4).
     case cookie(client: [UInt8], server: [UInt8])
 
     /// Idle timeout in units of 100 ms; nil in queries (RFC 7828 §3.1).
     case keepalive(timeout: UInt16?)
 
-    /// RFC 7830; the content is not checked.
+    /// Padding (RFC 7830); its content is not checked.
     case padding(count: Int)
 
-    /// RFC 8914 §2; the untrusted text must be escaped for display.
+    /// Extended error (RFC 8914 §2); the untrusted text must be escaped for display.
     case extendedError(code: ExtendedError, text: String)
 
-    /// Also an extended error with invalid UTF-8.
+    /// Other option, or an extended error with invalid UTF-8.
     case unknown(code: UInt16, octets: [UInt8])
 
-    /// Option codes.
     package enum Code {
         package static let clientSubnet: UInt16 = 8
         package static let cookie: UInt16 = 10
@@ -80,7 +79,7 @@ extension EDNSOption {
             let octets = reader.rest()
             guard octets.count >= 2 else { throw .badOption(at: start) }
             let info = UInt16(octets[0]) << 8 | UInt16(octets[1])
-            // Invalid UTF-8 is no error.
+            // Invalid UTF-8 is not an error.
             if let text = String(validating: octets[2...], as: UTF8.self) {
                 self = .extendedError(code: ExtendedError(rawValue: info), text: text)
             } else {
@@ -91,7 +90,7 @@ extension EDNSOption {
         }
     }
 
-    /// The lengths must be valid.
+    /// Appends the option, whose lengths must be valid.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

@@ -2,25 +2,23 @@
 
 /// Server cookie in the format of RFC 9018 §4.
 package struct ServerCookie: Hashable, Sendable {
-    /// Version 1, three zero octets, timestamp.
+    /// Version 1, three zero octets and the timestamp.
     package let head: UInt64
 
-    /// SipHash-2-4 of client cookie, `head` and client address.
+    /// SipHash-2-4 of the client cookie, `head` and the client address.
     package let hash: UInt64
 
-    /// RFC 7873 §4.2 allows 8 to 32.
+    /// Octets of this format; RFC 7873 §4.2 allows 8 to 32.
     package static let octetCount = 16
 
-    /// Seconds since 1970 modulo 2³², a serial number (RFC 1982, RFC 9018 §4.3).
+    /// Timestamp: seconds since 1970 modulo 2³², a serial number (RFC 1982, RFC 9018 §4.3).
     var time: UInt32 { UInt32(truncatingIfNeeded: head) }
 
-    /// Creates a cookie from its fields.
     package init(head: UInt64, hash: UInt64) {
         self.head = head
         self.hash = hash
     }
 
-    /// Wire form.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.append(bigEndian: head)
@@ -28,7 +26,7 @@ package struct ServerCookie: Hashable, Sendable {
         return octets
     }
 
-    /// `client` is in network order.
+    /// Creates the cookie for a client; `client` is the client cookie in network order.
     fileprivate init(client: UInt64, address: IPAddress, time: UInt32, secret: CookieSecret) {
         self.init(client: client, address: address, head: 1 << 56 | UInt64(time), secret: secret)
     }
@@ -49,18 +47,16 @@ package struct ServerCookie: Hashable, Sendable {
     }
 }
 
-/// 128 bits.
+/// Secret of 128 bits for server cookies.
 package struct CookieSecret: Hashable, Sendable {
     fileprivate let low: UInt64
 
     fileprivate let high: UInt64
 
-    /// Generates a secret.
     package init(using random: inout some RandomNumberGenerator) {
         self.init(low: random.next(), high: random.next())
     }
 
-    /// Creates a secret from little-endian halves.
     package init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
@@ -87,19 +83,19 @@ package struct CookieSecrets: Hashable, Sendable {
 // MARK: - Checking
 
 extension CookieSecrets {
-    /// Result of a check.
+    /// Result of checking a server cookie.
     package struct Decision: Hashable, Sendable {
-        /// The address of the client is verified.
+        /// True if the cookie proves the client's address.
         package let isProven: Bool
 
-        /// The client's cookie if recent, otherwise a new one.
+        /// Cookie for the reply: the client's server cookie if recent, otherwise a new one.
         package let cookie: ServerCookie
     }
 
-    /// Checks the server cookie of a client.
+    /// Checks a server cookie, and returns the cookie for the reply.
     ///
-    /// A missing or invalid cookie is no error: the reply has a valid one (RFC 7873 §5.2.3,
-    /// §5.2.4). `client` is in network order, `time` in seconds since 1970 modulo 2³².
+    /// A missing or invalid cookie is not an error (RFC 7873 §5.2.3, §5.2.4). `client` is the
+    /// client cookie in network order, `time` in seconds since 1970 modulo 2³².
     package func decision(
         on cookie: ServerCookie?,
         client: UInt64,
@@ -136,12 +132,12 @@ extension CookieSecrets {
 
 /// Lifetimes of server cookies and secrets (RFC 9018 §4.3).
 package enum CookieLimits {
-    /// Seconds, with five minutes for clock skew.
+    /// Accepted ages in seconds, with five minutes for clock skew.
     static let ages: ClosedRange<Int32> = -300...3600
 
-    /// Age in seconds from which on the client gets a new cookie.
+    /// Age in seconds at which the client gets a new cookie.
     static let renewal: Int32 = 1800
 
-    /// The previous secret is valid for as long (RFC 9018 §5).
+    /// Time after which a secret is replaced; the previous one is valid as long (RFC 9018 §5).
     package static let secretLifetime: Duration = .seconds(86_400)
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SipHash-2-4 with the names of the SipHash paper (RFC 9018 §4.4).
+/// SipHash-2-4 (RFC 9018 §4.4); variables are named as in the SipHash paper.
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64
     private var v2: UInt64
     private var v3: UInt64
 
-    /// Key in little-endian halves.
+    /// Starts a hash with the little-endian halves of the key.
     init(low: UInt64, high: UInt64) {
         v0 = low ^ 0x736F_6D65_7073_6575
         v1 = high ^ 0x646F_7261_6E64_6F6D
@@ -15,7 +15,7 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Absorbs a little-endian number; the top octet of the last one is the total count.
+    /// Adds a little-endian word; the top octet of the last word is the total count of octets.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

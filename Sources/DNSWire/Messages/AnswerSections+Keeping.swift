@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sections of cache memory and snapshot files.
+/// Conversion of sections in cache memory and snapshot files.
 extension AnswerSections {
     /// Copies sections without validation; `ttlOffsets` are `UInt16` in native byte order.
     package init(
@@ -23,8 +23,8 @@ extension AnswerSections {
 
     /// Validates sections of an untrusted file.
     ///
-    /// Throws with offsets in a message that begins with `question`. A name that points into a TTL
-    /// is `reservedLabel`, because TTLs change.
+    /// Throws errors whose offsets count in a message that begins with `question`. A name that
+    /// points into a TTL is `reservedLabel`, because TTLs change.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -70,7 +70,7 @@ extension AnswerSections {
         )
     }
 
-    /// Transforms TTLs.
+    /// Returns the sections with transformed TTLs.
     package func mappingTTLs(
         of question: Question,
         _ transform: (UInt32) -> UInt32
@@ -78,7 +78,7 @@ extension AnswerSections {
         mappingTTLs(questionEnd: WireLimits.headerOctets + question.octetCount, transform)
     }
 
-    /// `start` is the offset of the first record.
+    /// Returns the sections with transformed TTLs; `start` is the offset of the first record.
     func mappingTTLs(
         questionEnd start: Int,
         _ transform: (UInt32) -> UInt32
@@ -114,7 +114,7 @@ extension AnswerSections {
         self.ttlOffsets = ttlOffsets
     }
 
-    /// Decodes a reply to `question`.
+    /// Decodes the sections as a reply to `question`.
     package func message(to question: Question) -> Message? {
         var header = Header()
         header.isResponse = true
@@ -122,7 +122,7 @@ extension AnswerSections {
         for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
             octets.patch(count, at: 6 + 2 * index)
         }
-        // The octets are valid.
+        // Cannot fail, because the sections are valid.
         return try? Message(parsing: octets + self.octets)
     }
 }

@@ -5,17 +5,16 @@
 /// Compression pointers count from the start of a message with the uncompressed question, so they
 /// are valid for each client and its letter case (0x20).
 package struct AnswerSections: Hashable, Sendable {
-    /// Wire form.
     package let octets: [UInt8]
 
     package let answerCount: UInt16
 
     package let authorityCount: UInt16
 
-    /// Without OPT.
+    /// Number of additional records, without OPT.
     package let additionalCount: UInt16
 
-    /// Ascending, from the start of the message.
+    /// Offsets of the TTLs from the start of the message, ascending.
     package let ttlOffsets: [UInt16]
 
     package static let empty = AnswerSections()

@@ -13,10 +13,9 @@ package struct Header: Hashable, Sendable {
 
     package var authorityCount: UInt16
 
-    /// Including OPT.
+    /// Number of additional records, including OPT.
     package var additionalCount: UInt16
 
-    /// Creates a header, by default of a query.
     package init(
         id: UInt16 = 0,
         flags: UInt16 = 0,
@@ -37,55 +36,54 @@ package struct Header: Hashable, Sendable {
 // MARK: - Reading and changing the flags
 
 extension Header {
-    /// QR.
+    /// QR flag.
     package var isResponse: Bool {
         get { flag(0x8000) }
         set { set(0x8000, newValue) }
     }
 
-    /// OPCODE.
     package var opcode: Opcode {
         get { Opcode(rawValue: UInt8(flags >> 11 & 0xF)) }
         set { flags = flags & ~0x7800 | UInt16(newValue.rawValue) << 11 }
     }
 
-    /// AA.
+    /// AA flag.
     package var isAuthoritative: Bool {
         get { flag(0x0400) }
         set { set(0x0400, newValue) }
     }
 
-    /// TC.
+    /// TC flag.
     package var isTruncated: Bool {
         get { flag(0x0200) }
         set { set(0x0200, newValue) }
     }
 
-    /// RD.
+    /// RD flag.
     package var recursionDesired: Bool {
         get { flag(0x0100) }
         set { set(0x0100, newValue) }
     }
 
-    /// RA.
+    /// RA flag.
     package var recursionAvailable: Bool {
         get { flag(0x0080) }
         set { set(0x0080, newValue) }
     }
 
-    /// Z: must be zero.
+    /// Z flag, which must be zero.
     package var zero: Bool {
         get { flag(0x0040) }
         set { set(0x0040, newValue) }
     }
 
-    /// AD; in a query, the client understands AD (RFC 6840 §5.7).
+    /// AD flag; in a query: the client understands AD (RFC 6840 §5.7).
     package var authenticData: Bool {
         get { flag(0x0020) }
         set { set(0x0020, newValue) }
     }
 
-    /// CD: the client validates itself (RFC 4035 §3.2.2).
+    /// CD flag: the client validates DNSSEC itself (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool {
         get { flag(0x0010) }
         set { set(0x0010, newValue) }

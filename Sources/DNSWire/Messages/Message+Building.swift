@@ -21,7 +21,7 @@ extension Message {
             isTruncated = true
         }
         if !isTruncated {
-            // Additional records are optional.
+            // Additional records may be omitted.
             try? Self.append(sets: additionals, to: .additional, of: &builder)
         }
         if let opt { try? builder.append(opt) }
@@ -39,7 +39,7 @@ extension Message {
         return builder.finish()
     }
 
-    /// Returns `edns`, without its options if they do not fit.
+    /// Reserves space for OPT; returns `edns`, without its options if they do not fit.
     private static func reserveOPT(_ edns: EDNS?, in builder: inout MessageBuilder) -> EDNS? {
         guard var opt = edns else { return nil }
         if (try? builder.reserve(opt.octets.count)) != nil { return opt }
@@ -47,7 +47,7 @@ extension Message {
         return (try? builder.reserve(opt.octets.count)) == nil ? nil : opt
     }
 
-    /// Throws at the first record set that does not fit.
+    /// Appends record sets; throws at the first one that does not fit.
     private static func append(
         sets records: [Record],
         to section: Section,

@@ -5,12 +5,11 @@
 extension Message {
     /// Parses a message that occupies all of `octets`, in linear time.
     ///
-    /// Count fields cause no allocation. Throws the first error in wire order.
+    /// Counts in the header cause no allocation. Throws the first error in wire order.
     package init(parsing octets: [UInt8]) throws(WireError) {
         try self.init(parsing: octets.span)
     }
 
-    /// Parses a borrowed message.
     package init(parsing octets: Span<UInt8>) throws(WireError) {
         var reader = WireReader(octets)
         let header = try Header(parsing: &reader)
@@ -35,7 +34,7 @@ extension Message {
         guard reader.isAtEnd else { throw .trailingOctets(at: reader.offset) }
     }
 
-    /// Without OPT.
+    /// Parses `count` records; OPT is not allowed.
     private static func records(
         _ count: UInt16,
         _ question: Name?,

@@ -2,17 +2,17 @@
 
 /// A DNS message that owns its data (RFC 1035 §4.1).
 package struct Message: Hashable, Sendable {
-    /// Without counts.
+    /// Header, whose counts are ignored.
     private var prologue: Header
 
-    /// One in practice (RFC 9619 §4).
+    /// Questions; in practice one (RFC 9619 §4).
     package var questions: [Question]
 
     package var answers: [Record]
 
     package var authorities: [Record]
 
-    /// Without OPT.
+    /// Additional records without OPT.
     package var additionals: [Record]
 
     package var edns: EDNS?
@@ -38,7 +38,7 @@ package struct Message: Hashable, Sendable {
 // MARK: - Reading and changing
 
 extension Message {
-    /// The counts are those of the sections.
+    /// Header with the counts of the sections.
     package var header: Header {
         get {
             Header(
@@ -53,9 +53,9 @@ extension Message {
         set { prologue = Header(id: newValue.id, flags: newValue.flags) }
     }
 
-    /// All twelve bits (RFC 6891 §6.1.3).
+    /// Response code with all twelve bits (RFC 6891 §6.1.3).
     ///
-    /// Without EDNS, a new code above 15 becomes SERVFAIL.
+    /// Without EDNS, setting a code above 15 sets SERVFAIL.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | prologue.flags & 0xF) }
         set {
@@ -65,6 +65,6 @@ extension Message {
         }
     }
 
-    /// Nil if there is not exactly one.
+    /// The only question; nil if there are none or several.
     package var question: Question? { questions.count == 1 ? questions.first : nil }
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error of a builder operation.
 package enum BuildError: Error, Hashable {
-    /// Beyond the limit minus the reserved octets.
+    /// The data exceeds the limit minus the reserved octets.
     case messageFull
 
-    /// A later section already has records.
+    /// A later section already has records, so this one is complete.
     case misplaced
 
     case secondOPT
@@ -25,19 +24,19 @@ package enum Section: Int, Comparable, Sendable, CaseIterable {
 ///
 /// A failed operation leaves the message unchanged.
 package struct MessageBuilder {
-    /// The counts are ignored.
+    /// Header, whose counts are ignored.
     package var header: Header
 
-    /// Octets, 12...65535.
+    /// Maximum octets of the message, 12...65535.
     package let limit: Int
 
-    /// Without header until ``finish()``.
+    /// Message; its header is written by ``finish()``.
     package private(set) var octets: [UInt8]
 
-    /// OPT has none.
+    /// Offsets of all TTLs; OPT has none.
     package private(set) var ttlOffsets: [UInt16] = []
 
-    /// For OPT.
+    /// Octets reserved for OPT.
     private var reserved = 0
 
     private var compressor = NameCompressor()
@@ -69,7 +68,7 @@ package struct MessageBuilder {
 // MARK: - Reading
 
 extension MessageBuilder {
-    /// Octets.
+    /// Octets that can still be appended.
     package var remaining: Int { limit - reserved - octets.count }
 
     package func count(of section: Section) -> UInt16 { counts[section.rawValue] }
@@ -78,13 +77,12 @@ extension MessageBuilder {
 // MARK: - Changing
 
 extension MessageBuilder {
-    /// Reserves octets for OPT.
     package mutating func reserve(_ count: Int) throws(BuildError) {
         guard remaining >= count else { throw .messageFull }
         reserved += count
     }
 
-    /// Appends a question, uncompressed: some servers reject a pointer there.
+    /// Appends a question without compression, because some servers reject a pointer there.
     package mutating func append(_ question: Question) throws(BuildError) {
         guard section == .question else { throw .misplaced }
         guard remaining >= question.octetCount else { throw .messageFull }
@@ -97,7 +95,6 @@ extension MessageBuilder {
         counts[Section.question.rawValue] += 1
     }
 
-    /// Appends a record.
     package mutating func append(
         _ record: Record,
         to section: Section
@@ -157,7 +154,7 @@ extension MessageBuilder {
         compressor.remember(wire, prefix: match.prefix, at: start)
     }
 
-    /// Compresses names only in types of RFC 1035 (RFC 3597 §4).
+    /// Appends record data; compresses names only in the types of RFC 1035 (RFC 3597 §4).
     private mutating func append(_ data: RecordData) {
         switch data {
         case .cname(let name), .ns(let name), .ptr(let name):
@@ -188,7 +185,7 @@ extension MessageBuilder {
         fileprivate let hasOPT: Bool
     }
 
-    /// The current state.
+    /// State of the builder, for `rewind(to:)`.
     package var mark: Mark {
         Mark(
             octets: octets.count,
@@ -201,7 +198,7 @@ extension MessageBuilder {
         )
     }
 
-    /// Restores a state with its compression targets.
+    /// Restores a state, including its compression targets.
     package mutating func rewind(to mark: Mark) {
         precondition(mark.octets <= octets.count, "the builder was rewound to before this mark")
         octets.removeLast(octets.count - mark.octets)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Compression targets (RFC 1035 §4.1.4).
+/// Targets of compression pointers in a message (RFC 1035 §4.1.4).
 ///
-/// Invariant: ascending offsets below 0x4000 of labels of complete names. A pointer therefore
-/// points before its own name.
+/// Invariant: targets are ascending offsets below 0x4000, at labels of complete names. A pointer
+/// therefore leads before its own name.
 struct NameCompressor {
     private struct Target {
         var offset: UInt16
-        /// Uncompressed, 2...255.
+        /// Uncompressed octets from the target to the end of its name, 2...255.
         var octets: UInt8
-        /// Previous target of the same size plus one; 0 for none.
+        /// Index plus one of the previous target with the same `octets`; 0 for none.
         var previous: UInt8
     }
 
     private var targets: [Target] = []
 
-    /// Newest target of each size plus one; 0 for none.
+    /// Index plus one of the newest target of each size; 0 for none.
     ///
     /// A plain list could need 127 visits of each target for each of thousands of names.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
@@ -26,7 +26,7 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Returns the offset of the longest suffix, and the octets of `name` before it.
+    /// Returns the offset of the longest known suffix, and the octets of `name` before that suffix.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
@@ -43,7 +43,7 @@ extension NameCompressor {
         return nil
     }
 
-    /// Ignores case.
+    /// True if both names are equal, ignoring case.
     private static func isEqual(
         _ name: [UInt8],
         from position: Int,
@@ -73,7 +73,7 @@ extension NameCompressor {
 // MARK: - Changing
 
 extension NameCompressor {
-    /// Adds the labels in the first `prefix` octets of `name`.
+    /// Adds the labels in the first `prefix` octets of `name` as targets.
     mutating func remember(_ name: [UInt8], prefix: Int, at offset: Int) {
         if targets.isEmpty { targets.reserveCapacity(8) }
         var position = 0

@@ -5,7 +5,7 @@ package struct Opcode: RawRepresentable, Hashable, Sendable {
     /// 0...15.
     package let rawValue: UInt8
 
-    /// Takes the low four bits.
+    /// Creates an opcode from the low four bits.
     package init(rawValue: UInt8) {
         self.rawValue = rawValue & 0xF
     }
@@ -15,7 +15,7 @@ package struct Opcode: RawRepresentable, Hashable, Sendable {
 
 extension Opcode {
     package static let query = Opcode(rawValue: 0)
-    /// Obsolete (RFC 3425).
+    /// Inverse query, obsolete (RFC 3425).
     package static let iquery = Opcode(rawValue: 1)
     package static let status = Opcode(rawValue: 2)
     /// Zone change (RFC 1996).
@@ -29,7 +29,7 @@ extension Opcode {
 // MARK: - Conformances
 
 extension Opcode: CustomStringConvertible {
-    /// Mnemonic, or generic form.
+    /// Mnemonic, or the generic form.
     package var description: String { Self.mnemonics.text(UInt16(rawValue)) }
 
     /// Parses a mnemonic or the generic form, ignoring case.

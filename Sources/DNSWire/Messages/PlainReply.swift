@@ -2,9 +2,9 @@
 
 /// Answer section of a reply, copied without decoding its records.
 ///
-/// It has CNAMEs, possibly none, and the addresses of the last name. The owner of each record is a
-/// pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4), so all
-/// pointers lead into the question or the copied octets. ``Message`` decodes other replies.
+/// The section has CNAMEs, possibly none, and the addresses of the last name. The owner of each
+/// record is a pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4), so
+/// all pointers lead into the question or the copied octets. ``Message`` decodes other replies.
 package struct PlainReply: Hashable, Sendable {
     package private(set) var sections: AnswerSections
 
@@ -20,9 +20,7 @@ package struct PlainReply: Hashable, Sendable {
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
-        var octets: [UInt8] = []
-        octets.reserveCapacity(walk.end - questionEnd)
-        for index in questionEnd..<walk.end { octets.append(message[index]) }
+        let octets = [UInt8](message.rawSpan.extracting(questionEnd..<walk.end))
         sections = AnswerSections(
             octets: octets,
             answerCount: UInt16(walk.offsets.count),
@@ -35,7 +33,6 @@ package struct PlainReply: Hashable, Sendable {
         self.questionEnd = questionEnd
     }
 
-    /// Replaces TTLs.
     package mutating func mapTTLs(_ transform: (UInt32) -> UInt32) {
         var (lowest, highest): (UInt32, UInt32) = (.max, 0)
         sections = sections.mappingTTLs(questionEnd: questionEnd) { ttl in
@@ -52,7 +49,7 @@ private struct Walk: ~Escapable {
     private let type: UInt16
     private let questionEnd: Int
 
-    /// Next octet to check; finally the end of the answer section.
+    /// Offset of the next octet to check; finally the end of the answer section.
     private(set) var end: Int
 
     private(set) var offsets: [UInt16] = []
@@ -60,23 +57,21 @@ private struct Walk: ~Escapable {
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// QNAME and the target of each CNAME.
-    private var names: [Int] = [WireLimits.headerOctets]
+    /// QNAME and the target of each CNAME, in a chain of at most six names.
+    private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
+    private var nameCount = 1
 
-    /// First address record.
+    /// Offset and TTL of the first address record.
     private var addresses: (start: Int, ttl: UInt32)?
 
-    /// Pointer (2) and fixed fields (10).
+    /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Answer records; the work grows with the square.
+    /// Maximum number of answer records; the work grows with the square.
     private static let mostRecords = 24
 
-    /// Records after the answer section.
+    /// Maximum number of records after the answer section.
     private static let mostOthers = 48
-
-    /// Names in a CNAME chain, with QNAME.
-    private static let mostNames = 6
 
     @_lifetime(copy message)
     init(_ message: Span<UInt8>, _ type: RecordType, _ questionEnd: Int) {
@@ -88,7 +83,7 @@ private struct Walk: ~Escapable {
 
     mutating func run() throws(WireError) -> Bool {
         let count = Int(message.uint16(at: 6))
-        // No TC, and NOERROR.
+        // NOERROR without TC.
         guard message.count >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
             type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
             (1...Self.mostRecords).contains(count)
@@ -103,7 +98,7 @@ private struct Walk: ~Escapable {
         let start = end
         guard message.count - start >= Self.prologue,
             message[start] >= 0xC0,
-            Int(message.uint16(at: start) & 0x3FFF) == names[names.count - 1],
+            Int(message.uint16(at: start) & 0x3FFF) == names[nameCount - 1],
             message.uint16(at: start + 4) == RecordClass.in.rawValue
         else { return false }
         let ttl =
@@ -120,7 +115,8 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Size and TTL must equal the first address record, and the data must be new.
+    /// Checks an address; returns false unless size and TTL equal those of the first address, and
+    /// the data is new.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -142,13 +138,18 @@ private struct Walk: ~Escapable {
     private mutating func takeAlias(_ start: Int) throws(WireError) -> Bool {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
-        guard reader.offset == end, names.count < Self.mostNames else { return false }
+        guard reader.offset == end, nameCount < names.count else { return false }
         // A pointer must lead to a label of an earlier name. A pointer into a TTL would change with
         // it.
-        guard pointer.map({ label in names.contains { hasLabel(at: label, name: $0) } }) ?? true
-        else { return false }
-        guard !names.contains(where: { isSameName($0, start) }) else { return false }
-        names.append(start)
+        if let pointer {
+            guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
+            else { return false }
+        }
+        guard !(0..<nameCount).contains(where: { isSameName(names[$0], start) }) else {
+            return false
+        }
+        names[nameCount] = start
+        nameCount += 1
         return true
     }
 
@@ -189,7 +190,7 @@ private struct Walk: ~Escapable {
         return reader.isAtEnd
     }
 
-    /// Ignores case (RFC 4343).
+    /// True if both names are equal, ignoring case (RFC 4343).
     private func isSameName(_ left: Int, _ right: Int) -> Bool {
         var (left, right) = (label(at: left), label(at: right))
         while true {
@@ -205,7 +206,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Follows pointers.
+    /// Returns the offset of the label to which pointers at `offset` lead.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message[offset] >= 0xC0 { offset = Int(message.uint16(at: offset) & 0x3FFF) }

@@ -2,14 +2,13 @@
 
 /// A question (RFC 1035 §4.1.2).
 package struct Question: Hashable, Sendable {
-    /// In the letter case of the client; comparison ignores case.
+    /// Name in the letter case of the client; comparison ignores case.
     package var name: Name
 
     package var type: RecordType
 
     package var recordClass: RecordClass
 
-    /// Creates a question.
     package init(name: Name, type: RecordType, recordClass: RecordClass = .in) {
         self.name = name
         self.type = type
@@ -20,7 +19,7 @@ package struct Question: Hashable, Sendable {
 // MARK: - Wire
 
 extension Question {
-    /// The name may be compressed.
+    /// Parses a question; the name may be compressed.
     init(parsing reader: inout WireReader) throws(WireError) {
         name = try reader.name()
         type = RecordType(rawValue: try reader.uint16())
@@ -33,8 +32,6 @@ extension Question {
 // MARK: - Conformances
 
 extension Question: CustomStringConvertible {
-    /// Such as `www.example.com.
-    ///
-    /// IN A`.
+    /// Text such as `www.example.com. IN A`.
     package var description: String { "\(name) \(recordClass) \(type)" }
 }

@@ -5,7 +5,7 @@ package struct RCode: RawRepresentable, Hashable, Sendable {
     /// 0...4095.
     package let rawValue: UInt16
 
-    /// Takes the low twelve bits.
+    /// Creates a code from the low twelve bits.
     package init(rawValue: UInt16) {
         self.rawValue = rawValue & 0xFFF
     }
@@ -32,7 +32,7 @@ extension RCode {
     package static let notZone = RCode(rawValue: 10)
     /// RFC 8490 §10.2.
     package static let dsoTypeNI = RCode(rawValue: 11)
-    /// RFC 6891 §6.1.3; BADSIG in TSIG.
+    /// BADVERS (RFC 6891 §6.1.3); BADSIG in TSIG.
     package static let badVers = RCode(rawValue: 16)
     /// RFC 8945 §3.
     package static let badKey = RCode(rawValue: 17)
@@ -53,7 +53,7 @@ extension RCode {
 // MARK: - Conformances
 
 extension RCode: CustomStringConvertible {
-    /// Mnemonic, or generic form.
+    /// Mnemonic, or the generic form.
     package var description: String { Self.mnemonics.text(rawValue) }
 
     /// Parses a mnemonic or the generic form, ignoring case.

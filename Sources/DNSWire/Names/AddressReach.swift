@@ -2,13 +2,13 @@
 
 /// Scope of an address (RFC 6890).
 package enum AddressReach: Int, Sendable, Comparable {
-    /// Includes addresses for documentation.
+    /// Whole Internet, or an address for documentation.
     case global
 
-    /// Within a network, possibly that of the client.
+    /// One network, possibly that of the client.
     case local
 
-    /// At most the client or its link; no valid answer has such an address.
+    /// At most the client or its link; such an address is never a valid answer.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -17,7 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// By the IANA registries (RFC 6890), at most that of an embedded IPv4 address.
+    /// Scope in the IANA registries (RFC 6890), at most that of an embedded IPv4 address.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach
@@ -31,7 +31,7 @@ extension IPv4Address {
         Self.special.first { matches($0.network, length: $0.length) }?.reach ?? .global
     }
 
-    /// The first match applies.
+    /// Networks with special scopes; the first match applies.
     private static let special: [(network: UInt32, length: Int, reach: AddressReach)] = [
         // RFC 791 §3.2.
         (0x0000_0000, 8, .none),
@@ -66,10 +66,10 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// Scope of `::` and `::1`, because the table has 64-bit prefixes.
+    /// Scope of `::` and `::1`, which the table of 64-bit prefixes cannot contain.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
-    /// By the upper half of the address.
+    /// Networks by the upper half of the address.
     private static let special: [(network: UInt64, length: UInt64, reach: AddressReach)] = [
         // NAT64 (RFC 8215).
         (0x0064_FF9B_0001_0000, 48, .local),
@@ -87,7 +87,7 @@ extension IPv6Address {
         (0xFF00_0000_0000_0000, 8, .none),
     ]
 
-    /// Embedded IPv4 addresses of translators and tunnels.
+    /// IPv4 addresses embedded for translators and tunnels.
     private var carried: [IPv4Address] {
         let last = UInt32(truncatingIfNeeded: low)
         // Mapped and compatible (RFC 4291 §2.5.5); NAT64 (RFC 6052 §2.1).

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Unit of limits per client: an IPv4 address, an IPv6 /56, or the loopback.
+/// Clients that share one limit: an IPv4 address, an IPv6 /56, or the loopback.
 ///
-/// A site has at least a /56. A local program can use any address of 127.0.0.0/8. A verified
-/// network (TCP, RFC 7873 cookie, loopback) is distinct from the unverified one, so forged queries
-/// do not count against it.
+/// A site has at least a /56. A local program can use any address of 127.0.0.0/8. A network with a
+/// proven address (TCP, RFC 7873 cookie, loopback) is distinct from the same network without, so
+/// forged queries do not count against it.
 package struct ClientNetwork: Hashable, Sendable {
     /// IPv4 address or /56 prefix; flags in the lower 8 bits.
     private let bits: UInt64
@@ -12,10 +12,9 @@ package struct ClientNetwork: Hashable, Sendable {
     private static let proven: UInt64 = 1
     private static let isIPv4: UInt64 = 2
 
-    /// The address is verified.
+    /// True if the client cannot have forged its address.
     package var isProven: Bool { bits & Self.proven != 0 }
 
-    /// Creates the network of an address.
     package init(of address: IPAddress, isProven: Bool) {
         let address = address.unmapped
         let network: UInt64

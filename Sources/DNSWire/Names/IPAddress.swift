@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Without heap allocation.
+/// IPv4 or IPv6 address, without heap allocation.
 package enum IPAddress: Hashable, Sendable {
     case v4(IPv4Address)
 
@@ -10,7 +10,6 @@ package enum IPAddress: Hashable, Sendable {
 // MARK: - Making
 
 extension IPAddress {
-    /// Parses an address of either family.
     package init?(_ text: some StringProtocol) {
         if let address = IPv4Address(text) {
             self = .v4(address)
@@ -36,7 +35,7 @@ extension IPAddress {
 // MARK: - Reading
 
 extension IPAddress {
-    /// In network order.
+    /// Octets in network order.
     package var octets: [UInt8] {
         switch self {
         case .v4(let address): address.octets
@@ -44,7 +43,7 @@ extension IPAddress {
         }
     }
 
-    /// IPv4 for an IPv4-mapped address; otherwise this address.
+    /// IPv4 address in an IPv4-mapped one; otherwise this address.
     package var unmapped: IPAddress {
         guard case .v6(let address) = self, let mapped = address.mapped else { return self }
         return .v4(mapped)

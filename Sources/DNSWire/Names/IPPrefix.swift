@@ -4,13 +4,13 @@
 ///
 /// IPv4-mapped addresses count as IPv4, so `::/0` does not contain them.
 package struct IPPrefix: Hashable, Sendable {
-    /// Never IPv4-mapped with a length of 96 bits or more.
+    /// Address; never IPv4-mapped with a length of 96 bits or more.
     package let address: IPAddress
 
-    /// 0...32 or 0...128 bits.
+    /// Length in bits, 0...32 or 0...128.
     package let length: Int
 
-    /// Nil if `length` is out of range.
+    /// Creates the prefix that contains `address`; nil if `length` is out of range.
     package init?(containing address: IPAddress, length: Int) {
         let isMapped = address != address.unmapped && 96...128 ~= length
         let width = isMapped ? length - 96 : length
@@ -22,7 +22,7 @@ package struct IPPrefix: Hashable, Sendable {
 
         case .v6(let address):
             guard 0...128 ~= width else { return nil }
-            // A shift by the full width gives zero.
+            // A shift by the full width results in zero.
             let high: UInt64 = ~0 << (64 - min(width, 64))
             let low: UInt64 = ~0 << (128 - max(width, 64))
             self.address = .v6(IPv6Address(high: address.high & high, low: address.low & low))
@@ -58,7 +58,6 @@ package struct IPPrefix: Hashable, Sendable {
 // MARK: - Reading
 
 extension IPPrefix {
-    /// True if the network contains `address`.
     package func contains(_ address: IPAddress) -> Bool {
         switch address {
         case .v4(let address): contains(address)
@@ -66,13 +65,11 @@ extension IPPrefix {
         }
     }
 
-    /// Tests an IPv4 address.
     package func contains(_ candidate: IPv4Address) -> Bool {
         guard case .v4(let network) = address else { return false }
         return candidate.matches(network.value, length: length)
     }
 
-    /// Tests an IPv6 address.
     package func contains(_ candidate: IPv6Address) -> Bool {
         if let mapped = candidate.mapped { return contains(mapped) }
         guard case .v6(let network) = address else { return false }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 address.
 package struct IPv4Address: Hashable, Sendable {
-    /// In host byte order.
+    /// Address in host byte order.
     package let value: UInt32
 
-    /// Creates an address.
     package init(value: UInt32) {
         self.value = value
     }
@@ -20,9 +18,9 @@ extension IPv4Address {
         self.init(value: octets.reduce(0) { $0 << 8 | UInt32($1) })
     }
 
-    /// Parses four numbers without leading zeros: some parsers read `010` as octal.
+    /// Parses four decimal numbers without leading zeros, because some parsers read `010` as octal.
     package init?(_ text: some StringProtocol) {
-        // Unspecialised generic code for each character would be slow.
+        // Unspecialised generic code is slow for long texts.
         guard text.utf8.count <= 15 else { return nil }
         self.init(text: Array(text.utf8)[...])
     }
@@ -55,32 +53,32 @@ extension IPv4Address {
 // MARK: - Reading
 
 extension IPv4Address {
-    /// In network order.
+    /// Octets in network order.
     package var octets: [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }
 
-    /// Compares the first `length` bits, 0...32.
+    /// True if the first `length` bits (0...32) equal those of `network`.
     package func matches(_ network: UInt32, length: Int) -> Bool {
         length == 0 || (value ^ network) >> (32 - length) == 0
     }
 
-    /// 0.0.0.0/8 (RFC 6890 §2.2.2).
+    /// True for 0.0.0.0/8 (RFC 6890 §2.2.2).
     package var isUnspecified: Bool { value >> 24 == 0 }
 
-    /// 127.0.0.0/8 (RFC 1122 §3.2.1.3).
+    /// True for 127.0.0.0/8 (RFC 1122 §3.2.1.3).
     package var isLoopback: Bool { value >> 24 == 127 }
 
-    /// 224.0.0.0/4 (RFC 5771).
+    /// True for 224.0.0.0/4 (RFC 5771).
     package var isMulticast: Bool { value >> 28 == 0xE }
 
-    /// 240.0.0.0/4 with broadcast (RFC 6890).
+    /// True for 240.0.0.0/4, with broadcast (RFC 6890).
     package var isReserved: Bool { value >> 28 == 0xF }
 
-    /// 169.254.0.0/16 (RFC 3927).
+    /// True for 169.254.0.0/16 (RFC 3927).
     package var isLinkLocal: Bool { value >> 16 == 0xA9FE }
 
-    /// RFC 1918 §3.
+    /// True for the networks of RFC 1918 §3.
     package var isPrivate: Bool {
         value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8
     }

@@ -3,17 +3,17 @@
 // MARK: - Making
 
 extension IPv6Address {
-    /// Parses RFC 4291 §2.2, without brackets, zones and spaces.
+    /// Parses the form of RFC 4291 §2.2, without brackets, zones and spaces.
     package init?(_ text: some StringProtocol) {
-        // Six groups and a dotted quad.
+        // The longest text has six groups and a dotted quad.
         guard 2...45 ~= text.utf8.count else { return nil }
         self.init(text: Array(text.utf8))
     }
 
-    /// Not generic, because unspecialised generic code is slow.
+    /// Parses the text; not generic, because unspecialised generic code is slow.
     private init?(text: [UInt8]) {
         let colon = UInt8(ascii: ":")
-        // `count`: groups in `value`; `gap`: groups before the double colon.
+        // `count` is the number of groups in `value`; `gap` is the number before the double colon.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?
@@ -74,7 +74,7 @@ extension IPv6Address {
 // MARK: - Conformances
 
 extension IPv6Address: CustomStringConvertible {
-    /// RFC 5952; IPv4-mapped addresses end with a dotted quad (§5).
+    /// Text as in RFC 5952; IPv4-mapped addresses end with a dotted quad (§5).
     package var description: String {
         if let mapped { return "::ffff:\(mapped)" }
         let groups = groups
@@ -82,7 +82,7 @@ extension IPv6Address: CustomStringConvertible {
         return Self.join(groups[..<gap.lowerBound]) + "::" + Self.join(groups[gap.upperBound...])
     }
 
-    /// The first longest run of at least two (RFC 5952 §4.2).
+    /// Returns the first longest run of at least two zero groups (RFC 5952 §4.2).
     private static func longestZeroRun(_ groups: [UInt16]) -> Range<Int>? {
         var longest: Range<Int>?
         var start = 0

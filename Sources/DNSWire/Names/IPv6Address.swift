@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv6 address without a zone; IPv4-mapped ones have the properties of the IPv4 address.
+/// IPv6 address without a zone; an IPv4-mapped one has the properties of its IPv4 address.
 package struct IPv6Address: Hashable, Sendable {
-    /// In host byte order.
+    /// Upper half in host byte order.
     package let high: UInt64
 
-    /// In host byte order.
+    /// Lower half in host byte order.
     package let low: UInt64
 
-    /// Creates an address from its halves.
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -31,7 +30,7 @@ extension IPv6Address {
 // MARK: - Reading
 
 extension IPv6Address {
-    /// In network order.
+    /// Octets in network order.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(16)
@@ -46,7 +45,7 @@ extension IPv6Address {
         return IPv4Address(value: UInt32(truncatingIfNeeded: low))
     }
 
-    /// From the left.
+    /// 16-bit groups from the left.
     var groups: [UInt16] {
         (0..<8).map { index in
             let half = index < 4 ? high : low
@@ -54,17 +53,17 @@ extension IPv6Address {
         }
     }
 
-    /// `::` (RFC 4291 §2.5.2).
+    /// True for `::` (RFC 4291 §2.5.2).
     package var isUnspecified: Bool {
         mapped?.isUnspecified ?? (high == 0 && low == 0)
     }
 
-    /// `::1` (RFC 4291 §2.5.3).
+    /// True for `::1` (RFC 4291 §2.5.3).
     package var isLoopback: Bool {
         mapped?.isLoopback ?? (high == 0 && low == 1)
     }
 
-    /// ff00::/8 (RFC 4291 §2.7).
+    /// True for ff00::/8 (RFC 4291 §2.7).
     package var isMulticast: Bool {
         mapped?.isMulticast ?? (high >> 56 == 0xFF)
     }
@@ -73,12 +72,12 @@ extension IPv6Address {
         mapped?.isReserved ?? false
     }
 
-    /// fe80::/10 (RFC 4291 §2.5.6).
+    /// True for fe80::/10 (RFC 4291 §2.5.6).
     package var isLinkLocal: Bool {
         mapped?.isLinkLocal ?? (high >> 54 == 0x3FA)
     }
 
-    /// fc00::/7 (RFC 4193).
+    /// True for fc00::/7 (RFC 4193).
     package var isPrivate: Bool {
         mapped?.isPrivate ?? (high >> 57 == 0x7E)
     }

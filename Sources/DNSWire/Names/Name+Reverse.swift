@@ -3,8 +3,8 @@
 // MARK: - Making
 
 extension Name {
-    /// Creates the owner of the PTR records (RFC 1035 §3.5, RFC 3596 §2.5), also of a mapped IPv4
-    /// address.
+    /// Creates the owner of PTR records (RFC 1035 §3.5, RFC 3596 §2.5); `address` may be
+    /// IPv4-mapped.
     package init(reverseOf address: IPAddress) {
         var wire: [UInt8] = []
         switch address.unmapped {

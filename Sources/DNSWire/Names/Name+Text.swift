@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// With the offset of the octet.
+/// Error in the text of a name, with the offset of the octet.
 package enum NameTextError: Error, Hashable {
     case empty
 
     /// Two dots in a row, or a dot at the start.
     case emptyLabel(at: Int)
 
-    /// RFC 1035 §2.3.4.
+    /// Label above 63 octets (RFC 1035 §2.3.4).
     case labelTooLong(at: Int)
 
-    /// RFC 1035 §2.3.4.
+    /// Name above 255 octets (RFC 1035 §2.3.4).
     case nameTooLong
 
-    /// RFC 1035 §5.1.
+    /// Invalid escape (RFC 1035 §5.1).
     case badEscape(at: Int)
 
     /// A character that needs `\DDD`; international names are written as `xn--`.
@@ -23,12 +23,12 @@ package enum NameTextError: Error, Hashable {
 // MARK: - Making
 
 extension Name {
-    /// Parses the presentation form (RFC 1035 §5.1); the final dot is optional.
+    /// Parses the presentation form (RFC 1035 §5.1), whose final dot is optional.
     package init(_ text: some StringProtocol) throws(NameTextError) {
         try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Not generic, because unspecialised generic code is slow.
+    /// Parses the presentation form; not generic, because unspecialised generic code is slow.
     package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }
@@ -36,7 +36,7 @@ extension Name {
         octets.reserveCapacity(min(count + 2, WireLimits.nameOctets))
         octets.append(0)
 
-        // Offset of the current label in `octets` and in the text.
+        // Offsets of the current label in `octets` and in the text.
         var lengthAt = 0
         var labelAt = 0
         var characters = text.makeIterator()
@@ -64,7 +64,7 @@ extension Name {
             guard octets[lengthAt] < UInt8(WireLimits.labelOctets) else {
                 throw .labelTooLong(at: labelAt)
             }
-            // One octet is for the root label.
+            // One octet is reserved for the root label.
             guard octets.count < WireLimits.nameOctets - 1 else { throw .nameTooLong }
             octets[lengthAt] += 1
             octets.append(octet)
@@ -74,7 +74,7 @@ extension Name {
         self.init(checked: octets)
     }
 
-    /// Moves `position` after the escape at `start`.
+    /// Returns the octet of the escape at `start`, and moves `position` after the escape.
     private static func unescape(
         _ characters: inout some IteratorProtocol<UInt8>,
         at start: Int,
@@ -100,12 +100,12 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// Without the final dot; `.` for the root.
+    /// Presentation form without the final dot; `.` for the root.
     package var text: String {
         String(decoding: escaped(finalDot: isRoot), as: UTF8.self)
     }
 
-    /// In octets 0x21...0x7E.
+    /// Returns the presentation form in octets 0x21...0x7E.
     private func escaped(finalDot: Bool) -> [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(octets.count + 16)
@@ -117,12 +117,12 @@ extension Name {
         return characters
     }
 
-    /// Special in zone files or shells.
+    /// Characters that are special in zone files or shells.
     private static let special = Array("\"();@$\\.".utf8)
 }
 
 extension [UInt8] {
-    /// Appends `\X` if special, `\DDD` if not printable; `space` makes a space printable.
+    /// Appends an octet: `\X` if special, `\DDD` if not printable; `space` makes a space printable.
     mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
         guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
             append(UInt8(ascii: "\\"))
@@ -139,7 +139,7 @@ extension [UInt8] {
 // MARK: - Conformances
 
 extension Name: CustomStringConvertible {
-    /// With the final dot, safe in logs and terminals.
+    /// Presentation form with the final dot, safe in logs and terminals.
     package var description: String {
         String(decoding: escaped(finalDot: true), as: UTF8.self)
     }

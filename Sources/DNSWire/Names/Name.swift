@@ -5,10 +5,10 @@
 /// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet (RFC
 /// 2181 §11); see ``isHostname``.
 package struct Name: Sendable {
-    /// Invariant: labels of 1...63 octets after their lengths, then a zero octet; at most 255.
+    /// Wire form, at most 255 octets: labels of 1...63 octets after their lengths, then a zero.
     package let octets: [UInt8]
 
-    /// `octets` satisfy the invariant.
+    /// Creates a name from octets that satisfy the invariant.
     init(checked octets: [UInt8]) {
         self.octets = octets
     }
@@ -26,7 +26,6 @@ extension Name {
         try self.init(wire: Array(wire))
     }
 
-    /// Parses an uncompressed name.
     package init(wire octets: [UInt8]) throws(WireError) {
         var reader = WireReader(octets.span)
         let end = try reader.skipUncompressedName()
@@ -40,7 +39,7 @@ extension Name {
 extension Name {
     package var isRoot: Bool { octets.count == 1 }
 
-    /// Without the root label.
+    /// Number of labels without the root label.
     package var labelCount: Int {
         var count = 0
         var position = 0
@@ -51,16 +50,25 @@ extension Name {
         return count
     }
 
+    /// Last eight octets of the last label in lower case, as a number; 0 for the root.
+    package var topLabel: UInt64 {
+        var (start, end) = (0, 0)
+        while octets[end] != 0 { (start, end) = (end + 1, end + 1 + Int(octets[end])) }
+        var number: UInt64 = 0
+        for index in start..<end { number = number << 8 | UInt64(octets[index].folded) }
+        return number
+    }
+
     /// From the left, without the root label.
     package var labels: Labels { Labels(octets: octets) }
 
-    /// Nil for the root.
+    /// Name without its first label; nil for the root.
     package var parent: Name? {
         guard !isRoot else { return nil }
         return Name(checked: Array(octets[(Int(octets[0]) + 1)...]))
     }
 
-    /// True for `other` and its subdomains.
+    /// True if this name is `other` or a subdomain of `other`.
     package func isEqualOrBelow(_ other: Name) -> Bool {
         let start = octets.count - other.octets.count
         var position = 0
@@ -77,7 +85,7 @@ extension Name {
         Name(checked: octets.map(\.folded))
     }
 
-    /// True for ASCII letters, digits, hyphens and underscores; a vendor's URL needs such a name.
+    /// True for ASCII letters, digits, hyphens and underscores only, as in a vendor's URL.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in
@@ -90,7 +98,7 @@ extension Name {
         }
     }
 
-    /// Lower case for a URL; nil if ``isHostname`` is false.
+    /// Lower-case text for a URL; nil if ``isHostname`` is false.
     package var hostText: String? {
         guard isHostname else { return nil }
         var text = octets.map(\.folded)
@@ -103,7 +111,6 @@ extension Name {
         return String(decoding: text[1..<text.count - 1], as: UTF8.self)
     }
 
-    /// The labels of a name.
     package struct Labels: Sequence, IteratorProtocol {
         fileprivate let octets: [UInt8]
 
@@ -113,7 +120,6 @@ extension Name {
             self.octets = octets
         }
 
-        /// Returns the next label.
         package mutating func next() -> ArraySlice<UInt8>? {
             let count = Int(octets[position])
             guard count > 0 else { return nil }

@@ -2,14 +2,14 @@
 
 /// Mnemonics of an IANA registry; other numbers have the generic form (RFC 3597 §5).
 struct Mnemonics: Sendable {
-    /// Of the generic form, such as `TYPE`.
+    /// Prefix of the generic form, such as `TYPE`.
     let prefix: String
 
     private let names: [UInt16: String]
 
     private let numbers: [String: UInt16]
 
-    /// Numbers and names must be unique.
+    /// Creates the table; numbers and names must be unique.
     init(prefix: String, _ pairs: KeyValuePairs<UInt16, String>) {
         self.prefix = prefix
         names = Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, $0.value) })
@@ -20,9 +20,9 @@ struct Mnemonics: Sendable {
         names[number] ?? prefix + String(number)
     }
 
-    /// Ignores case.
+    /// Returns the number of a mnemonic or generic form, ignoring case.
     func number(_ text: some StringProtocol) -> UInt16? {
-        // Longer text is no mnemonic and is not copied.
+        // A longer text is no mnemonic and need not be copied.
         guard 1...32 ~= text.utf8.count else { return nil }
         let capitals = text.uppercased()
         if let number = numbers[capitals] { return number }

@@ -8,24 +8,24 @@ package enum WireLimits {
     /// RFC 1035 §2.3.4.
     package static let labelOctets = 63
 
-    /// With the root label (RFC 1035 §2.3.4).
+    /// Maximum octets of a name with the root label (RFC 1035 §2.3.4).
     package static let nameOctets = 255
 
-    /// The TCP length field has 16 bits (RFC 1035 §4.2.2).
+    /// Maximum octets of a message: the TCP length field has 16 bits (RFC 1035 §4.2.2).
     package static let messageOctets = 65_535
 
     /// RFC 1035 §3.3.
     package static let characterStringOctets = 255
 
-    /// Compression pointers in one name, which has at most 127 labels.
+    /// Maximum compression pointers in one name, which has at most 127 labels.
     package static let pointersPerName = 127
 
-    /// First offset beyond a compression pointer's 14 bits (RFC 1035 §4.1.4).
+    /// First offset that does not fit into a compression pointer (RFC 1035 §4.1.4).
     package static let pointerTargets = 0x4000
 
-    /// Bounds the work for each name.
+    /// Maximum number of compression targets, which bounds the work for each name.
     package static let compressionTargets = 64
 
-    /// Seconds; a value with the top bit is read as 0 (RFC 2181 §8).
+    /// Maximum TTL in seconds; a value with the top bit is read as 0 (RFC 2181 §8).
     package static let maximumTTL: UInt32 = 0x7FFF_FFFF
 }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A read position in a message; undefined after an error.
+/// Reader of a message; its state is undefined after an error.
 package struct WireReader: ~Escapable {
     private let message: Span<UInt8>
 
     package private(set) var offset: Int
 
-    /// Of the message or the current field.
+    /// End of the message or the current field.
     package private(set) var end: Int
 
-    /// Decoded names with many labels, by the offset of the first pointer.
+    /// Decoded names with many labels, by the offset to which a first pointer leads.
     ///
     /// Otherwise thousands of 12-octet records could each decode 127 labels.
     private var longNames: [Int: Name] = [:]
 
-    /// Creates a reader.
     @_lifetime(copy message)
     package init(_ message: Span<UInt8>, at offset: Int = 0) {
         self.message = message
@@ -26,12 +25,11 @@ package struct WireReader: ~Escapable {
 // MARK: - Numbers and octets
 
 extension WireReader {
-    /// At the end of the field or message.
+    /// True at the end of the current field or the message.
     package var isAtEnd: Bool { offset == end }
 
     package var remaining: Int { end - offset }
 
-    /// Reads an octet.
     @_lifetime(self: copy self)
     package mutating func uint8() throws(WireError) -> UInt8 {
         let value = try octet(at: offset)
@@ -39,7 +37,6 @@ extension WireReader {
         return value
     }
 
-    /// Reads a 16-bit number.
     @_lifetime(self: copy self)
     package mutating func uint16() throws(WireError) -> UInt16 {
         guard remaining >= 2 else { throw .truncated(at: offset) }
@@ -48,7 +45,6 @@ extension WireReader {
         return value
     }
 
-    /// Reads a 32-bit number.
     @_lifetime(self: copy self)
     package mutating func uint32() throws(WireError) -> UInt32 {
         let high = try uint16()
@@ -56,7 +52,6 @@ extension WireReader {
         return UInt32(high) << 16 | UInt32(low)
     }
 
-    /// Reads `count` octets.
     @_lifetime(self: copy self)
     package mutating func octets(_ count: Int) throws(WireError) -> [UInt8] {
         guard remaining >= count else { throw .truncated(at: offset) }
@@ -65,7 +60,7 @@ extension WireReader {
         return copy(start..<offset)
     }
 
-    /// Reads the rest of the field.
+    /// Reads the rest of the current field.
     @_lifetime(self: copy self)
     package mutating func rest() -> [UInt8] {
         let start = offset
@@ -80,7 +75,7 @@ extension WireReader {
         return try octets(count)
     }
 
-    /// Restricts reading to `count` octets; returns the argument for ``leaveField(_:)``.
+    /// Restricts reading to a field of `count` octets; returns the argument for ``leaveField(_:)``.
     @_lifetime(self: copy self)
     package mutating func enterField(_ count: Int) throws(WireError) -> Int {
         guard remaining >= count else { throw .truncated(at: offset) }
@@ -89,7 +84,7 @@ extension WireReader {
         return outer
     }
 
-    /// Continues after the field.
+    /// Continues after the end of the field.
     @_lifetime(self: copy self)
     package mutating func leaveField(_ outer: Int) {
         offset = end
@@ -116,7 +111,7 @@ extension WireReader {
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// A pointer to the question returns `question` without a copy.
+    /// Reads a name; returns `question` without a copy if a pointer leads to the question.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
@@ -152,7 +147,7 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Returns the offset to which the first pointer leads.
+    /// Skips a name; returns the offset to which its first pointer leads.
     @_lifetime(self: copy self)
     mutating func skipName() throws(WireError) -> Int? {
         let extent = try walkName(at: offset)
@@ -160,7 +155,7 @@ extension WireReader {
         return extent.target
     }
 
-    /// Steps of a name that is cheap to decode again.
+    /// Maximum labels and pointers of a name that is cheap to decode again.
     private static var fewSteps: Int { 16 }
 
     /// Reads a name without compression pointers.
@@ -170,7 +165,7 @@ extension WireReader {
         return Name(checked: copy(start..<(try skipUncompressedName())))
     }
 
-    /// Returns the offset after the name.
+    /// Skips a name; returns the offset after it.
     @_lifetime(self: copy self)
     package mutating func skipUncompressedName() throws(WireError) -> Int {
         let extent = try walkName(at: offset, allowingPointers: false)
@@ -182,13 +177,13 @@ extension WireReader {
         /// Offset after the root label or first pointer.
         var end: Int
 
-        /// Without compression, 1...255.
+        /// Octets of the uncompressed name, 1...255.
         var octets: Int
 
         /// Offset to which the first pointer leads.
         var target: Int?
 
-        /// Labels and pointers.
+        /// Number of labels and pointers.
         var steps: Int
     }
 
@@ -240,7 +235,7 @@ extension WireReader {
                         guard octets <= WireLimits.nameOctets else {
                             throw .nameTooLong(at: position)
                         }
-                        // The pointers of the long name were counted before.
+                        // The pointers of the long name were counted when it was decoded.
                         return NameExtent(
                             end: position + 2,
                             octets: octets,

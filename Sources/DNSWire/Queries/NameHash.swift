@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for tables with keys that clients choose.
+/// Keyed hash of a name and a type, for tables whose keys clients choose.
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
 ///   type and length. Two different questions have the same sum with probability at most 2^-64.
@@ -8,22 +8,22 @@
 ///   more often than random ones.
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
 ///
-/// Clients see no hash, only evictions, which take as many queries as random names would.
+/// Clients see only evictions, which take as many queries as with random names.
 package final class NameHash: Sendable {
-    /// Two for type and length, then one for each word of a name.
+    /// Secret words: two for type and length, then one for each word of a name.
     private let secrets: InlineArray<34, UInt64>
 
     private let lowFactor: UInt128
     private let highFactor: UInt128
     private let addend: UInt128
 
-    /// Odd, so that the multiplication is bijective.
+    /// Secret factor; odd, so that the multiplication is bijective.
     private let mixer: UInt64
 
-    /// RFC 1035 §2.3.4.
+    /// Maximum octets of a name (RFC 1035 §2.3.4).
     private static var longestName: Int { 255 }
 
-    /// Takes a random number of the kernel that is never stored or sent.
+    /// Creates a hash with secrets from `seed`: a random number that is never stored or sent.
     package init(seed: UInt64) {
         var words = SecretWords(seed: seed, purpose: 1)
         secrets = InlineArray { _ in words.next() }
@@ -33,11 +33,11 @@ package final class NameHash: Sendable {
         mixer = words.next() | 1
     }
 
-    /// Hashes a name in wire form.
+    /// Returns the hash of a name in wire form and a type.
     package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
         let count = name.byteCount
         precondition(count <= Self.longestName, "a name has at most 255 octets")
-        // The length distinguishes names, although zeros pad the last pair.
+        // The length distinguishes names whose last pair is padded with zeros.
         var sum = product(UInt64(type) << 8 | UInt64(count), 0, at: 0)
         var offset = 0
         var place = 2
@@ -65,7 +65,7 @@ package final class NameHash: Sendable {
         UInt128(first &+ secrets[place]) &* UInt128(second &+ secrets[place + 1])
     }
 
-    /// Reduces the sum to 64 bits.
+    /// Returns the 64-bit hash of a sum.
     private func mix(_ sum: UInt128) -> UInt64 {
         let low = UInt128(UInt64(truncatingIfNeeded: sum))
         let high = sum >> 64
@@ -77,13 +77,13 @@ package final class NameHash: Sendable {
     }
 }
 
-/// Words from one random number, by SipHash-2-4 in counter mode.
+/// Secret words derived from one random number, by SipHash-2-4 in counter mode.
 package struct SecretWords {
     private let seed: UInt64
     private let purpose: UInt64
     private var counter: UInt64 = 0
 
-    /// Starts a sequence; each use of a seed has another `purpose`.
+    /// Starts a sequence; each use of one seed needs another `purpose`.
     package init(seed: UInt64, purpose: UInt64) {
         self.seed = seed
         self.purpose = purpose

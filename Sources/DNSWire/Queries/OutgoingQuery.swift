@@ -5,9 +5,9 @@ package enum OutgoingQuery {
     /// Encodes header, question and OPT record (RFC 6891 §6.1.1).
     ///
     /// - Parameters:
-    ///   - payload: UDP payload size in octets.
+    ///   - payload: UDP payload size for OPT, in octets.
     ///   - hasEDNS: If false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    ///   - block: Pads the message to a multiple of this size in octets (RFC 7830).
+    ///   - block: The message is padded to a multiple of this number of octets (RFC 7830).
     package static func octets(
         _ header: Header,
         _ question: Question,
@@ -16,36 +16,33 @@ package enum OutgoingQuery {
         hasEDNS: Bool = true,
         block: Int? = nil
     ) -> [UInt8] {
-        let bare = WireLimits.headerOctets + question.octetCount + optOctets
+        let questionEnd = WireLimits.headerOctets + question.octetCount
+        let bare = questionEnd + optOctets
         // Code and length of the option have four octets.
         let padding = block.map { ($0 - (bare + 4) % $0) % $0 }
-        var octets: [UInt8] = []
-        octets.reserveCapacity(bare + (padding.map { $0 + 4 } ?? 0))
-        octets.append(bigEndian: header.id)
-        octets.append(bigEndian: header.flags)
-        // QDCOUNT 1, and ARCOUNT.
-        octets.append(bigEndian: UInt64(0x0001_0000_0000_0000) + (hasEDNS ? 1 : 0))
-        octets.append(contentsOf: question.name.octets)
-        octets.append(bigEndian: question.type.rawValue)
-        octets.append(bigEndian: question.recordClass.rawValue)
-        guard hasEDNS else { return octets }
-        // Owner: root; extended RCODE and version: 0.
-        octets.append(0)
-        octets.append(bigEndian: RecordType.opt.rawValue)
-        octets.append(bigEndian: payload)
-        octets.append(bigEndian: UInt16(0))
-        octets.append(bigEndian: dnssecOK ? UInt16(0x8000) : 0)
-        guard let padding else {
-            octets.append(bigEndian: UInt16(0))
-            return octets
+        let count = hasEDNS ? bare + (padding.map { $0 + 4 } ?? 0) : questionEnd
+        var octets = [UInt8](repeating: 0, count: count)
+        octets.withMutableRawSpan { buffer in
+            buffer.store(header.id, at: 0)
+            buffer.store(header.flags, at: 2)
+            // QDCOUNT 1, and ARCOUNT.
+            buffer.store(UInt64(0x0001_0000_0000_0000) + (hasEDNS ? 1 : 0), at: 4)
+            buffer.copy(question.name.octets.rawSpan, to: WireLimits.headerOctets)
+            buffer.store(question.type.rawValue, at: questionEnd - 4)
+            buffer.store(question.recordClass.rawValue, at: questionEnd - 2)
+            guard hasEDNS else { return }
+            // Owner: root; extended RCODE and version: 0.
+            buffer.store(RecordType.opt.rawValue, at: questionEnd + 1)
+            buffer.store(payload, at: questionEnd + 3)
+            buffer.store(dnssecOK ? UInt16(0x8000) : 0, at: questionEnd + 7)
+            guard let padding else { return }
+            buffer.store(UInt16(padding + 4), at: questionEnd + 9)
+            buffer.store(EDNSOption.Code.padding, at: questionEnd + 11)
+            buffer.store(UInt16(padding), at: questionEnd + 13)
         }
-        octets.append(bigEndian: UInt16(padding + 4))
-        octets.append(bigEndian: EDNSOption.Code.padding)
-        octets.append(bigEndian: UInt16(padding))
-        octets.append(contentsOf: repeatElement(0, count: padding))
         return octets
     }
 
-    /// Without options.
+    /// Octets of OPT without options.
     private static let optOctets = 11
 }

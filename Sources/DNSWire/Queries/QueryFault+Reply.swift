@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QueryFault {
-    /// Converts a query of `count` octets into an error reply: header, and OPT if the query has one
-    /// (RFC 6891 §6.1.1).
+    /// Converts a query of `count` octets into an error reply: a header, and OPT if the query has
+    /// OPT (RFC 6891 §6.1.1).
     ///
-    /// - Returns: Octets, at most `count`; 0 for no reply.
+    /// - Returns: Size of the reply in octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
         let outcome: UInt16
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // RA describes recursive queries (RFC 1035 §4.1.1).
+        // RA would describe recursive queries (RFC 1035 §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT
@@ -23,7 +23,7 @@ extension QueryFault {
         guard hasOPT else { return QueryFacts.headerCount }
         buffer.store(UInt16(1), at: 10)
         let start = QueryFacts.headerCount
-        // The other fields are zero.
+        // All other fields are zero.
         buffer.store(UInt8(0), at: start)
         buffer.store(RecordType.opt.rawValue, at: start + 1)
         buffer.store(UInt16(QueryFacts.largestPayload), at: start + 3)
@@ -34,10 +34,10 @@ extension QueryFault {
 }
 
 extension RawSpan {
-    /// Root as owner, no data.
+    /// Octets of an OPT record without options.
     fileprivate static var recordCount: Int { 11 }
 
-    /// Linear, because each step skips five octets.
+    /// True if the message has an OPT record; linear, because each step skips five octets.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount
@@ -59,7 +59,7 @@ extension RawSpan {
         return false
     }
 
-    /// Returns false if the name is incomplete.
+    /// Moves `position` after a name; returns false if the name is incomplete.
     private func skipName(_ position: inout Int) -> Bool {
         while position < byteCount {
             let length = Int(uint8(at: position))

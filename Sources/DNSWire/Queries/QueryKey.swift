@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RawSpan {
-    /// Compares names in wire form, ignoring the case of ASCII letters.
+    /// True if both names in wire form are equal, ignoring the case of ASCII letters.
     package func isSameName(as other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         var offset = 0
@@ -15,6 +15,16 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
+    /// Compares names in wire form with their case; their lengths are equal.
+    package func hasSameCase(as other: RawSpan) -> Bool {
+        var offset = 0
+        while offset + 8 <= byteCount {
+            guard octets8(at: offset) == other.octets8(at: offset) else { return false }
+            offset += 8
+        }
+        return lastOctets(from: offset) == other.lastOctets(from: offset)
+    }
+
     func hashName(into hasher: inout Hasher) {
         var offset = 0
         while offset + 8 <= byteCount {
@@ -25,7 +35,7 @@ extension RawSpan {
         hasher.combine(lastOctets(from: offset).lowercasedOctets)
     }
 
-    /// Returns at most seven octets as a little-endian number.
+    /// Returns the last octets from `offset` on, at most seven, as a little-endian number.
     package func lastOctets(from offset: Int) -> UInt64 {
         guard byteCount < 8 else {
             return octets8(at: byteCount - 8) >> UInt64(8 * (8 + offset - byteCount))
@@ -39,7 +49,7 @@ extension RawSpan {
 }
 
 extension UInt64 {
-    /// Maps `A`…`Z` in eight octets.
+    /// Eight octets with ASCII letters in lower case.
     var lowercasedOctets: UInt64 {
         let sevenBits = self & 0x7F7F_7F7F_7F7F_7F7F
         let atLeastA = sevenBits &+ 0x3F3F_3F3F_3F3F_3F3F

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An answer of the cache in wire form; see ``AnswerSections``.
+/// Cached answer in wire form; see ``AnswerSections``.
 package struct ReadyAnswer: ~Escapable {
     package let rcode: UInt16
 
-    /// AD for validated records (RFC 6840 §5.8), or 0.
+    /// AD flag for validated records (RFC 6840 §5.8), or 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
@@ -12,7 +12,7 @@ package struct ReadyAnswer: ~Escapable {
 
     package let sections: RawSpan
 
-    /// `UInt16` in native byte order.
+    /// Offsets of the TTLs, as `UInt16` in native byte order.
     package let ttlOffsets: RawSpan
 
     /// Encoded extended errors (RFC 8914 §2).
@@ -97,8 +97,8 @@ extension QueryFacts {
     /// Converts the query in `buffer` into a reply without records.
     ///
     /// - Parameters:
-    ///   - rcode: 12 bits; without EDNS, the low 4 bits are sent.
-    ///   - limit: At least 512 octets, which fit everything except long error texts.
+    ///   - rcode: 12-bit code, of which the low 4 bits are sent without EDNS.
+    ///   - limit: Maximum octets, at least 512, which fit everything except long error texts.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,
@@ -121,7 +121,7 @@ extension QueryFacts {
         )
     }
 
-    /// Converts the query into an extended error.
+    /// Converts the query in `buffer` into a reply with an extended error.
     package func reply(
         rcode: RCode,
         because error: ExtendedError,
@@ -132,6 +132,18 @@ extension QueryFacts {
         ]
         // SAFETY: integers have no uninitialised octets.
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
+    }
+
+    /// Writes the header and the question of the query, which replies begin with.
+    ///
+    /// - Parameter name: the name of the question.
+    package func write(id: UInt16, _ name: Name, to buffer: inout MutableRawSpan) {
+        buffer.store(id, at: 0)
+        buffer.store(flags, at: 2)
+        buffer.store(UInt64(1) << 48, at: 4)
+        buffer.copy(name.octets.rawSpan, to: Self.headerCount)
+        buffer.store(type.rawValue, at: nameEnd)
+        buffer.store(recordClass.rawValue, at: nameEnd + 2)
     }
 
     /// AD if the query has AD or DO (RFC 6840 §5.7).
@@ -147,13 +159,13 @@ extension QueryFacts {
         )
     }
 
-    /// Without extended errors.
+    /// Octets of OPT without extended errors.
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
 
-    /// Without text.
+    /// Octets of an extended error without text.
     private static var bareErrorCount: Int { 6 }
 
-    /// Returns the size of the message with OPT (RFC 6891 §6.1.1).
+    /// Writes OPT at `end`; returns the size of the message (RFC 6891 §6.1.1).
     private func writeOPT(
         _ edns: EDNSFacts,
         rcode: UInt16,
@@ -195,13 +207,12 @@ extension MutableRawSpan {
         storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
     }
 
-    /// Subtracts `age` seconds; the TTL is at least 0.
+    /// Subtracts `age` seconds from a TTL, down to 0.
     fileprivate mutating func age(at offset: Int, by age: UInt32) {
         let ttl = bytes.uint32(at: offset)
         store(ttl > age ? ttl - age : 0, at: offset)
     }
 
-    /// Copies `octets` to `offset`.
     package mutating func copy(_ octets: RawSpan, to offset: Int) {
         precondition(offset >= 0 && octets.byteCount <= byteCount - offset, "copy out of bounds")
         // SAFETY: the precondition bounds the write; a span never overlaps a mutable one.

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A validated query in its receive buffer.
+/// Validated query in its receive buffer.
 ///
-/// The only parser of the hit path, without allocation. A query has one question and at most an OPT
-/// record.
+/// The hit path has no other parser, and this one does not allocate. A query has one question and
+/// at most an OPT record.
 package struct QueryView: ~Escapable {
     package let octets: RawSpan
 
-    /// May outlive the view.
+    /// Fields of the query, which remain valid without the buffer.
     package let facts: QueryFacts
 
-    /// Validates a datagram.
     @_lifetime(copy octets)
     package init(checking octets: RawSpan) throws(QueryFault) {
         self.facts = try QueryFacts(checking: octets)
@@ -33,17 +32,17 @@ package struct QueryView: ~Escapable {
 
 /// Reason why a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
-    /// No reply: shorter than a header, or a response (RFC 1035 §7.3), to which a reply could cause
-    /// a loop.
+    /// The datagram gets no reply: it is shorter than a header, or is a response (RFC 1035 §7.3),
+    /// to which a reply could cause a loop.
     case ignored
 
-    /// FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
+    /// The reply is FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
     case malformed
 
-    /// NOTIMP: not QUERY (RFC 8906 §3.1.4).
+    /// The reply is NOTIMP: the opcode is not QUERY (RFC 8906 §3.1.4).
     case otherOpcode
 
-    /// Possibly valid: `Message` must parse the query.
+    /// The query may be valid, and must be parsed by `Message`.
     case unusual
 }
 
@@ -51,13 +50,13 @@ package enum QueryFault: Error, Equatable {
 package struct QueryFacts: Sendable, Equatable {
     package static let headerCount = 12
 
-    /// Octets (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
+    /// Maximum octets of a UDP reply (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
     package static let largestPayload = 1232
 
-    /// Second 16 bits of the header.
+    /// Second 16 bits of the header: flags, opcode and RCODE.
     package let flags: UInt16
 
-    /// Offset of QTYPE.
+    /// Offset after QNAME: that of QTYPE.
     package let nameEnd: Int
 
     package let type: RecordType
@@ -65,37 +64,36 @@ package struct QueryFacts: Sendable, Equatable {
 
     package var edns: EDNSFacts?
 
-    /// Sent only if `edns` is set.
+    /// EDNS options of the reply, sent only if `edns` is not nil.
     package var replyOptions = ReplyOptions()
 
     /// Offset after the question.
     package var questionEnd: Int { nameEnd + 4 }
 
-    /// DO (RFC 3225).
+    /// DO flag (RFC 3225).
     package var dnssecOK: Bool { edns?.dnssecOK ?? false }
 
-    /// CD (RFC 4035 §3.2.2).
+    /// CD flag (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool { flags & HeaderFlags.checkingDisabled != 0 }
 
-    /// Octets of a UDP reply, 512...1232 (RFC 6891 §6.2.3).
+    /// Maximum octets of a UDP reply to this query, 512...1232 (RFC 6891 §6.2.3).
     package var replyLimit: Int {
         guard let edns else { return 512 }
         return min(max(Int(edns.payloadSize), 512), Self.largestPayload)
     }
 }
 
-/// Fields of the OPT record.
 package struct EDNSFacts: Sendable, Equatable {
     package let payloadSize: UInt16
     package let version: UInt8
     package let dnssecOK: Bool
 
-    /// Content of the first cookie option; 0 for none (RFC 7873 §4).
+    /// Offset of the content of the first cookie option; 0 for none (RFC 7873 §4).
     fileprivate var cookieStart: UInt16 = 0
 
     fileprivate var cookieCount: UInt16 = 0
 
-    /// The client requests the idle timeout (RFC 7828 §3.1).
+    /// True if the client requests the idle timeout (RFC 7828 §3.1).
     package fileprivate(set) var asksKeepalive = false
 
     package var hasCookie: Bool { cookieStart > 0 }
@@ -116,7 +114,6 @@ package enum HeaderFlags {
 // MARK: - Checking
 
 extension QueryFacts {
-    /// Parses a datagram.
     package init(checking octets: RawSpan) throws(QueryFault) {
         let count = octets.byteCount
         guard count >= Self.headerCount else { throw .ignored }
@@ -129,7 +126,7 @@ extension QueryFacts {
         }
         guard octets.uint32(at: 6) == 0, octets.uint16(at: 10) <= 1 else { throw .unusual }
 
-        // The first name of a message cannot have a pointer.
+        // The first name of a message has no pointer.
         var position = Self.headerCount
         while true {
             guard position < count else { throw .malformed }
@@ -155,7 +152,7 @@ extension QueryFacts {
 }
 
 extension EDNSFacts {
-    /// Moves `position` after the OPT record (RFC 6891 §6.1.2).
+    /// Parses OPT, and moves `position` after the record (RFC 6891 §6.1.2).
     fileprivate init(checking octets: RawSpan, at position: inout Int) throws(QueryFault) {
         let start = position
         guard start + 11 <= octets.byteCount else { throw .malformed }
@@ -189,16 +186,16 @@ extension EDNSFacts {
 // MARK: - Cookies
 
 extension EDNSFacts {
-    /// Cookies of a client (RFC 7873 §4).
+    /// Client and server cookie of a query (RFC 7873 §4).
     package struct Cookies: Sendable, Equatable {
-        /// In network order.
+        /// Client cookie in network order.
         package let client: UInt64
 
-        /// Nil if missing, or of a size that this server does not create.
+        /// Server cookie; nil if missing, or of a size that this server does not create.
         package let server: ServerCookie?
     }
 
-    /// First cookie option; nil for an invalid length: FORMERR (RFC 7873 §5.2.2).
+    /// Returns the first cookie option; nil for an invalid length: FORMERR (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)
@@ -218,7 +215,6 @@ extension EDNSFacts {
 // MARK: - Octets
 
 extension RawSpan {
-    /// Reads an octet.
     @inlinable
     package func uint8(at offset: Int) -> UInt8 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt8.
@@ -248,17 +244,31 @@ extension RawSpan {
 }
 
 extension Array where Element: FixedWidthInteger & BitwiseCopyable {
-    /// In memory order.
+    /// Elements in memory order.
     package var rawSpan: RawSpan {
         @_lifetime(borrow self)
+        get { span.rawSpan }
+    }
+}
+
+extension Span where Element: FixedWidthInteger & BitwiseCopyable {
+    /// In memory order.
+    package var rawSpan: RawSpan {
+        @_lifetime(copy self)
         get {
             // SAFETY: integers have no uninitialised octets.
-            unsafe span.bytes
+            unsafe bytes
         }
     }
 }
 
 extension [UInt8] {
+    /// Copies octets.
+    init(_ octets: RawSpan) {
+        self.init(repeating: 0, count: octets.byteCount)
+        withMutableRawSpan { $0.copy(octets, to: 0) }
+    }
+
     /// Passes the octets from `start` on.
     package mutating func withMutableRawSpan<Result>(
         from start: Int = 0,

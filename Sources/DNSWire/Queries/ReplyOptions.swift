@@ -2,13 +2,12 @@
 
 /// EDNS options of a reply.
 package struct ReplyOptions: Sendable, Equatable {
-    /// Client cookie in network order, and server cookie (RFC 7873 §5.2.3).
+    /// Client cookie in network order, and server cookie; nil to send no cookie (RFC 7873 §5.2.3).
     package var cookies: (client: UInt64, server: ServerCookie)?
 
-    /// In units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
+    /// Idle timeout in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
     package var keepalive: UInt16?
 
-    /// Creates an empty set.
     package init() {}
 
     package static func == (left: ReplyOptions, right: ReplyOptions) -> Bool {
@@ -22,7 +21,7 @@ package struct ReplyOptions: Sendable, Equatable {
         (cookies == nil ? 0 : 12 + ServerCookie.octetCount) + (keepalive == nil ? 0 : 6)
     }
 
-    /// Moves `offset` after the options.
+    /// Writes the options, and moves `offset` after them.
     func write(in buffer: inout MutableRawSpan, at offset: inout Int) {
         if let cookies {
             buffer.store(EDNSOption.Code.cookie, at: offset)

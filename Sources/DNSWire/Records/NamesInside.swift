@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Layout of opaque types with names to decompress (RFC 1035, RFC 3597 §4).
+/// Layout of opaque record types whose names must be decompressed (RFC 1035, RFC 3597 §4).
 struct NamesInside {
     private let parts: [Part]
 
@@ -11,7 +11,7 @@ struct NamesInside {
         case rest
     }
 
-    /// Nil if names of `type` cannot be compressed.
+    /// Creates the layout of `type`; nil if names in this type cannot be compressed.
     init?(type: RecordType, recordClass: RecordClass) {
         switch (type.rawValue, recordClass) {
         case (3, _), (4, _), (7, _), (8, _), (9, _):  // MD MF MB MG MR
@@ -33,7 +33,7 @@ struct NamesInside {
         }
     }
 
-    /// Returns a field with decompressed names.
+    /// Reads a field and returns it with decompressed names.
     func expand(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
         var octets: [UInt8] = []
         for part in parts {

@@ -8,10 +8,10 @@ package struct Record: Hashable, Sendable {
 
     package let recordClass: RecordClass
 
-    /// Seconds, 0...2^31-1 (RFC 2181 §8).
+    /// TTL in seconds, 0...2^31-1 (RFC 2181 §8).
     package var ttl: UInt32
 
-    /// Matches the type.
+    /// Data that matches the type.
     package let data: RecordData
 
     /// Creates a record; `data` must match the type.
@@ -43,7 +43,6 @@ package struct Record: Hashable, Sendable {
 // MARK: - Reading
 
 extension Record {
-    /// Question that this record answers.
     package var question: Question {
         Question(name: name, type: type, recordClass: recordClass)
     }
@@ -55,13 +54,13 @@ extension Record {
     struct Prologue {
         var name: Name
         var type: RecordType
-        /// Class, or payload size of OPT.
+        /// Class; in OPT the payload size.
         var recordClass: RecordClass
-        /// Not yet clamped; or flags of OPT.
+        /// TTL before it is limited; in OPT the flags.
         var ttl: UInt32
         var dataCount: Int
 
-        /// For `question` see `WireReader.name(sharing:)`.
+        /// Parses the fields before RDATA; for `question` see `WireReader.name(sharing:)`.
         init(parsing reader: inout WireReader, question: Name? = nil) throws(WireError) {
             name = try reader.name(sharing: question)
             type = RecordType(rawValue: try reader.uint16())
@@ -71,7 +70,7 @@ extension Record {
         }
     }
 
-    /// Not for OPT.
+    /// Reads the data of a record, which must not be OPT.
     init(_ prologue: Prologue, dataFrom reader: inout WireReader) throws(WireError) {
         let outer = try reader.enterField(prologue.dataCount)
         do throws(WireError) {
@@ -96,6 +95,6 @@ extension Record {
 // MARK: - Conformances
 
 extension Record: CustomStringConvertible {
-    /// As in zone files.
+    /// Text as in zone files.
     package var description: String { "\(name) \(ttl) \(recordClass) \(type) \(data)" }
 }

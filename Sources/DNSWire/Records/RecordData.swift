@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Typed for types that the daemon interprets, otherwise opaque.
+/// Record data: typed for the types that the daemon interprets, otherwise opaque.
 package enum RecordData: Hashable, Sendable {
-    /// Class IN (RFC 1035 §3.4.1).
+    /// A, class IN (RFC 1035 §3.4.1).
     case a(IPv4Address)
 
-    /// Class IN (RFC 3596 §2.1).
+    /// AAAA, class IN (RFC 3596 §2.1).
     case aaaa(IPv6Address)
 
     case cname(Name)
@@ -16,10 +16,10 @@ package enum RecordData: Hashable, Sendable {
 
     case mx(preference: UInt16, exchange: Name)
 
-    /// At least one string of 0...255 octets (RFC 1035 §3.3.14).
+    /// TXT: at least one string of 0...255 octets (RFC 1035 §3.3.14).
     case txt([[UInt8]])
 
-    /// Class IN (RFC 2782).
+    /// SRV, class IN (RFC 2782).
     case srv(priority: UInt16, weight: UInt16, port: UInt16, target: Name)
 
     case soa(SOA)
@@ -27,14 +27,14 @@ package enum RecordData: Hashable, Sendable {
     /// SVCB and HTTPS, class IN (RFC 9460 §2).
     case svcb(ServiceBinding)
 
-    /// Other data (RFC 3597 §3) with decompressed names.
+    /// Data of another type (RFC 3597 §3), with decompressed names.
     case opaque([UInt8])
 }
 
 // MARK: - Reading
 
 extension RecordData {
-    /// Nil for SVCB, HTTPS and opaque data.
+    /// Type that the data determines; nil for SVCB, HTTPS and opaque data.
     package var impliedType: RecordType? {
         switch self {
         case .a: .a
@@ -59,7 +59,7 @@ extension RecordData {
         }
     }
 
-    /// Of A or AAAA.
+    /// Address in A or AAAA data.
     package var address: IPAddress? {
         switch self {
         case .a(let address): .v4(address)
@@ -68,7 +68,7 @@ extension RecordData {
         }
     }
 
-    /// Uncompressed; DNSSEC signs this form with lower-case names.
+    /// Uncompressed wire form; DNSSEC signs it with lower-case names.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         append(to: &octets)
@@ -79,13 +79,12 @@ extension RecordData {
 // MARK: - Wire
 
 extension RecordData {
-    /// Parses a field.
     init(
         parsing reader: inout WireReader,
         type: RecordType,
         recordClass: RecordClass
     ) throws(WireError) {
-        // Updates have records without data (RFC 2136 §2.4, §2.5).
+        // Records in updates may have no data (RFC 2136 §2.4, §2.5).
         let isUpdateForm = recordClass == .none || recordClass == .any
         if reader.isAtEnd, isUpdateForm {
             self = .opaque([])
@@ -166,7 +165,7 @@ extension RecordData {
 // MARK: - Conformances
 
 extension RecordData: CustomStringConvertible {
-    /// As in zone files, opaque data in generic form (RFC 3597 §5).
+    /// Text as in zone files; opaque data has the generic form (RFC 3597 §5).
     package var description: String {
         switch self {
         case .a(let address): address.description
@@ -182,7 +181,7 @@ extension RecordData: CustomStringConvertible {
         }
     }
 
-    /// In quotes (RFC 1035 §5.1).
+    /// Returns a string in quotes (RFC 1035 §5.1).
     static func quoted(_ string: [UInt8]) -> String {
         var characters = [UInt8(ascii: "\"")]
         for octet in string {

@@ -4,12 +4,11 @@
 package struct RecordSetKey: Hashable, Sendable {
     package let question: Question
 
-    /// Covered by RRSIG.
+    /// Type that an RRSIG covers.
     package let covered: RecordType?
 }
 
 extension Record {
-    /// Key of this record's set.
     package var setKey: RecordSetKey {
         var covered: RecordType?
         if type == .rrsig, case .opaque(let octets) = data, octets.count >= 2 {
@@ -20,12 +19,12 @@ extension Record {
 }
 
 extension Sequence<Record> {
-    /// In seconds.
+    /// Lowest TTL in seconds.
     package var minimumTTL: UInt32? {
         lazy.map(\.ttl).min()
     }
 
-    /// Ordered by their first records.
+    /// Record sets, in the order of their first records.
     package var recordSets: [[Record]] {
         var sets: [[Record]] = []
         var places: [RecordSetKey: Int] = [:]

@@ -73,10 +73,10 @@ extension RecordType {
 // MARK: - Reading
 
 extension RecordType {
-    /// A or AAAA: types that vendors can answer.
+    /// True for A and AAAA, the types that vendors can answer.
     package var isAddress: Bool { self == .a || self == .aaaa }
 
-    /// HTTPS or SVCB.
+    /// True for HTTPS and SVCB.
     package var isServiceBinding: Bool { self == .https || self == .svcb }
 
     /// Parses a mnemonic or `TYPE65280`, ignoring case (RFC 3597 §5).
@@ -89,10 +89,10 @@ extension RecordType {
 // MARK: - Conformances
 
 extension RecordType: CustomStringConvertible {
-    /// Mnemonic, or generic form (RFC 3597 §5).
+    /// Mnemonic, or the generic form (RFC 3597 §5).
     package var description: String { Self.mnemonics.text(rawValue) }
 
-    /// IANA types in use (RFC 6895 §3.1).
+    /// Mnemonics of the IANA types in use (RFC 6895 §3.1).
     private static let mnemonics = Mnemonics(
         prefix: "TYPE",
         [

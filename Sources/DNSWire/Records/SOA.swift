@@ -19,7 +19,6 @@ package struct SOA: Hashable, Sendable {
     /// Maximum TTL of a negative answer (RFC 2308 §4, §5).
     package var minimum: UInt32
 
-    /// Creates the data.
     package init(
         primary: Name,
         mailbox: Name,
@@ -62,7 +61,7 @@ extension SOA {
 // MARK: - Conformances
 
 extension SOA: CustomStringConvertible {
-    /// As in zone files (RFC 1035 §5).
+    /// Text as in zone files (RFC 1035 §5).
     package var description: String {
         "\(primary) \(mailbox) \(serial) \(refresh) \(retry) \(expire) \(minimum)"
     }

@@ -22,7 +22,7 @@ extension ServiceKey: CustomStringConvertible {
 }
 
 extension ServiceBinding.Parameter: CustomStringConvertible {
-    /// As in zone files (RFC 9460 §2.1); a malformed value has the generic form.
+    /// Text as in zone files (RFC 9460 §2.1); a malformed value has the generic form.
     package var description: String {
         guard let text = knownText else {
             guard !value.isEmpty else { return key.generic }
@@ -31,7 +31,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return text.isEmpty ? key.description : "\(key)=\(text)"
     }
 
-    /// For a well-formed value of a known key.
+    /// Text of a well-formed value of a known key; otherwise nil.
     private var knownText: String? {
         switch key {
         case .mandatory:
@@ -58,7 +58,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// Nil for an invalid hint.
+    /// Addresses of a hint; nil if the hint is invalid.
     private var addresses: [IPAddress]? {
         let size = key == .ipv4Hint ? 4 : 16
         guard !value.isEmpty, value.count.isMultiple(of: size) else { return nil }
@@ -67,7 +67,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// Commas in a protocol are escaped (RFC 9460 §A.1).
+    /// Protocol names of `alpn` with commas escaped (RFC 9460 §A.1).
     private var protocols: [UInt8]? {
         var list: [UInt8] = []
         var position = 0
@@ -87,7 +87,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return list.isEmpty ? nil : list
     }
 
-    /// RFC 4648 §4; the module does not import Foundation.
+    /// Encodes base64 (RFC 4648 §4), because the module does not import Foundation.
     private static func base64(_ octets: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var characters: [UInt8] = []
@@ -105,7 +105,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
 }
 
 extension ServiceBinding: CustomStringConvertible {
-    /// Such as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
+    /// Text such as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
     package var description: String {
         (["\(priority) \(target)"] + parameters.map(\.description)).joined(separator: " ")
     }

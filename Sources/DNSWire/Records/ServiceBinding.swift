@@ -2,22 +2,21 @@
 
 /// Data of an SVCB or HTTPS record (RFC 9460 §2.2).
 package struct ServiceBinding: Hashable, Sendable {
-    /// 0: alias mode; otherwise lower values are preferred.
+    /// Priority: 0 for alias mode; otherwise lower values are preferred.
     package var priority: UInt16
 
-    /// The root means the owner, or "not available" in alias mode.
+    /// Target; the root means the owner, or "not available" in alias mode.
     package var target: Name
 
-    /// Ascending and unique keys.
+    /// Parameters with unique keys in ascending order.
     package private(set) var parameters: [Parameter]
 
     package struct Parameter: Hashable, Sendable {
         package let key: ServiceKey
 
-        /// At most 65535 octets.
+        /// Value in wire form, at most 65535 octets.
         package let value: [UInt8]
 
-        /// Creates a parameter.
         package init(key: ServiceKey, value: [UInt8]) {
             precondition(value.count <= Int(UInt16.max), "a service parameter has a 16-bit length")
             self.key = key
@@ -25,7 +24,7 @@ package struct ServiceBinding: Hashable, Sendable {
         }
     }
 
-    /// Creates the data; keys must be unique.
+    /// Creates the data; the keys of `parameters` must be unique.
     package init(priority: UInt16, target: Name, parameters: [Parameter] = []) {
         self.priority = priority
         self.target = target
@@ -44,7 +43,7 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Keys that a client must support (RFC 9460 §8).
+    /// Keys that a client must support to use the record (RFC 9460 §8).
     package static let mandatory = ServiceKey(rawValue: 0)
     /// RFC 9460 §7.1.
     package static let alpn = ServiceKey(rawValue: 1)
@@ -65,15 +64,15 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
 // MARK: - Reading
 
 extension ServiceBinding {
-    /// RFC 9460 §2.4.2.
+    /// True in alias mode (RFC 9460 §2.4.2).
     package var isAlias: Bool { priority == 0 }
 
-    /// In wire form.
+    /// Returns the value of a parameter in wire form; nil if the key is missing.
     package func value(of key: ServiceKey) -> [UInt8]? {
         parameters.first { $0.key == key }?.value
     }
 
-    /// Nil if missing or malformed.
+    /// Addresses of the parameter; nil if missing or malformed.
     package var ipv4Hint: [IPv4Address]? {
         guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
         return stride(from: 0, to: value.count, by: 4).compactMap {
@@ -81,7 +80,7 @@ extension ServiceBinding {
         }
     }
 
-    /// Nil if missing or malformed.
+    /// Addresses of the parameter; nil if missing or malformed.
     package var ipv6Hint: [IPv6Address]? {
         guard let value = value(of: .ipv6Hint), value.count.isMultiple(of: 16) else { return nil }
         return stride(from: 0, to: value.count, by: 16).compactMap {
@@ -93,18 +92,18 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Empty `addresses` remove the parameter.
+    /// Sets the parameter; empty `addresses` remove it.
     package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
 
-    /// Empty `addresses` remove the parameter.
+    /// Sets the parameter; empty `addresses` remove it.
     package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }
 
-    /// Also removes `key` from the mandatory keys, because clients would ignore the record (RFC
-    /// 9460 §8).
+    /// Removes a parameter, also from the mandatory keys; else clients ignore the record (RFC 9460
+    /// §8).
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }
         guard key != .mandatory, let value = value(of: .mandatory) else { return }
@@ -117,7 +116,7 @@ extension ServiceBinding {
         set(.mandatory, kept)
     }
 
-    /// An empty `value` removes the parameter.
+    /// Sets a parameter; an empty `value` removes it.
     private mutating func set(_ key: ServiceKey, _ value: [UInt8]) {
         guard !value.isEmpty else {
             remove(key)
@@ -136,7 +135,7 @@ extension ServiceBinding {
 // MARK: - Wire
 
 extension ServiceBinding {
-    /// Checks the order of keys (RFC 9460 §2.2), not values.
+    /// Parses the data; checks the order of keys (RFC 9460 §2.2), but not the values.
     init(parsing reader: inout WireReader) throws(WireError) {
         priority = try reader.uint16()
         target = try reader.uncompressedName()
@@ -152,7 +151,7 @@ extension ServiceBinding {
         }
     }
 
-    /// The target is not compressed (RFC 9460 §2.2).
+    /// Appends the wire form, in which the target is not compressed (RFC 9460 §2.2).
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: priority)
         octets.append(contentsOf: target.octets)

@@ -14,15 +14,19 @@ internal import Resolver
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Receives the most frequent questions before the restart, highest first.
+    /// Receives the most frequent questions before the restart, the most frequent first.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Nil while the cache is being changed.
+    /// Returns which answers the settings allow; nil while the cache is being changed.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
+
+    /// Nil if another daemon uses the file, and before loading.
+    private var lock: FileLock?
+
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
@@ -87,7 +91,7 @@ final class CacheFile {
         }
     }
 
-    /// Writes to a new path, without loading.
+    /// Starts to write the file at a new path, without loading it.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -107,9 +111,10 @@ final class CacheFile {
         alarm?.set(nil)
         alarm = nil
         stopWriting.raise()
+        lock = nil
     }
 
-    /// Writes a changed cache, and waits until `deadline`.
+    /// Writes the cache if it has changed, and waits for that until `deadline`.
     func finish(by deadline: Instant) async {
         alarm?.set(nil)
         if state == nil { stopLoading.raise() }
@@ -117,6 +122,7 @@ final class CacheFile {
         let last = ServiceLoop.task { [self] in
             await before?.value
             if let state, changes(since: state) != .none { await write() }
+            lock = nil
         }
         guard await !Self.waits(for: last, until: deadline, clocks) else { return }
         stopWriting.raise()
@@ -167,13 +173,17 @@ final class CacheFile {
         let validity = validity()
         let result: Result<CacheSnapshotFile.Loaded?, CacheSnapshotFile.LoadFault>
         do throws(SocketError) {
-            result = try await WorkerThread.run(named: "snapshot") {
+            let lock: Result<FileLock, FileFault>
+            (lock, result) = try await WorkerThread.run(named: "snapshot") {
                 [file, stopLoading, logger] in
+                let lock = Result { () throws(FileFault) in try FileLock(of: file.file.path) }
                 Self.removeLeftover(of: file, logger)
-                return Result { () throws(CacheSnapshotFile.LoadFault) in
+                let loaded = Result { () throws(CacheSnapshotFile.LoadFault) in
                     try file.load(at: begin, validity, stopLoading)
                 }
+                return (lock, loaded)
             }
+            take(lock)
         } catch {
             fail("\(error)", consequence: "starting with an empty cache")
             state = .empty
@@ -188,13 +198,30 @@ final class CacheFile {
         case .failure(.unread(let fault)):
             state = .empty
             fail(fault.sentence, consequence: "starting with an empty cache")
+        case .failure(.damaged(let fault)) where numbers.isContended:
+            state = .empty
+            logger.error("cache: \(numbers.path): \(fault); starting with an empty cache")
         case .failure(.damaged(let fault)):
             state = .empty
             await setAside(fault)
         }
     }
 
-    /// From an earlier process.
+    /// Reports once that another daemon uses the file; `write` reports other faults.
+    private func take(_ result: Result<FileLock, FileFault>) {
+        switch result {
+        case .success(let lock):
+            self.lock = lock
+            numbers.isContended = false
+        case .failure(.used(let path, let process)):
+            numbers.isContended = true
+            fail(FileFault.used(path, process: process).sentence, consequence: Self.notSaving)
+        case .failure:
+            numbers.isContended = false
+        }
+    }
+
+    /// Removes the temporary file of an earlier process.
     private nonisolated static func removeLeftover(of file: CacheSnapshotFile, _ logger: Logger) {
         do throws(FileFault) {
             try file.file.removeLeftover()
@@ -209,7 +236,6 @@ final class CacheFile {
         numbers.latest = (
             begin.instant - .seconds(Int64(clamping: passed)), summary.entries, loaded.octets
         )
-        // Cache and file are equal.
         let now = State(cache)
         if now.contents[0] == summary.restored { state = now }
         if summary.writtenAt > begin.wallTime {
@@ -229,7 +255,7 @@ final class CacheFile {
         onLoad?(loaded.hottest)
     }
 
-    /// Keeps a damaged file for the operator.
+    /// Renames a damaged file, so that the operator can examine it.
     private func setAside(_ damage: SnapshotError) async {
         let text = "\(numbers.path): \(damage)"
         numbers.fault = text
@@ -260,6 +286,14 @@ final class CacheFile {
         let validity = validity()
         let result: Result<CacheSnapshotFile.Written, FileFault>
         do throws(SocketError) {
+            if lock == nil {
+                take(
+                    try await WorkerThread.run(named: "snapshot") { [file] in
+                        Result { () throws(FileFault) in try FileLock(of: file.file.path) }
+                    }
+                )
+                guard !numbers.isContended, !stopWriting.isUp else { return }
+            }
             result = try await WorkerThread.run(named: "snapshot") { [file, stopWriting] in
                 Result { () throws(FileFault) in
                     try file.write(at: begin, validity, stopWriting)
@@ -289,6 +323,8 @@ final class CacheFile {
 
     private static let keeping = "keeping the old file, if any"
 
+    private static let notSaving = "not saving the cache"
+
     private func fail(_ fault: String, consequence: String) {
         if numbers.fault != fault { logger.warning("cache: \(fault), \(consequence)") }
         numbers.fault = fault
@@ -310,6 +346,7 @@ extension FileFault {
         case .foreign: "remove the file, or change its owner to the daemon's user"
         case .open(let path, _): "run `chmod 600 \(path)`"
         case .busy: "check if another daemon uses the same `cache.snapshot`"
+        case .used: "each daemon needs its own `cache.snapshot`"
         case .stopped: nil
         case .system(_, _, let code):
             switch code {

@@ -54,7 +54,7 @@ struct CacheSnapshotFile: Sendable {
         let summary: SnapshotSummary
         let octets: Int
 
-        /// Before the restart, the most frequent first.
+        /// Most frequent questions before the restart, in descending order.
         let hottest: [HotEntry]
     }
 
@@ -68,7 +68,7 @@ struct CacheSnapshotFile: Sendable {
 
     private static let pieceOctets = 64 << 10
 
-    /// Restores the cache; nil without a file.
+    /// Restores the cache; returns nil if there is no file.
     ///
     /// A first pass checks the file: no part of a damaged file is used. Without `validity`, all
     /// answers are restored.
@@ -100,7 +100,7 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // Both times are rounded down, and no TTL may become longer.
+        // Both times are rounded down, so that no TTL becomes longer.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,
@@ -117,7 +117,7 @@ struct CacheSnapshotFile: Sendable {
             } catch {
                 throw .unread(error)
             }
-            // Truncated; the reader reports this.
+            // The file is truncated; the reader reports this.
             if octets.isEmpty { break }
             position += octets.count
             do throws(SnapshotError) {

@@ -28,8 +28,8 @@ extension Daemon {
         }
     }
 
-    /// Starts to restore the cache, and to write its snapshot; queries meanwhile wait for their
-    /// entries.
+    /// Starts to restore the cache and to write its snapshot; meanwhile, a query waits for its
+    /// cache entry.
     func startCacheFile() {
         guard let cacheFile else { return }
         connectCacheFile()

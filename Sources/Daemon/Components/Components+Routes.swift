@@ -10,7 +10,7 @@ internal import Upstream
 struct SettledRoutes: Sendable {
     let settings: Settings
 
-    /// Many routes share one list.
+    /// Different lists of upstreams, because many routes share a list.
     let upstreamLists: Set<[String]>
 
     init(_ settings: Settings) {
@@ -80,7 +80,7 @@ extension Components {
     }
 }
 
-/// For any thread.
+/// Inputs of the routing table, which any thread may make.
 struct RoutingPlan: Sendable {
     let settings: Settings
     let vendors: [String: VendorClient]
@@ -88,7 +88,7 @@ struct RoutingPlan: Sendable {
 
     let old: (table: RouteTable, names: RouteNames)?
 
-    /// Linear time.
+    /// Makes the routing table in linear time.
     func routing() -> Routing {
         var table = RouteTable()
         // Routes share equal parameters.

@@ -7,7 +7,7 @@ internal import Upstream
 struct UpstreamHTTP: Sendable {
     let queries: any HTTPTransport
 
-    /// Health probes must not wait for client queries.
+    /// Transport of health probes, which must not wait for DNS queries of clients.
     let probes: any HTTPTransport
 
     let shares: TransferShares
@@ -20,7 +20,7 @@ extension Components {
         _ dependencies: Dependencies,
         succeeding old: Components?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // Vendors and upstreams must not use up each other's connections.
+        // Vendors and upstreams must not use up the connections of each other.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
             http = UpstreamHTTP(
@@ -128,7 +128,7 @@ extension Components {
 }
 
 extension UpstreamSettings {
-    /// With the address if the settings list addresses.
+    /// Returns the URL, with the address if the settings list addresses.
     func shown(at address: SocketAddress) -> String {
         guard !addresses.isEmpty else { return "\(url)" }
         return "\(url) (\(address.port == url.port ? address.host : address.description))"

@@ -9,7 +9,7 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// All components that the settings describe, connected but not started; a reload reuses unchanged
+/// Components that the settings describe, connected but not started; a reload reuses unchanged
 /// ones.
 @ServiceLoop
 struct Components {
@@ -44,7 +44,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// On a thread: 100,000 routes take about 1 s.
+    /// Makes the components on a thread, because 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -114,9 +114,9 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// Another address with the port is already bound.
+    /// The first address cannot be bound, because the second one has the same port and is bound.
     case listenBeside(SocketAddress, SocketAddress)
-    /// systemd passed the port at other addresses.
+    /// systemd passed sockets with this port, but at the listed other addresses.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)
@@ -146,12 +146,13 @@ package enum StartError: Error, CustomStringConvertible {
         }
     }
 
-    /// The fault with its place and remedy.
     package var description: String {
         switch self {
         case .listen(let address, let error) where error.isAddressInUse:
             "cannot listen on \(address): address already in use; "
-                + "`ss -tulpn 'sport = :\(address.port)'` shows the program"
+                + (address.port == 53
+                    ? "`sudo httpdnsctl doctor` shows the program and how to free the port"
+                    : "`sudo ss -tulpn 'sport = :\(address.port)'` shows the program")
         case .listen(let address, let error) where error.isForbidden:
             "cannot listen on \(address): no permission for ports below 1024; add the address to "
                 + "the socket unit (`systemctl edit httpdnsd.socket`, ListenDatagram= and "

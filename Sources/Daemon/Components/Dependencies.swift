@@ -12,22 +12,21 @@ internal import Upstream
 package struct Dependencies {
     var clocks: Clocks
 
-    /// Of cache hashes and order.
+    /// Random seed of cache hashes and of orders.
     var seed: UInt64
 
     var transport: () -> any HTTPTransport
 
-    /// Makes the transport to an upstream server, except over HTTPS.
+    /// Makes the transport to an upstream server, unless the server uses HTTPS.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
     var probe: AddressProber.Probe
 
-    /// Makes the kernel program from cache size, time origin and seed; nil with simulated clocks.
+    /// Loads the BPF program for cache size, time origin and seed; nil with simulated clocks.
     var kernel: Kernel?
 
     var usage: any UsageStore = UsageMemory()
 
-    /// True if the machine has IPv6 connectivity.
     var hasIPv6: @Sendable () -> Bool = { false }
 
     /// Address families of the machine.
@@ -56,8 +55,8 @@ package struct Dependencies {
     /// Makes an HTTP transport that uses the NAT64.
     func http() -> any HTTPTransport { TranslatingTransport(transport(), translation) }
 
-    /// True if a global IPv6 address of this machine has a route to the Internet.
-    private nonisolated static func hasGlobalIPv6() -> Bool {
+    /// Returns true if a global IPv6 address of this machine has a route to the Internet.
+    package nonisolated static func hasGlobalIPv6() -> Bool {
         // k.root-servers.net; nothing is sent.
         guard let target = SocketAddress("[2001:7fd::1]:53"),
             let own = SocketAddress.source(towards: target)
@@ -65,7 +64,7 @@ package struct Dependencies {
         return IPAddress(octets: own.octets)?.reach == .global
     }
 
-    /// In `$STATE_DIRECTORY`, by default the directory of the systemd unit.
+    /// Usage file in `$STATE_DIRECTORY`, by default the directory of the systemd unit.
     private static let usageFile = UsageFile(
         directory: SettingsEnvironment.stateDirectory ?? "/var/lib/httpdnsd"
     )

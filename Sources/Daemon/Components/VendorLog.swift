@@ -83,6 +83,13 @@ final class VendorLog {
                 "vendor \(name): \(rule) spent, \(consequence)",
                 metadata: ["vendor": "\(name)"]
             )
+        case .usageUnknown(let problem, let rule):
+            let consequence =
+                rule.onExceeded == .fallback ? "not used because of its" : "ignoring the"
+            logger.warning(
+                "vendor \(name): \(problem), \(consequence) \(rule)",
+                metadata: ["vendor": "\(name)"]
+            )
         }
     }
 }
@@ -100,9 +107,10 @@ extension Daemon {
             vendor.client.observer = { log.log($0) }
             vendor.client.start()
         }
-        // All vendors use the same file.
-        if let problem = vendors.first?.client.statistics.usageProblem {
-            logger.warning("billed units: \(problem)")
+        // All vendors use the same file. A vendor whose budget needs it reports the problem itself.
+        let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
+        if let problem = others.compactMap(\.usageProblem).first {
+            logger.warning("\(problem), calling the vendors without a budget")
         }
     }
 

@@ -8,7 +8,7 @@ internal import Resolver
 /// Reader of the hosts files, which reads changed files again; a missing file counts as empty.
 @ServiceLoop
 final class HostsFiles {
-    /// A longer file is ignored.
+    /// Maximum octets of a hosts file; a longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
     /// Delay after a change, for further changes.
@@ -17,7 +17,7 @@ final class HostsFiles {
     private let settings: HostsSettings
     private let logger: Logger
 
-    /// Empty before the files are read.
+    /// Entries of the hosts files; empty before the first reading.
     private(set) var table = HostsTable()
 
     var onChange: (@ServiceLoop (HostsTable) -> Void)?
@@ -25,7 +25,7 @@ final class HostsFiles {
     private var watches: [FileWatch] = []
     private var alarm: Alarm?
 
-    /// Changed since the current reading began.
+    /// True while files are read; `hasChanged` is true after a change meanwhile.
     private var isReading = false
     private var hasChanged = false
 

@@ -9,7 +9,7 @@ internal import Net
 @ServiceLoop
 final class ListenerManager {
     struct Place {
-        /// Possibly with port 0.
+        /// Address in the settings, possibly with port 0.
         let wanted: SocketAddress
         let listeners: Listeners
         var workers: [UDPWorker] = []
@@ -17,7 +17,7 @@ final class ListenerManager {
         var server: TCPServer?
     }
 
-    /// Addresses that are not served yet; closed when the value is released.
+    /// Bound addresses without workers so far; closed when the value is released.
     struct Bound {
         fileprivate var places: [Place] = []
     }
@@ -34,18 +34,21 @@ final class ListenerManager {
 
     private var passed: [PassedSocket] = []
 
-    /// Constant: the kernel distributes clients by the number of sockets.
+    /// Constant, because the kernel distributes clients by the number of sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
 
-    /// Not used on loopback, where addresses cannot be forged.
+    /// DNS cookies; not used on loopback, where source addresses cannot be forged.
     private let jar = CookieJar(now: Clock.now)
 
-    /// Not used on loopback.
+    /// Limit of the reply rate; not used on loopback.
     private lazy var limit = RateLimit(now: Clock.now)
 
     private var started = 0
+
+    /// Bound addresses that no interface had yet.
+    private var absent: Set<SocketAddress> = []
 
     private(set) var closed = (queries: QuerySums(), hits: LatencySum())
 
@@ -67,7 +70,7 @@ final class ListenerManager {
 
     // MARK: - Opening
 
-    /// Called once, before `bind`.
+    /// Takes the sockets from systemd; call it once, before `bind`.
     func takePassed() throws(StartError) {
         do throws(SocketError) {
             passed = try ServiceManager.sockets()
@@ -80,7 +83,8 @@ final class ListenerManager {
     ///
     /// A passed socket that is not in `listen` is also served, because its clients would wait.
     /// Default addresses that this machine lacks are left out if one remains; with passed sockets,
-    /// forbidden ones too.
+    /// forbidden ones too. Other addresses that no interface has are bound in advance: the
+    /// interface may come up later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -93,7 +97,9 @@ final class ListenerManager {
         var missing: StartError?
         for address in wanted where !places.contains(where: { $0.wanted == address }) {
             do throws(StartError) {
-                bound.places.append(Place(wanted: address, listeners: try listeners(at: address)))
+                let mayBeAbsent = !settings.listenMark.isDefault
+                let listeners = try listeners(at: address, mayBeAbsent: mayBeAbsent)
+                bound.places.append(Place(wanted: address, listeners: listeners))
             } catch {
                 guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
                     fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
@@ -107,12 +113,20 @@ final class ListenerManager {
         return bound
     }
 
-    private func listeners(at address: SocketAddress) throws(StartError) -> Listeners {
+    private func listeners(
+        at address: SocketAddress,
+        mayBeAbsent: Bool
+    ) throws(StartError) -> Listeners {
         let own = passed.filter { $0.address == address }
         do throws(SocketError) {
-            return own.isEmpty
-                ? try Listeners(binding: address, workers: workersPerAddress)
-                : try Listeners(adopting: own, at: address, workers: workersPerAddress)
+            guard own.isEmpty else {
+                return try Listeners(adopting: own, at: address, workers: workersPerAddress)
+            }
+            do throws(SocketError) {
+                return try Listeners(binding: address, workers: workersPerAddress)
+            } catch  where error.isAddressMissing && mayBeAbsent {
+                return try absentListeners(at: address)
+            }
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
             // Wildcard and specific addresses exclude each other.
@@ -126,6 +140,28 @@ final class ListenerManager {
                 throw .listenBeside(address, ours.address)
             }
             throw .listen(address, error)
+        }
+    }
+
+    private func absentListeners(at address: SocketAddress) throws(SocketError) -> Listeners {
+        let listeners = try Listeners(
+            binding: address,
+            workers: workersPerAddress,
+            isAbsent: true
+        )
+        absent.insert(address)
+        logger.warning(
+            "listener \(address): no interface has this address, answering when one gets it",
+            metadata: ["listener": "\(address)"]
+        )
+        return listeners
+    }
+
+    /// Logs which absent addresses an interface has now.
+    func networkChanged() {
+        for address in absent where SettingsEnvironment.process.isLocal(address) {
+            absent.remove(address)
+            logger.notice("listener \(address): an interface has the address now, answering")
         }
     }
 
@@ -188,14 +224,14 @@ final class ListenerManager {
 
     /// Applies the access policy, and closes addresses not in `listen`.
     ///
-    /// - Returns: closed servers; the caller ends their clients later.
+    /// - Returns: closed TCP servers; the caller ends the connections of their clients later.
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(AccessPolicy.Snapshot(settings))
         for server in servers { server.rulesChanged() }
         let isWanted = { settings.listen.contains($0) }
         let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
         let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
-        // `status` lists listeners as after a restart.
+        // `status` lists listeners in the same order as after a restart.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }
             + unnamed

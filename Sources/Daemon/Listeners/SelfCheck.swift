@@ -13,7 +13,7 @@ final class SelfCheck {
     private enum Standing {
         case answered
 
-        /// A firewall may be the reason.
+        /// The address has never answered, perhaps because of a firewall.
         case neverAnswered
 
         case silent
@@ -22,8 +22,8 @@ final class SelfCheck {
         case overloaded
     }
 
-    /// Check of one listen address; `batches` is ``DatagramListener/batches`` of each socket
-    /// before.
+    /// Check of one listen address; `batches` has ``DatagramListener/batches`` of each socket at
+    /// the start.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
@@ -39,8 +39,8 @@ final class SelfCheck {
             }
         }
 
-        /// True if a worker hangs: its socket has unread datagrams, as at ``noteUnread()``, and the
-        /// worker has received none since.
+        /// True if a worker hangs: its socket has had unread datagrams since ``noteUnread()``, and
+        /// the worker has received none.
         ///
         /// A worker under load receives all the time, so progress of another socket does not count.
         var hasHungWorker: Bool {
@@ -49,7 +49,7 @@ final class SelfCheck {
             }
         }
 
-        /// True if the daemon has received other queries since the start of the check.
+        /// True if the daemon has received other queries since the check began.
         ///
         /// The check sends a limited number of datagrams; the factor 2 is a margin.
         var showsProgress: Bool {
@@ -70,13 +70,13 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// The kernel chooses the socket by the client's port: with two sockets, one check in 128
-    /// misses one.
+    /// Queries per socket: the kernel chooses the socket by the client's port, so with two sockets
+    /// one check in 128 misses one.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
 
-    /// A flood may fill the socket's buffer.
+    /// Maximum attempts per query, because a flood may fill the socket's buffer.
     private static let attempts = 10
 
     init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
@@ -122,7 +122,7 @@ final class SelfCheck {
         return checks.map { note($0, time) }.allSatisfy { $0 }
     }
 
-    /// Logs changes; returns false if the address has stopped answering.
+    /// Logs a changed result; returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
         let before = standings[address]
@@ -212,7 +212,7 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// A retry uses the same port, and reaches the same worker.
+    /// Sends the query; a retry uses the same port, so it reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
@@ -240,7 +240,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Nil if no interface has the address: the query would leave the machine.
+    /// Address to query; nil if no interface has it, because the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

@@ -18,7 +18,7 @@ extension Daemon {
     package func reload() async -> ReloadOutcome {
         await reloads.turn { [self] in
             ServiceManager.reloading()
-            let outcome = await attempt()
+            let outcome = await settingsQueue.turn { [self] in await attempt() }
             guard !isStopping || outcome.isApplied else {
                 logger.notice("reload: cancelled because the daemon is stopping")
                 return outcome
@@ -33,29 +33,44 @@ extension Daemon {
         }
     }
 
-    /// Checks the settings file or another text like a reload, except addresses and hosts files.
+    /// Checks the settings file or another text as a reload does, but no addresses and hosts files.
+    ///
+    /// Waits for a reload in progress: each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
+        await settingsQueue.turn { [self] in
+            let (outcome, discarded) = await checked(other)
+            await release(discarded)
+            return outcome
+        }
+    }
+
+    private func checked(
+        _ other: (text: String, file: String)?
+    ) async -> (outcome: ReloadOutcome, discarded: OldRoutes?) {
         let source = source
         let read = await read { () throws(SettingsErrors) in
             if let other { try source.check(other.text, other.file) } else { try source.load() }
         }
         switch read {
         case .failure(let errors):
-            return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
+            return (ReloadOutcome(problems: errors.problems, warnings: errors.warnings), nil)
         case .success(let wanted):
             var outcome = ReloadOutcome()
+            var discarded: OldRoutes?
             do throws(StartError) {
                 let prepared = try await PreparedReload.make(wanted, after: components.settings)
                 outcome = prepared.outcome
-                _ = try await Components.make(
-                    prepared.settled,
-                    in: dependencies,
-                    succeeding: components
+                discarded = OldRoutes(
+                    try await Components.make(
+                        prepared.settled,
+                        in: dependencies,
+                        succeeding: components
+                    )
                 )
             } catch {
                 outcome.problems = [problem(error, other?.file ?? source.file)]
             }
-            return outcome
+            return (outcome, discarded)
         }
     }
 
@@ -67,7 +82,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // A loading snapshot is filtered by the old settings.
+        // A snapshot that is being loaded is filtered by the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {
@@ -79,6 +94,8 @@ extension Daemon {
                 in: dependencies,
                 succeeding: components
             )
+            var unused = OldRoutes(new)
+            defer { settingsQueue.add { [self, unused] in await release(unused) } }
             let renamed = try await renamedRoutes(new)
             let bound = try listenerManager.bind(settings)
             let scraped = try bindMetrics(settings.metrics)
@@ -101,10 +118,9 @@ extension Daemon {
                 hosts?.stop()
                 throw error
             }
-            let isLarge = components.settings.routes.count >= OldRoutes.many
-            let old = isLarge ? OldRoutes(components) : nil
+            releaseLater(OldRoutes(components, renamed))
+            unused = nil
             let sweep = putInForce(new, hosts, renamed)
-            if let old { release(old) }
             scrapePoints.serve(scraped, as: settings.metrics)
             outcome.isApplied = true
             if let sweep { outcome.removedAnswers = await finish(sweep) }
@@ -119,7 +135,8 @@ extension Daemon {
     ) async -> Result<Settings, SettingsErrors> {
         do throws(SocketError) {
             return try await WorkerThread.run(named: "settings") {
-                Result { () throws(SettingsErrors) in try load() }
+                defer { OwnProcess.returnFreeMemory() }
+                return Result { () throws(SettingsErrors) in try load() }
             }
         } catch {
             return .failure(SettingsErrors(problems: [problem(.system(error), source.file)]))
@@ -171,7 +188,7 @@ extension Daemon {
 extension Daemon {
     /// Replaces the components; does not wait and cannot fail.
     ///
-    /// - Returns: removal of invalid cache entries; nil if all are valid.
+    /// - Returns: removal of the invalid cache entries; nil if all entries are valid.
     private func putInForce(
         _ new: Components,
         _ newHosts: HostsFiles?,

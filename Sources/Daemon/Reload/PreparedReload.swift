@@ -26,33 +26,35 @@ struct PreparedReload: Sendable {
     }
 
     private init(_ wanted: Settings, after running: Settings) {
-        let changes = running.changes(to: wanted)
+        let changes = running.changes(to: wanted, listing: ReloadOutcome.listedChanges)
         let (settings, needsRestart) = wanted.takingEffect(after: running)
         settled = SettledRoutes(settings)
         outcome = ReloadOutcome(
             warnings: wanted.warnings,
-            changes: Array(changes.prefix(ReloadOutcome.listedChanges)),
-            unlistedChanges: max(0, changes.count - ReloadOutcome.listedChanges),
+            changes: changes.listed,
+            unlistedChanges: changes.further,
             needsRestart: needsRestart,
             usesCredentials: wanted.usesCredentials
         )
     }
 }
 
-/// Many replaced routes, which a thread releases.
+/// Many replaced or discarded routes, which a thread releases.
 ///
 /// With few routes, secrets of removed vendors are released immediately.
 final class OldRoutes: Sendable {
-    /// Fewer take less than 1 ms.
+    /// Minimum number of patterns to release on a thread; fewer take less than 1 ms.
     static let many = 1_000
 
-    private let content: Lock<([RouteSettings], RouteTable, RouteNames)?>
+    private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
+    /// Nil for few routes; `renamed` has new names of the routes.
     @ServiceLoop
-    init(_ components: Components) {
-        content = Lock(
-            (components.settings.routes, components.resolver.routes, components.routeNames)
-        )
+    init?(_ components: Components, _ renamed: [String: String] = [:]) {
+        let routes = components.settings.routes
+        let patterns = routes.reduce(0) { $0 + max(1, $1.domains.count + $1.except.count) }
+        guard patterns >= Self.many else { return nil }
+        content = Lock((routes, components.resolver.routes, components.routeNames, renamed))
     }
 
     fileprivate func release() {
@@ -65,7 +67,7 @@ final class OldRoutes: Sendable {
 }
 
 extension Daemon {
-    /// Maps the old place (`file:line`) of each moved route to the new place.
+    /// Maps the old place in the settings (`file:line`) of each moved route to the new place.
     func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (components.routeNames, new.routeNames)
         do throws(SocketError) {
@@ -75,11 +77,26 @@ extension Daemon {
         }
     }
 
-    func release(_ old: OldRoutes) {
-        ServiceLoop.task { [clocks = components.clocks] in
-            try? await clocks.sleep(clocks.now() + ResolverLimits.total + .seconds(1))
-            // Without a thread, `old` is released here.
-            try? await WorkerThread.run(named: "release") { old.release() }
+    /// Releases replaced routes when no question uses them; the next reload waits for that.
+    ///
+    /// Otherwise several reloads in a row would have more than two sets of routes in memory.
+    func releaseLater(_ old: OldRoutes?) {
+        guard let old else { return }
+        settingsQueue.add { [self] in
+            try? await components.clocks.sleep(
+                components.clocks.now() + ResolverLimits.total + .seconds(1)
+            )
+            await release(old)
+        }
+    }
+
+    /// Releases routes, and returns their memory to the system.
+    func release(_ old: OldRoutes?) async {
+        guard let old else { return }
+        // Without a thread, `old` is released here.
+        try? await WorkerThread.run(named: "release") {
+            old.release()
+            OwnProcess.returnFreeMemory()
         }
     }
 }

@@ -6,13 +6,13 @@ internal import Net
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH NAME`),
 /// a checksum, and perhaps empty lines. A damaged file counts as spent for every vendor until
-/// ``reset(_:today:)``. If the file cannot be opened, the counts are in memory, and ``problem`` has
-/// the reason.
+/// ``reset(_:today:)``; an empty file is damaged. If the file cannot be opened, the counts that need
+/// not be durable are in memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
 
-    /// Counts while the file cannot be opened.
+    /// Store of the counts while the file cannot be opened.
     private let memory = UsageMemory()
 
     private(set) var problem: String?
@@ -22,15 +22,18 @@ final class UsageFile: UsageStore {
     /// Days after which the line of an unused vendor is removed.
     private nonisolated static let longestAge: Int64 = 62
 
-    /// Sums with the largest number of a record do not overflow.
+    /// Maximum number in a record, so that sums do not overflow.
     private nonisolated static let largestNumber: UInt64 = 1 << 60
 
-    /// The directory is created on first use.
-    nonisolated init(directory: String) { file = SharedFile(directory + "/usage.state") }
+    /// Refers to the file in `directory`, which is created on first use.
+    nonisolated init(directory: String) {
+        file = SharedFile(directory + "/usage.state", initial: Self.octets([:], today: 0))
+    }
 
     func update(
         _ vendor: String,
         today: Int64,
+        durably: Bool,
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
         var result: UsageRecord?
@@ -44,15 +47,17 @@ final class UsageFile: UsageStore {
                 records[vendor] = record
                 return isChanged ? Self.octets(records, today: today) : nil
             }
-            problem = result == nil ? "usage unknown: damaged state file \(file.path)" : nil
+            problem =
+                result == nil
+                ? "usage unknown: damaged state file \(file.path); run "
+                    + "`httpdnsctl bill --reset \(vendor)`" : nil
         } catch {
             switch error {
             case .unavailable(let why):
-                problem = "usage is not stored: \(why)"
-                return memory.update(vendor, today: today, change)
-            case .failed(let why):
-                problem = "usage unknown: \(why)"
-                return nil
+                let hint = "let $STATE_DIRECTORY name a directory that the daemon can write"
+                problem = "usage \(durably ? "unknown" : "is not stored"): \(why); \(hint)"
+                if !durably { return memory.update(vendor, today: today, durably: false, change) }
+            case .failed(let why): problem = "usage unknown: \(why)"
             }
         }
         return result
@@ -61,7 +66,7 @@ final class UsageFile: UsageStore {
     func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
         do throws(SharedFile.Fault) {
             try file.change { octets in
-                // Of a damaged file, the counts of the other vendors are lost, too.
+                // If the file is damaged, the counts of the other vendors are lost, too.
                 var records = Self.records(octets) ?? [:]
                 records[vendor] = UsageRecord(day: today)
                 return Self.octets(records, today: today)
@@ -69,8 +74,7 @@ final class UsageFile: UsageStore {
             problem = nil
         } catch {
             switch error {
-            case .unavailable: memory.reset(vendor, today: today)
-            case .failed(let why): throw UsageStoreError(why)
+            case .unavailable(let why), .failed(let why): throw UsageStoreError(why)
             }
         }
     }
@@ -79,7 +83,7 @@ final class UsageFile: UsageStore {
 // MARK: - Text
 
 extension UsageFile {
-    /// Omits vendors that were not used for a while.
+    /// Returns the text of the file; omits vendors that were not used for a while.
     nonisolated static func octets(_ records: [String: UsageRecord], today: Int64) -> [UInt8] {
         let records = records.filter { today - $0.value.day < longestAge }
         var text = header + "\n"
@@ -90,9 +94,8 @@ extension UsageFile {
         return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
     }
 
-    /// Nil if the file is damaged; an empty file has no records.
+    /// Parses the text of the file; returns nil if it is damaged.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
-        guard !octets.isEmpty else { return [:] }
         guard let text = String(validating: octets, as: UTF8.self), text.hasSuffix("\n") else {
             return nil
         }
@@ -119,7 +122,8 @@ extension UsageFile {
         return records
     }
 
-    /// FNV-1a with 64 bits: detects a torn write and an edited file, not an attacker.
+    /// Returns the 64-bit FNV-1a hash, which detects a torn write and an edited file, not an
+    /// attacker.
     private nonisolated static func checksum(_ octets: some Sequence<UInt8>) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3

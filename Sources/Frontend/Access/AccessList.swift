@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Access control list of client addresses.
 package struct AccessList: Sendable {
     private let prefixes: [IPPrefix]
 
-    /// Makes the list; an empty list denies every client.
+    /// Creates the list of allowed networks; an empty list denies every client.
     package init(_ prefixes: [IPPrefix]) {
         self.prefixes = prefixes
     }
@@ -22,7 +21,7 @@ package struct AccessList: Sendable {
 }
 
 extension IPAddress {
-    /// Makes an address from 4 or 16 octets in network order.
+    /// Creates an address from 4 or 16 octets in network order.
     init(_ octets: RawSpan) {
         if octets.byteCount == 4 {
             self = .v4(IPv4Address(value: octets.uint32(at: 0)))

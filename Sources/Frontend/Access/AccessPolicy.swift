@@ -4,15 +4,14 @@ internal import Synchronization
 
 /// Access policy of the listeners, which a reload replaces.
 ///
-/// After each received batch, a worker compares one atomic version number and copies the policy
-/// under a lock only if the number has changed.  The hit path takes no lock, and every query sent
-/// after a completed reload is treated by the new policy.
+/// A worker compares an atomic version number after each batch, and copies the policy under a lock
+/// only if the number has changed. The hit path takes no lock, and the new policy applies to every
+/// query sent after a completed reload.
 package final class AccessPolicy: Sendable {
-    /// Snapshot of the access policy.
     package struct Snapshot: Sendable {
         var access: AccessList
 
-        /// Queries per second answered for each client network except loopback; nil: no limit.
+        /// Maximum queries per second from each client network except loopback; nil for no limit.
         var queriesPerSecond: Int?
 
         package init(access: AccessList, queriesPerSecond: Int? = nil) {
@@ -33,13 +32,12 @@ package final class AccessPolicy: Sendable {
         number.add(1, ordering: .releasing)
     }
 
-    /// Copy of the snapshot for one thread.
     struct Copy {
         private(set) var snapshot: Snapshot
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // Read first: if the policy changes between the two reads, `update` copies it again.
+            // The number is read first: if the policy changes in between, `update` copies it again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

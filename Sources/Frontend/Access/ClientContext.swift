@@ -9,16 +9,15 @@ package struct ClientContext: Sendable {
 
     let isAllowed: Bool
 
-    /// Terms for DNS cookies; nil where cookies are not used.
+    /// Secrets and time for DNS cookies; nil where cookies are not used.
     var cookies: CookieTerms?
 
     /// Idle timeout in units of 100 ms; nil over UDP, which must not send it (RFC 7828 §3.3.2).
     var keepalive: UInt16?
 
-    /// Returns the client network for quotas.
+    /// Returns the client network to which limits apply.
     ///
-    /// - Parameter isProven: true if the query has a valid cookie; TCP and loopback also prove the
-    ///   address.
+    /// - Parameter isProven: true if the query has a valid cookie; TCP and loopback need none.
     func network(isProven: Bool) -> ClientNetwork {
         ClientNetwork(of: address, isProven: isProven || transport == .tcp || address.isLoopback)
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Queue that serves the clients in round-robin order, and the elements of each client in order of
-/// arrival.
+/// Queue that serves clients in round-robin order, and each client's elements in arrival order.
 struct ClientQueue<Element> {
-    /// Queue of one client: its elements, and the sum of the weights of these elements.
+    /// Elements of one client, and the sum of their weights.
     private final class Line {
         let client: ClientNetwork
         var elements = FirstInFirstOut<Element>()
@@ -13,34 +12,32 @@ struct ClientQueue<Element> {
         init(_ client: ClientNetwork) { self.client = client }
     }
 
-    /// The queues of the clients that have elements.
     private var lines: [ClientNetwork: Line] = [:]
 
-    /// The same queues in round-robin order, the next one to serve first.
+    /// Queues of clients in round-robin order, the next one to serve first.
     private var turns = FirstInFirstOut<Line>()
 
-    /// Queue in the middle of its turn, which is not in `turns`, and the elements left in the turn.
+    /// Queue whose turn it is, which is not in `turns`, and the elements left in its turn.
     private var current: Line?
     private var left = 0
 
-    /// Queue that `append` used last, possibly empty: a client often sends many queries in a row.
+    /// Queue to which `append` added last, because a client often sends many queries in a row; may
+    /// be empty.
     private var latest: Line?
 
     private(set) var count = 0
 
-    /// Elements that a client gets in one turn.
+    /// Number of elements that a client gets in one turn, at least 1.
     private let quantum: Int
 
-    /// Creates an empty queue in which a client gets `quantum` elements in one turn, at least 1.
     init(quantum: Int = 1) { self.quantum = quantum }
 
-    /// Sum of the weights of all elements.
     private(set) var weight = 0
 
     /// Adds an element.
     ///
-    /// - Parameter admits: gets the number and the total weight of the client's elements; if it
-    ///   returns false, nothing is added.
+    /// - Parameter admits: returns false to reject the element, given the number and the total
+    ///   weight of the client's elements.
     /// - Returns: the result of `admits`.
     @discardableResult
     mutating func append(
@@ -92,9 +89,9 @@ struct ClientQueue<Element> {
     }
 }
 
-/// Queue of the elements of one client; a removed element is released immediately.
+/// Queue of one client's elements; a removed element is released immediately.
 private struct FirstInFirstOut<Element> {
-    /// The oldest elements, in reverse order.
+    /// Oldest elements, in reverse order.
     private var leaving: [Element] = []
 
     private var entered: [Element] = []

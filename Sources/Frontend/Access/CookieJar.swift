@@ -5,8 +5,8 @@ package import Net
 
 /// Cookie secrets of this process, with periodic renewal.
 ///
-/// Secrets are not saved.  A query with an unknown cookie is still answered (RFC 7873 §5.2.3), and
-/// the answer has a new cookie.
+/// Secrets are not saved. A query with an unknown cookie is still answered (RFC 7873 §5.2.3), with
+/// a new cookie.
 package final class CookieJar: Sendable {
     private let state: Lock<State>
 
@@ -24,7 +24,7 @@ package final class CookieJar: Sendable {
         )
     }
 
-    /// Returns the secrets; renews the current one if its lifetime is over.
+    /// Returns the secrets; replaces the current secret if its lifetime is over.
     private func secrets(now: Instant) -> CookieSecrets {
         state.withLock { state in
             if now >= state.renewal {
@@ -35,7 +35,7 @@ package final class CookieJar: Sendable {
         }
     }
 
-    /// Returns the terms for one batch of queries; thread-safe.
+    /// Returns the secrets and the time for one batch of queries; thread-safe.
     func terms(now: Instant, wallSeconds: Int64) -> CookieTerms {
         CookieTerms(secrets: secrets(now: now), time: UInt32(truncatingIfNeeded: wallSeconds))
     }

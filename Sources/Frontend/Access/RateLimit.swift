@@ -3,36 +3,34 @@ internal import DNSWire
 internal import Locks
 package import Net
 
-/// Rate limit for UDP clients, against reflection attacks.
+/// Rate limit for UDP clients, against reflection attacks; see `Frontend.md`.
 ///
 /// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
-/// their addresses cannot be forged. Above the limit, every second query gets no reply, and the
-/// others an empty reply with TC set, which is not larger than the query. The page of the module
-/// has the reasons.
+/// their addresses cannot be forged.  Above the limit, every second query gets no reply, and the
+/// others get an empty reply with TC set, which is not larger than the query.
 ///
-/// A keyed hash maps each client network to a slot of a fixed table. Networks in one slot share a
+/// A keyed hash maps client networks to slots of a fixed table.  Networks in one slot share a
 /// limit.
 package final class RateLimit: Sendable {
     enum Decision {
         case passes
 
-        /// An empty reply with TC set.
         case truncated
 
         case dropped
     }
 
-    /// Slots of the table, 8 octets each; a power of 2.
+    /// Number of slots in the table, 8 octets each; a power of 2.
     private static let places = 16_384
 
-    /// Burst of one network in nanoseconds: the queries of one second.
+    /// Burst of one network in nanoseconds: it may send the queries of one second at a time.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant
     private let state: Lock<State>
 
     private struct State {
-        /// Time at which each network's allowance is full again, in nanoseconds since `origin`.
+        /// Time at which the burst of each slot is available again, in nanoseconds since `origin`.
         var busyUntil = [UInt64](repeating: 0, count: RateLimit.places)
 
         var excess: UInt64 = 0
@@ -45,7 +43,7 @@ package final class RateLimit: Sendable {
 
     /// Decides about a query from `address`; thread-safe.
     ///
-    /// - Parameter perSecond: queries answered per second and network, 1 to 1,000,000.
+    /// - Parameter perSecond: maximum queries per second and network, 1 to 1,000,000.
     func decision(
         on address: IPAddress,
         perSecond: Int,
@@ -68,7 +66,7 @@ package final class RateLimit: Sendable {
         }
     }
 
-    /// Returns the slot of a client network: an IPv4 address or an IPv6 /64.
+    /// Returns the slot for the network of a client: an IPv4 address or an IPv6 /64.
     private static func place(of address: IPAddress) -> Int {
         // `Hasher` has a different seed in each process.
         var hasher = Hasher()

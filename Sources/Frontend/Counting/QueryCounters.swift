@@ -4,34 +4,31 @@ package import Net
 package import Resolver
 internal import Synchronization
 
-/// Source of an answer.
 package enum QuerySource: Int, CaseIterable {
-    /// A fresh entry of the answer cache.
+    /// The cache, with a fresh entry.
     case cache
 
-    /// A stale entry, because no source answered in time.
+    /// The cache, with a stale entry, because no source answered in time.
     case stale
     case vendor
     case upstream
 
-    /// The daemon: special-use names, and query types that are not record types.
+    /// This daemon: special-use names, and query types that are not record types.
     case local
 
-    /// Refused: a client that is not allowed, or a class other than IN.
+    /// This daemon refused the query: the client is not allowed, or the class is not IN.
     case refused
 
-    /// An invalid query, or an unsupported EDNS version or opcode.
+    /// This daemon rejected the query: invalid, or of an unsupported EDNS version or opcode.
     case invalid
 
-    /// No source answered in time, or too many queries were pending.
+    /// None: no source answered in time, or too many queries were pending.
     case failed
 }
 
-/// Outcome of a query.
 package enum QueryOutcome: Int, CaseIterable {
     case noError, noData, nxDomain, servFail, refused, formErr, notImp, badVers, other
 
-    /// Maps the RCODE of a reply to an outcome.
     package init(rcode: UInt16, isEmpty: Bool) {
         self =
             switch rcode {
@@ -49,23 +46,21 @@ package enum QueryOutcome: Int, CaseIterable {
     package var name: String { "\(self)".lowercased() }
 }
 
-/// Transport of a query.
 package enum QueryTransport: Int, CaseIterable {
     case udp, tcp
 }
 
-/// Query counters of one thread; only this thread writes them, every thread may read them.
+/// Query counters of one thread, which only this thread writes and any thread may read.
 ///
-/// A query is counted once, in one cell of a table by source, outcome and transport, so the totals
-/// by each of the three are equal.  With a single writer, a relaxed load and store costs as much as
-/// adding to a plain integer.
+/// A query is counted once, in a table by source, outcome and transport, so the totals by source,
+/// by outcome and by transport are equal. With a single writer, a relaxed load and store costs as
+/// much as adding to a plain integer.
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
-    /// Datagrams and messages that are not queries: too short, or replies.
+    /// Datagrams and TCP messages that are not queries: too short, or replies.
     let ignored = Atomic<UInt64>(0)
 
-    /// Rate-limited queries.
     let limited = Atomic<UInt64>(0)
 
     let truncated = Atomic<UInt64>(0)
@@ -73,7 +68,7 @@ package final class QueryCounters: Sendable {
     /// Replies that the kernel did not accept.
     let unsent = Atomic<UInt64>(0)
 
-    /// Latency of cache hits, from arrival to reply.
+    /// Latency of cache hits, from the arrival of the query to its reply.
     package let hitLatency = LatencyHistogram()
 
     package init() {}
@@ -92,7 +87,7 @@ package final class QueryCounters: Sendable {
         if hit.isTruncated { Self.add(1, to: truncated) }
     }
 
-    /// Adds to a counter that only the calling thread writes.
+    /// Increases a counter that only the calling thread writes.
     static func add(_ number: UInt64, to counter: borrowing Atomic<UInt64>) {
         counter.store(counter.load(ordering: .relaxed) &+ number, ordering: .relaxed)
     }
@@ -117,7 +112,6 @@ package final class QueryCounters: Sendable {
     }
 }
 
-/// Sum of the query counters of all threads.
 package struct QuerySums: Sendable {
     fileprivate(set) var cells = [UInt64](repeating: 0, count: 144)
     package var ignored: UInt64 = 0

@@ -20,15 +20,27 @@ package struct Listeners {
     ///
     /// TCP is bound first because its port is exclusive: a second daemon on the same address fails
     /// here instead of receiving a part of the datagrams.
-    package init(binding wanted: SocketAddress, workers: Int) throws(SocketError) {
+    ///
+    /// - Parameter isAbsent: true if no interface needs to have the address yet.
+    package init(
+        binding wanted: SocketAddress,
+        workers: Int,
+        isAbsent: Bool = false
+    ) throws(SocketError) {
         var failure = SocketError.closed
         for _ in 0..<(wanted.port == 0 ? Self.attempts : 1) {
             do throws(SocketError) {
-                let stream = try StreamListener(binding: wanted)
+                let stream = try StreamListener(binding: wanted, isAbsent: isAbsent)
                 let address = stream.localAddress ?? wanted
                 var datagrams: [DatagramListener] = []
                 for _ in 0..<workers {
-                    datagrams.append(try DatagramListener(binding: address, shared: workers > 1))
+                    datagrams.append(
+                        try DatagramListener(
+                            binding: address,
+                            shared: workers > 1,
+                            isAbsent: isAbsent
+                        )
+                    )
                 }
                 self.address = address
                 self.stream = stream

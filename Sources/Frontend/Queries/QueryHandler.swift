@@ -68,8 +68,7 @@ package final class QueryHandler {
 
     /// A valid query that must be resolved.
     package struct Open: Sendable {
-        /// The header and the question; the reply needs no more.
-        fileprivate let octets: [UInt8]
+        fileprivate let id: UInt16
         fileprivate let query: Query
         fileprivate let facts: QueryFacts
         fileprivate let limit: Int
@@ -109,26 +108,65 @@ package final class QueryHandler {
             let reply = Array(scratch[..<length])
             return outcome == .formErr ? .malformed(reply) : .reply(reply)
         case .query(let facts, let isProven):
-            let limit = transport == .udp ? facts.replyLimit : scratch.count
-            if let reply = cachedReply(facts, limit: limit, for: clientContext, arrival: arrival) {
-                return .reply(reply)
-            }
-            guard let query = Self.query(facts, in: octets) else {
-                return .malformed(malformed(octets))
-            }
-            return .question(
-                Open(
-                    octets: Array(octets.prefix(facts.questionEnd)),
-                    query: query,
-                    facts: facts,
-                    limit: limit,
-                    transport: transport,
-                    client: clientContext.address,
-                    network: clientContext.network(isProven: isProven),
-                    arrival: arrival
-                )
-            )
+            let network = clientContext.network(isProven: isProven)
+            return answer(facts, nil, from: clientContext, network, arrival: arrival)
         }
+    }
+
+    /// Answers a datagram that a worker could not answer.
+    package func answer(_ miss: Miss) {
+        let (listener, context) = (miss.listener, miss.clientContext)
+        let immediate: Immediate
+        if let plain = miss.plain {
+            copy(miss.datagram.octets)
+            immediate = answer(
+                plain.facts,
+                plain.hash,
+                from: context,
+                context.network(isProven: plain.isProven),
+                arrival: miss.arrival
+            )
+        } else {
+            immediate = look(at: miss.datagram.octets, from: context, arrival: miss.arrival)
+        }
+        switch immediate {
+        case .nothing: break
+        case .reply(let reply), .malformed(let reply):
+            listener.reply(reply, to: miss.datagram)
+        case .question(let open):
+            let completion = Completion<Resolution> { [self, asker = miss.asker] resolution in
+                let length = finish(open, resolution)
+                asker.listener.reply(scratch, count: length, to: asker.datagram)
+            }
+            begin(open, completion)
+        }
+    }
+
+    /// Answers the query in `scratch` from the cache, or returns it as an open question.
+    ///
+    /// - Parameter hash: the cache's hash of the question, if it is known.
+    private func answer(
+        _ facts: QueryFacts,
+        _ hash: UInt64?,
+        from clientContext: ClientContext,
+        _ network: ClientNetwork,
+        arrival: Instant
+    ) -> Immediate {
+        let limit = clientContext.transport == .udp ? facts.replyLimit : scratch.count
+        let hit = cachedReply(facts, hash, limit: limit, for: clientContext, arrival: arrival)
+        if let hit { return .reply(hit) }
+        return .question(
+            Open(
+                id: UInt16(scratch[0]) << 8 | UInt16(scratch[1]),
+                query: query(facts),
+                facts: facts,
+                limit: limit,
+                transport: clientContext.transport,
+                client: clientContext.address,
+                network: network,
+                arrival: arrival
+            )
+        )
     }
 
     /// Refreshes a cached answer that a client was given.
@@ -167,9 +205,14 @@ package final class QueryHandler {
 
     // MARK: - Without waiting
 
+    /// Copies a message to the start of `scratch`.
+    private func copy(_ octets: [UInt8]) {
+        scratch.withMutableRawSpan { $0.copy(octets.rawSpan, to: 0) }
+    }
+
     private func firstLook(_ octets: [UInt8], from clientContext: ClientContext) -> QueryValidation
     {
-        scratch.replaceSubrange(0..<octets.count, with: octets)
+        copy(octets)
         return scratch.withMutableRawSpan { buffer in
             QueryValidation(at: &buffer, count: octets.count, from: clientContext)
         }
@@ -180,13 +223,15 @@ package final class QueryHandler {
     /// The cache is checked again after a worker's miss: another query may have stored the answer.
     private func cachedReply(
         _ facts: QueryFacts,
+        _ hash: UInt64?,
         limit: Int,
         for clientContext: ClientContext,
         arrival: Instant
     ) -> [UInt8]? {
-        let hit = cache.withTable(now: clocks.now()) { table, now in
-            scratch.withMutableRawSpan { buffer in
-                table.answer(facts, in: &buffer, limit: limit, now: now)
+        let hit = scratch.withMutableRawSpan { buffer in
+            let hash = hash ?? cache.hash(facts, in: buffer.bytes)
+            return cache.withTable(now: clocks.now()) { table, now in
+                table.answer(facts, hash: hash, in: &buffer, limit: limit, now: now)
             }
         }
         guard let hit else { return nil }
@@ -202,14 +247,19 @@ package final class QueryHandler {
             since: arrival,
             until: end
         )
-        if hit.wantsRefresh, let query = Self.query(facts, in: scratch) {
-            refresh(query, for: clientContext.network(isProven: false))
+        if hit.wantsRefresh {
+            refresh(query(facts), for: clientContext.network(isProven: false))
         }
         return Array(scratch[..<hit.length])
     }
 
+    /// Returns the query in `scratch`.
+    private func query(_ facts: QueryFacts) -> Query {
+        scratch.withMutableRawSpan { Query(facts, in: $0.bytes) }
+    }
+
     private func malformed(_ octets: [UInt8]) -> [UInt8] {
-        scratch.replaceSubrange(0..<octets.count, with: octets)
+        copy(octets)
         let length = scratch.withMutableRawSpan { buffer in
             QueryFault.malformed.reply(to: octets.count, in: &buffer)
         }
@@ -220,51 +270,61 @@ package final class QueryHandler {
 
     /// Resolves a query within `ResolverLimits.total` of its arrival, and renders the reply.
     ///
-    /// - Parameter completion: called exactly once, possibly before this method returns.
-    package func resolve(_ open: Open, _ completion: @escaping @ServiceLoop ([UInt8]) -> Void) {
-        begin(open) { [self] resolution in
-            let reply = render(resolution, open)
-            note(resolution, open, in: reply)
-            completion(reply)
+    /// - Parameter completion: may be called before this method returns.
+    package func resolve(_ open: Open, _ completion: consuming Completion<[UInt8]>) {
+        let resolved = completion.after { [self] (resolution: Resolution, completion) in
+            let length = finish(open, resolution)
+            completion(Array(scratch[..<length]))
         }
+        begin(open, resolved)
     }
 
     /// Resolves a query like `resolve`; the caller renders the reply with ``render(_:_:)``.
-    func find(_ open: Open, _ completion: @escaping @ServiceLoop (Resolution) -> Void) {
-        begin(open) { [self] resolution in
-            note(resolution, open, in: open.octets)
+    func find(_ open: Open, _ completion: consuming Completion<Resolution>) {
+        let resolved = completion.after { [self] (resolution: Resolution, completion) in
+            finished()
+            restore(open)
+            note(resolution, open)
             completion(resolution)
         }
+        begin(open, resolved)
     }
 
     func render(_ resolution: Resolution, _ open: Open) -> [UInt8] {
-        scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
+        restore(open)
         let length = write(resolution, open.facts, limit: open.limit)
         return Array(scratch[..<length])
     }
 
-    private func begin(_ open: Open, _ completion: @escaping @ServiceLoop (Resolution) -> Void) {
+    private func begin(_ open: Open, _ completion: consuming Completion<Resolution>) {
         inFlight += 1
         resolver.resolve(
             open.query,
             of: open.network,
-            deadline: open.arrival + ResolverLimits.total
-        ) { [self] resolution in
-            inFlight -= 1
-            if inFlight == 0 { resumeDrained() }
-            completion(resolution)
-        }
+            deadline: open.arrival + ResolverLimits.total,
+            completion
+        )
     }
 
-    /// Returns the question of a message that begins with `octets`; nil if the name is invalid.
-    private static func query(_ facts: QueryFacts, in octets: [UInt8]) -> Query? {
-        let wire = Array(octets[QueryFacts.headerCount..<facts.nameEnd])
-        guard let name = try? Name(wire: wire) else { return nil }
-        return Query(
-            question: Question(name: name, type: facts.type, recordClass: facts.recordClass),
-            dnssecOK: facts.dnssecOK,
-            checkingDisabled: facts.checkingDisabled
-        )
+    /// Writes the reply to a resolved query to `scratch`; returns its length.
+    private func finish(_ open: Open, _ resolution: Resolution) -> Int {
+        finished()
+        restore(open)
+        let length = write(resolution, open.facts, limit: open.limit)
+        note(resolution, open)
+        return length
+    }
+
+    private func finished() {
+        inFlight -= 1
+        if inFlight == 0 { resumeDrained() }
+    }
+
+    /// Writes the header and the question of a query to `scratch`.
+    private func restore(_ open: Open) {
+        scratch.withMutableRawSpan { buffer in
+            open.facts.write(id: open.id, open.query.question.name, to: &buffer)
+        }
     }
 
     /// Replaces the query in `scratch` by its reply; returns the reply's length.
@@ -289,10 +349,8 @@ package final class QueryHandler {
         return length
     }
 
-    /// Counts and records an answered query.
-    ///
-    /// - Parameter octets: the reply, or the query if the reply is not rendered yet.
-    private func note(_ resolution: Resolution, _ open: Open, in octets: [UInt8]) {
+    /// Counts and records an answered query; its reply, or the start of the query, is in `scratch`.
+    private func note(_ resolution: Resolution, _ open: Open) {
         let source = QuerySource(resolution)
         let outcome = QueryOutcome(
             rcode: resolution.rcode.rawValue,
@@ -305,7 +363,7 @@ package final class QueryHandler {
             open.facts,
             resolution,
             as: source,
-            in: octets,
+            in: scratch,
             over: open.transport,
             from: open.client,
             since: open.arrival,

@@ -32,29 +32,28 @@ package struct QueryRecord {
     package var fallback: Provenance.Fallback?
     package var client: IPAddress
 
-    /// Octets of the name, recorded or not.
+    /// Octets of the name, including those not recorded.
     var nameCount: Int
 
     /// Number of equal queries; above 1 only for IPv4.
     package var times: UInt64 = 1
 
-    /// Further properties of an answer.
     package struct Flags: OptionSet {
         package let rawValue: UInt8
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// No records: NODATA if the RCODE is 0.
+        /// The answer has no records: NODATA if the RCODE is 0.
         package static let empty = Flags(rawValue: 1)
         static let truncated = Flags(rawValue: 2)
 
-        /// The query joined a query in flight.
+        /// The query shared the resolution of an equal query in flight.
         static let merged = Flags(rawValue: 4)
 
-        /// A cache hit that started a refresh.
+        /// The cache hit requested a refresh.
         static let refreshed = Flags(rawValue: 8)
 
-        /// Flags shown to operators, and their names.
+        /// Flags that operators see, and their names.
         package static let names: [(flag: Flags, name: String)] = [
             (.truncated, "truncated"), (.merged, "merged"), (.refreshed, "refreshed"),
         ]
@@ -87,7 +86,7 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record at `offset` from the ring's next record; `name` is in wire form.
+    /// Writes the record to the ring, `offset` records after the next one; `name` is in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =
@@ -105,7 +104,7 @@ extension QueryRecord {
 // MARK: - Reading
 
 extension QueryRecord {
-    /// Reads a record; nil if `words` is not a valid record.
+    /// Creates a record from `words`; nil if they are not a valid record.
     package init?(_ words: ArraySlice<UInt64>) {
         guard words.count == RecordRing.wordCount else { return nil }
         let word = { words[words.startIndex + $0] }
@@ -130,7 +129,7 @@ extension QueryRecord {
         times = numbers >> 48 & 0xFF == 4 ? word(3) &+ 1 : 1
     }
 
-    /// Returns the name in the record `words`; if the name was cut, its first labels.
+    /// Returns the recorded name, or its first labels if it was cut.
     package func name(_ words: ArraySlice<UInt64>) -> Name {
         var octets: [UInt8] = []
         let kept = min(nameCount, Self.nameOctets)

@@ -4,13 +4,12 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Ring buffer of the queries that one thread answered last, for `watch` and `top`.
+/// Ring buffer of one thread's latest queries, for `watch` and `top`.
 ///
 /// The thread writes without a lock, after the reply: about 250 instructions and two cache lines.
 package final class RecentQueries: Sendable {
     let ring = RecordRing()
 
-    /// Time origin of the records of this process.
     package static let origin = Clock.now
 
     package init() {}
@@ -46,7 +45,7 @@ package final class RecentQueries: Sendable {
         ring.end(written)
     }
 
-    /// Records a cache hit; its message is at `start` of `octets`.
+    /// Records a cache hit; its reply begins at `start` of `octets`.
     func note(
         _ facts: QueryFacts,
         _ hit: CacheHit,
@@ -68,7 +67,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Records a query that was not answered from the cache.
+    /// Records a query that the cache did not answer; its message begins at `start` of `octets`.
     func note(
         _ facts: QueryFacts,
         _ resolution: Resolution,
@@ -99,7 +98,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Records equal queries that the kernel answered over UDP from this machine.
+    /// Records equal UDP queries from this machine that the BPF program answered in the kernel.
     package func note(_ hits: MirroredHits, name: [UInt8], at now: Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),
@@ -131,7 +130,6 @@ package final class RecentQueries: Sendable {
         ring.end(1)
     }
 
-    /// Returns the time of `instant` in records.
     package static func time(_ instant: Instant) -> UInt64 {
         (instant - origin).nanoseconds
     }

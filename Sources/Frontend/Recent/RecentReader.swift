@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Reader of new records in the rings of all threads.
+/// Reader that polls the rings of all threads for new records.
 ///
-/// The reader polls while `watch` or the query log is active: a notification would slow down the
-/// hit path of the writers.
+/// It polls only while `watch` or the query log is active; a notification would slow down the hit
+/// path of the writers.
 @ServiceLoop
 package struct RecentReader {
     package static let interval: Duration = .milliseconds(50)
 
-    /// Maximum queries reported per poll; further ones are only counted.
+    /// Maximum number of queries reported per poll; others are only counted.
     ///
-    /// Their text takes about 5 µs per query on the service loop.
+    /// The text of one query takes about 5 µs on the service loop.
     package static let mostEvents = 400
 
-    /// Next record to read in each ring.
+    /// Position of the next record to read, for each ring.
     private var places: [ObjectIdentifier: UInt64] = [:]
 
-    /// Records of all rings, one ring after the other.
+    /// New records of all rings, one ring after the other.
     package struct News {
         package var words: [UInt64] = []
 
-        /// Records that were overwritten before they were read.
+        /// Number of records that were overwritten before they were read.
         package var lost: UInt64 = 0
     }
 
-    /// Makes a reader that skips the present records.
+    /// Creates a reader that skips the records already in the rings.
     package init(startingAt recent: [RecentQueries]) {
         for queries in recent { places[ObjectIdentifier(queries)] = queries.ring.written }
     }
 
-    /// Returns the new records, including all records of a ring that is new.
+    /// Returns the new records; for a ring added since the previous call, all records.
     package mutating func news(of recent: [RecentQueries]) -> News {
         var news = News()
         var places: [ObjectIdentifier: UInt64] = [:]

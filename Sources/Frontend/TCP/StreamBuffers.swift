@@ -4,7 +4,7 @@ internal import Net
 
 /// Input buffer of a TCP connection, split into messages.
 struct StreamInput {
-    /// Maximum octets left for later: less than one message and one read.
+    /// Maximum octets that a batch leaves: less than one message and one read.
     private static let mostRest = 2 + 65_535 + TCPLimits.readOctets
 
     private(set) var octets = [UInt8](repeating: 0, count: mostRest + TCPLimits.readOctets)
@@ -13,7 +13,7 @@ struct StreamInput {
     private(set) var messages = InlineArray<32, Range<Int>>(repeating: 0..<0)
     private(set) var count = 0
 
-    /// Octets that are read but not in a batch yet.
+    /// Range of octets that were read but are not in a batch yet.
     private var start = 0
     private var end = 0
 
@@ -56,9 +56,8 @@ struct StreamInput {
     }
 }
 
-/// Output buffer of TCP replies.
 struct StreamOutput {
-    /// Maximum octets of a query on the hit path; no plain query is longer.
+    /// Maximum octets of a query on the hit path; plain queries are shorter.
     static let longestQuery = 4096
 
     static let longestReply = 65_535
@@ -80,7 +79,7 @@ struct StreamOutput {
         count += 2 + length
     }
 
-    /// Writes to `stream` as much as the kernel accepts, and appends the rest to `waiting`.
+    /// Writes as much to `stream` as the kernel accepts, and appends the rest to `waiting`.
     ///
     /// - Parameter stream: nil to append everything to `waiting`.
     @ServiceLoop

@@ -6,8 +6,7 @@ internal import Resolver
 
 /// Hit path of TCP: answers the messages of one read from the cache.
 ///
-/// All connections share the buffers, because the service loop serves one connection at a time; an
-/// idle connection holds none.
+/// All connections share the buffers, because the service loop serves one connection at a time.
 @ServiceLoop
 package final class TCPBatch {
     private let cache: AnswerCache
@@ -35,7 +34,7 @@ package final class TCPBatch {
     /// Starts to serve a connection with the octets that `end` returned.
     func begin(with rest: [UInt8]) { input.begin(with: rest) }
 
-    /// Returns the octets not yet answered, which the connection stores.
+    /// Returns the octets not yet answered, which the connection must store.
     func end() -> [UInt8] { input.takeRest() }
 
     func read(from stream: StreamConnection) throws(SocketError) -> Int? {
@@ -49,10 +48,10 @@ package final class TCPBatch {
 
         var hits: UInt64 = 0
 
-        /// Messages that are not a plain query, or not in the cache.
+        /// Slots of messages that are not plain queries, and of cache misses.
         var leftOver = SlotSet()
 
-        /// Answered queries to refresh.
+        /// Slots of answered queries whose cache entries must be refreshed.
         var refreshes = SlotSet()
     }
 
@@ -110,7 +109,7 @@ package final class TCPBatch {
         now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // Rare: many long replies.  The remaining queries are left over.
+            // Rare case: many long replies. The remaining queries stay for the next batch.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)
@@ -151,7 +150,6 @@ package final class TCPBatch {
     /// True if replies must be written before the next batch.
     var isFull: Bool { !output.hasRoom }
 
-    /// Writes the replies; see `StreamOutput.write`.
     func write(
         to stream: StreamConnection?,
         waiting: inout [UInt8]

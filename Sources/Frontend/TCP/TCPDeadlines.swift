@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Deadlines of a TCP client.
 struct TCPDeadlines {
-    /// For the rest of a message that has begun, however slowly its octets arrive.
+    /// Deadline for the rest of an incomplete message, however slowly its octets arrive.
     var message: Instant?
 
-    /// For the client to accept the replies.
+    /// Deadline for the client to accept the replies.
     var writing: Instant?
 
-    /// The next deadline; `idleUntil` is nil if a query or a reply is pending.
+    /// Returns the next deadline; `idleUntil` is nil while a query or a reply is pending.
     func due(
         isReading: Bool,
         idleUntil: Instant?

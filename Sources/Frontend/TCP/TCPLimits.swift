@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds on the resources of TCP clients on all listeners (RFC 7766 §6.2, RFC 9210 §4.4).
+/// Limits of TCP clients on all listeners (RFC 7766 §6.2, RFC 9210 §4.4).
 ///
-/// "Client" is a `ClientNetwork`: an IPv4 address or an IPv6 /56.
+/// A client is a `ClientNetwork`: an IPv4 address or an IPv6 /56.
 enum TCPLimits {
     // MARK: - Number
 
-    /// Maximum number of sessions; above it, a session of the client with the most is closed.
+    /// Maximum number of sessions; above it, the client with the most sessions loses one.
     static let connections = 256
 
-    /// Maximum number of sessions of one client; above it, its longest inactive one is closed.
+    /// Maximum number of sessions of one client; above it, its longest inactive session is closed.
     static let connectionsPerClient = 128
 
     /// Unanswered queries of one session above which reading is suspended.
@@ -23,8 +23,7 @@ enum TCPLimits {
     /// Octets of unsent replies in one session above which reading is suspended.
     static let unwritten = 256 << 10
 
-    /// Unread queries and unsent replies of one session, in octets; above it, the session is
-    /// closed.
+    /// Octets of unread queries and unsent replies of one session; above it, the session is closed.
     static let heldPerSession = 512 << 10
 
     /// Octets held by the sessions of one client; above it, its largest session is closed.
@@ -40,21 +39,18 @@ enum TCPLimits {
 
     static let readOctets = 16 << 10
 
-    /// Maximum number of consecutive reads of one session; then other sessions are served.
+    /// Maximum number of consecutive reads from one session before other sessions are served.
     static let reads = 4
 
-    /// Maximum number of queries answered without a cache hit, plus replies rendered, in one turn
-    /// of the service loop.
-    ///
-    /// Then the loop does other work before it continues.
+    /// Maximum number of answered misses plus rendered replies in one turn of the service loop.
     static let answersPerTurn = 32
 
-    /// Cache hits that cost as much as one answer that is not in the cache.
+    /// Number of cache hits that cost as much as one answered miss.
     static let hitsPerAnswer = 64
 
     // MARK: - Time
 
-    /// Suspension of reading after a client exceeded its limit of queries in flight.
+    /// Time for which reading is suspended after a client exceeded its limit of queries in flight.
     static let pause: Duration = .milliseconds(100)
 
     /// Idle timeout (RFC 7766 §6.2.3: a few seconds; RFC 9210 §4.4: more than that).

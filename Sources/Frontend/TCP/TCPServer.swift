@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Logging
 package import Net
 
-/// TCP server of one address; `QueryHandler.sessions` bounds the number of its clients.
+/// TCP server for one listen address; `QueryHandler.sessions` limits its clients.
 @ServiceLoop
 package final class TCPServer {
     private let listener: StreamListener
@@ -19,7 +19,7 @@ package final class TCPServer {
 
     package let address: SocketAddress
 
-    /// Makes a server for a bound listener.
+    /// Creates a server for a bound listener.
     ///
     /// - Parameters:
     ///   - rules: access policy; may change while clients are connected.
@@ -57,7 +57,6 @@ package final class TCPServer {
         listener.close()
     }
 
-    /// Applies a changed access policy to connected clients.
     package func rulesChanged() {
         let access = rules.snapshot.access
         for (session, client) in sessions.values {

@@ -3,11 +3,10 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// One TCP client: reads queries and sends each answer as soon as it is available (RFC 7766).
+/// Session of one TCP client: reads queries and sends each answer when it is available (RFC 7766).
 ///
 /// Answers may overtake each other (RFC 7766 §7).  Reading, answering and writing are callbacks of
-/// the service loop: a task for each read and each write would cost four times as much as the
-/// answers.
+/// the service loop: a task per read and write would cost four times as much as the answers.
 @ServiceLoop
 final class TCPSession {
     private let stream: StreamConnection
@@ -16,7 +15,7 @@ final class TCPSession {
 
     let network: ClientNetwork
 
-    /// Octets held, as reported to `handler.sessions`.
+    /// Number of octets held, as reported to `handler.sessions`.
     private(set) var held = 0
 
     var isAllowed: Bool
@@ -26,10 +25,10 @@ final class TCPSession {
     /// Octets read and not answered: the start of a message or, if `isHeld`, complete messages.
     private var rest: [UInt8] = []
 
-    /// True if reading is suspended: limits are reached, or other sessions must be served first.
+    /// True if reading is suspended: a limit is reached, or other sessions must be served first.
     private var isHeld = false
 
-    /// False after end of stream, an error or a timeout.
+    /// False after the end of the stream, an error or a timeout.
     private var isReading = true
 
     /// Rendered replies with their length prefixes.
@@ -40,7 +39,7 @@ final class TCPSession {
 
     private var malformed = 0
 
-    /// Replies being written; the first `gone` octets are written.
+    /// Replies being written; the first `gone` octets are already written.
     private var leaving: [UInt8] = []
     private var gone = 0
 
@@ -50,15 +49,14 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Number of queries answered without a cache hit, plus number of replies rendered, in the
-    /// current turn of the service loop.
+    /// Number of answered misses and rendered replies in the current turn of the service loop.
     ///
-    /// At ``TCPLimits/answersPerTurn`` further queries wait for a later turn of the loop.
+    /// At ``TCPLimits/answersPerTurn``, further queries wait for a later turn of the loop.
     private var answers = 0
 
     private(set) var lastActive: Instant
 
-    /// End of the pause in reading after a refused query; nil without a pause.
+    /// Time until which reading is suspended after a refused query; nil if it is not suspended.
     private var pausedUntil: Instant?
 
     private var deadlines = TCPDeadlines()
@@ -74,7 +72,7 @@ final class TCPSession {
 
     var isBlocked: Bool { unsent > TCPLimits.unwritten }
 
-    /// Makes a session; `cookies` is nil on loopback, and `clocks` is the time base of the timeouts.
+    /// Creates a session; `cookies` is nil on loopback.
     init(
         _ stream: StreamConnection,
         handler: QueryHandler,
@@ -128,7 +126,7 @@ final class TCPSession {
         handler.sessions.update(self, by: change)
     }
 
-    /// Closes a session that has stopped reading, when all replies are sent.
+    /// Closes a session that has stopped reading as soon as all replies are sent.
     ///
     /// A client that closed only its sending side gets all answers.
     private func endIfDone() {
@@ -156,7 +154,7 @@ final class TCPSession {
 
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: true to read until the end of the stream, whose edge-triggered event may
+    /// - Parameter toEnd: true to read until the end of the stream: its edge-triggered event may
     ///   have occurred already.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
@@ -216,7 +214,7 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Answers the complete messages as far as the limits allow; returns the number of cache hits.
+    /// Answers complete messages as far as the limits allow; returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,
@@ -267,13 +265,14 @@ final class TCPSession {
         case .question(let open):
             malformed = 0
             pending += 1
-            handler.find(open) { [self] resolution in
+            let completion = Completion<Resolution> { [self] resolution in
                 pending -= 1
                 if resolution.isRefused { pause() }
                 if !isClosed { ready.append(open, resolution) }
                 account()
                 catchUpSoon()
             }
+            handler.find(open, completion)
         }
     }
 
@@ -294,14 +293,13 @@ final class TCPSession {
 
     // MARK: - Writing
 
-    /// Schedules one call of `catchUp`.
     private func catchUpSoon() {
         guard !isCatchingUp else { return }
         isCatchingUp = true
         handler.sessions.serveLater(self)
     }
 
-    /// Writes new replies and reads more queries; returns the work done, as counted by `answers`.
+    /// Writes new replies and reads more queries; returns the work done, in units of `answers`.
     func catchUp() -> Int {
         isCatchingUp = false
         answers = 0
@@ -354,7 +352,7 @@ final class TCPSession {
 
     // MARK: - Deadlines
 
-    /// The next deadline of the client; nil if the client waits for the daemon.
+    /// Next deadline of the client; nil while the client waits for the daemon.
     private var due: Instant? {
         let idleUntil = isIdle ? lastActive + TCPLimits.idleTime : nil
         return deadlines.due(isReading: isReading, idleUntil: idleUntil)

@@ -2,10 +2,10 @@
 internal import DNSWire
 package import Net
 
-/// Table of all TCP sessions, with bounds on their number and memory.
+/// Table of all TCP sessions, with limits on their number and memory.
 ///
-/// At a bound, a session of the client with the most sessions or octets is closed (TCP limits on
-/// the page of the module). Therefore a new client is always accepted.
+/// At a limit, a session of the client with the most sessions or octets is closed, so a new client
+/// is always accepted.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -17,16 +17,16 @@ package final class TCPSessionTable {
     /// Sessions with unfinished work, in round-robin order of their clients; each at most once.
     private var waiting = ClientQueue<TCPSession>()
 
-    /// True if a queued job will serve the sessions of `waiting` in a later turn of the loop.
+    /// True if `serveWaiting` will run in a later turn of the loop.
     private var isServingLater = false
 
-    /// Sessions closed to accept other sessions.
+    /// Number of sessions closed to accept other sessions.
     package private(set) var evicted: UInt64 = 0
 
-    /// Sessions closed because they, their client or all sessions held too many octets.
+    /// Number of sessions closed because a session, a client or all sessions held too many octets.
     package private(set) var overfull: UInt64 = 0
 
-    /// Sessions closed because they sent no valid queries.
+    /// Number of sessions closed because they sent no valid queries.
     package private(set) var malformed: UInt64 = 0
 
     private struct Share {
@@ -49,7 +49,7 @@ package final class TCPSessionTable {
         shares[session.network, default: Share()].sessions += 1
     }
 
-    /// Removes a session; is idempotent.
+    /// Removes a session; idempotent.
     func remove(_ session: TCPSession) {
         guard sessions.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
         charge(session, -session.held)
@@ -58,7 +58,7 @@ package final class TCPSessionTable {
     }
 
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
-        // An idle client connects again (RFC 7766 §6.2.3); a pending query would be lost.
+        // An idle client connects again (RFC 7766 §6.2.3), but a pending query would be lost.
         let oldest = sessions.values.lazy.filter(isCandidate)
             .min { ($0.isIdle ? 0 : 1, $0.lastActive) < ($1.isIdle ? 0 : 1, $1.lastActive) }
         guard let oldest else { return }
@@ -70,10 +70,10 @@ package final class TCPSessionTable {
 
     // MARK: - Waiting sessions
 
-    /// True if other sessions wait, so that a session with new data must wait behind them.
+    /// True if other sessions wait, so a session with new data must queue behind them.
     var isBusy: Bool { waiting.count > 0 }
 
-    /// Serves `session` in a later turn of the service loop; queues it behind waiting sessions.
+    /// Serves `session` in a later turn of the service loop, after the waiting sessions.
     func serveLater(_ session: TCPSession) {
         waiting.append(session, of: session.network)
         guard !isServingLater else { return }
@@ -81,8 +81,7 @@ package final class TCPSessionTable {
         ServiceLoop.task { [self] in serveWaiting() }
     }
 
-    /// Serves waiting sessions, in round-robin order of their clients, up to the limit of work for
-    /// one turn of the loop.
+    /// Serves waiting sessions, up to the limit of work for one turn of the service loop.
     private func serveWaiting() {
         var answers = 0
         while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {
@@ -94,7 +93,7 @@ package final class TCPSessionTable {
 
     // MARK: - Octets
 
-    /// Adds `change` to the octets of `session`, and closes sessions until all limits hold.
+    /// Adds `change` to the octets held by `session`, then closes sessions until all limits hold.
     func update(_ session: TCPSession, by change: Int) {
         guard sessions[ObjectIdentifier(session)] != nil else { return }
         charge(session, change)

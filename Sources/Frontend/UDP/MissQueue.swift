@@ -2,18 +2,57 @@
 package import DNSWire
 internal import Locks
 package import Net
-package import Resolver
 package import Synchronization
 
 /// A datagram that a worker could not answer.
-package struct Miss: Sendable {
+package final class Miss: Sendable {
+    /// Only header and question of a plain query.
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
     package let clientContext: ClientContext
     package let arrival: Instant
+
+    /// Facts about a plain query; nil for messages of a rare form.
+    let plain: PlainQuery?
+
+    init(
+        datagram: ReceivedDatagram,
+        listener: DatagramListener,
+        clientContext: ClientContext,
+        arrival: Instant,
+        plain: PlainQuery? = nil
+    ) {
+        self.datagram = datagram
+        self.listener = listener
+        self.clientContext = clientContext
+        self.arrival = arrival
+        self.plain = plain
+    }
+
+    /// Sufficient for a reply: a message of a rare form may have thousands of octets.
+    var asker: Miss {
+        guard plain == nil else { return self }
+        return Miss(
+            datagram: datagram.withoutOctets,
+            listener: listener,
+            clientContext: clientContext,
+            arrival: arrival
+        )
+    }
 }
 
-/// Refresh of a cached answer, and the client that was given this answer.
+/// Facts that a worker has found about a plain query.
+struct PlainQuery: Sendable {
+    let facts: QueryFacts
+
+    /// The cache's hash of the question.
+    let hash: UInt64
+
+    /// True if a valid cookie proves the client's address (RFC 7873 §5.2.5).
+    let isProven: Bool
+}
+
+/// Cached answer to refresh, and the client that got the answer.
 package struct Refresh: Sendable {
     package let query: Query
     package let client: ClientNetwork
@@ -21,27 +60,27 @@ package struct Refresh: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Misses of this machine and of other machines have a queue each, which are served in turn. In each
-/// queue, clients are served in round-robin order, up to 16 misses in a turn. So in a flood from
-/// forged addresses, each of which sends one query, a client that sends several does not get less
-/// than its part. A client may queue only as many misses as there are free places left. One client
-/// alone therefore fills at most half of a queue, and a flood leaves places for other clients.
+/// Misses from this machine and from other machines have a queue each; both are served in turn. In
+/// each queue, clients are served in round-robin order, up to 16 misses in a turn. A flood from
+/// forged addresses, each with one query, therefore takes no more than its part from a client that
+/// sends several queries. A client can queue only as many misses as there are free places left: one
+/// client fills at most half of a queue, and a flood leaves places for other clients.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
 
-    /// Called on the service loop for each refresh and each miss.
+    /// Handlers that the service loop calls for each refresh and each miss.
     private let (refresh, handler): (@ServiceLoop (Refresh) -> Void, @ServiceLoop (Miss) -> Void)
 
     private struct Waiting {
         var misses = ClientQueue<Miss>(quantum: 16)
 
-        /// Misses of programs on this machine.
+        /// Misses from programs on this machine.
         ///
-        /// Other machines cannot forge these addresses, so a flood does not fill this queue.
+        /// Other machines cannot forge local addresses, so a flood does not fill this queue.
         var local = ClientQueue<Miss>(quantum: 16)
 
-        /// Health check queries, which a flood must not delay.
+        /// Health check queries of the daemon, which a flood must not delay.
         var own: [Miss] = []
 
         var refreshes: ArraySlice<Refresh> = []
@@ -50,7 +89,6 @@ package final class MissQueue: Sendable {
             misses.count == 0 && local.count == 0 && own.isEmpty && refreshes.isEmpty
         }
 
-        /// Removes the next refreshes.
         mutating func nextRefreshes(_ limit: Int) -> ArraySlice<Refresh> {
             let next = refreshes.prefix(limit)
             refreshes.removeFirst(next.count)
@@ -79,14 +117,14 @@ package final class MissQueue: Sendable {
             }
         }
 
-        /// Removes the next misses: the daemon's own queries, then those of both queues in turn.
+        /// Removes the next misses: the daemon's health check queries, then misses of both queues
+        /// in turn.
         mutating func next(_ limit: Int) -> [Miss] {
             var next = own
             own = []
             while next.count < limit, local.count + misses.count > 0 {
-                for miss in [Self.pop(&local), Self.pop(&misses)] {
-                    if let miss { next.append(miss) }
-                }
+                if let miss = Self.pop(&local) { next.append(miss) }
+                if let miss = Self.pop(&misses) { next.append(miss) }
             }
             return next
         }
@@ -96,30 +134,27 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// Maximum number of queued misses of this machine.
+    /// Maximum number of queued misses from this machine.
     ///
-    /// After a restart, one client alone may have thousands of queries in a socket that systemd has
-    /// held, and the snapshot is not loaded yet.
+    /// After a restart, while the snapshot is loading, one client may have thousands of queries in
+    /// a socket that systemd kept open.
     private static let localLimit = 16_384
 
-    /// Maximum number of queued misses of other machines.
+    /// Maximum number of queued misses from other machines.
     private static let limit = 8_192
 
     /// Maximum mean size in octets of the datagrams in a full queue.
     private static let meanOctets = 128
 
-    /// Maximum number of queued refreshes.
     private static let refreshLimit = 8_192
 
-    /// Maximum number of octets of queued datagrams.
+    /// Maximum total octets of the queued datagrams.
     package static let octets = (limit + localLimit) * meanOctets
 
-    /// Maximum number of queued health check queries; one check sends fewer.
+    /// Maximum number of queued health check queries; one health check sends fewer.
     private static let ownLimit = 256
 
-    /// Maximum number of misses, and of refreshes, handled in one turn of the service loop.
-    ///
-    /// Then the loop serves sockets, timers and control calls before it handles further ones.
+    /// Maximum number of misses, and of refreshes, that one turn of the service loop handles.
     static let row = 64
 
     /// Misses dropped because the queue was full.
@@ -129,10 +164,10 @@ package final class MissQueue: Sendable {
     package init(
         refresh: @escaping @ServiceLoop (Refresh) -> Void,
         _ handler: @escaping @ServiceLoop (Miss) -> Void
-    ) throws(SocketError) {
+    ) {
         let box = WeakQueue()
         (self.refresh, self.handler) = (refresh, handler)
-        wakeup = try LoopWakeup {
+        wakeup = LoopWakeup {
             guard let queue = box.queue else { return }
             if queue.handleRow() { queue.wakeup.ring() }
         }
@@ -158,7 +193,7 @@ package final class MissQueue: Sendable {
 
     /// Queues misses; thread-safe, does not block.
     ///
-    /// - Parameter own: health check queries, which have a separate queue.
+    /// - Parameter own: the daemon's health check queries, which have a separate queue.
     package func take(_ misses: [Miss], own: [Miss] = []) {
         let lost = waiting.withLock { waiting in
             var lost = 0

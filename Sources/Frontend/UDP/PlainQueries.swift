@@ -4,13 +4,15 @@ internal import DNSWire
 
 /// Plain queries of one batch of messages, looked up in the cache together.
 ///
-/// The batch takes the cache lock once, and prefetches the memory of all entries: in a large cache,
+/// The batch takes the cache lock once and prefetches the memory of all entries: in a large cache,
 /// memory latency is most of the time of an answer.
 struct PlainQueries {
-    /// Maximum number of messages in a batch.
     static let capacity = 32
 
     private var slots = SlotSet()
+
+    /// Slots of queries with proven addresses.
+    private var proven = SlotSet()
 
     /// Parsed queries and their cache hashes; valid for `slots`.
     private var facts = InlineArray<32, QueryFacts?>(repeating: nil)
@@ -24,22 +26,29 @@ struct PlainQueries {
 
         var misses = SlotSet()
 
-        /// Slots of answered queries to refresh.
+        /// Slots of answered queries whose cache entries must be refreshed.
         var refreshes = SlotSet()
 
         /// True if the table has answers to copy to the cache's mirror (`AnswerCache.writeOffers`).
         var hasOffers = false
     }
 
-    mutating func removeAll() { slots = SlotSet() }
+    mutating func removeAll() { (slots, proven) = (SlotSet(), SlotSet()) }
 
-    mutating func add(_ query: QueryFacts, hash: UInt64, at slot: Int) {
+    mutating func add(_ query: QueryFacts, hash: UInt64, isProven: Bool = false, at slot: Int) {
         slots.insert(slot)
+        if isProven { proven.insert(slot) }
         facts[slot] = query
         hashes[slot] = hash
     }
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
+
+    /// Returns the query in `slot`; nil if the slot has none.
+    func query(_ slot: Int) -> PlainQuery? {
+        guard slots.contains(slot), let facts = facts[slot] else { return nil }
+        return PlainQuery(facts: facts, hash: hashes[slot], isProven: proven.contains(slot))
+    }
 
     /// Returns the query in `slot` and its cache hit.
     mutating func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
@@ -47,13 +56,7 @@ struct PlainQueries {
         return (facts, hit)
     }
 
-    /// Looks up the queries with `answer`, under one lock of the cache.
-    ///
-    /// Mutating only to avoid copies: Swift 6.3 copies a borrowed array for each access to an
-    /// element, about 350 instructions per query.
-    ///
-    /// - Parameter answer: receives the slot, the query, its hash, the cache table and the table's
-    ///   time; must not block, because the cache lock is held.
+    /// Calls `answer` for each query, under one lock of the cache.
     mutating func lookUp(
         in cache: AnswerCache,
         now: Instant,

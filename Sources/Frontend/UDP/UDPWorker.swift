@@ -5,9 +5,9 @@ package import Net
 internal import Resolver
 internal import Synchronization
 
-/// Worker thread: answers datagrams from the cache and queues the others for the service loop.
+/// Worker thread that answers datagrams from the cache and queues the others for the service loop.
 ///
-/// Cache hits are answered in the receive buffer.  This hit path does not allocate, log or block,
+/// Cache hits are answered in the receive buffer. This hit path does not allocate, log or block,
 /// and takes the cache lock once per batch.
 package final class UDPWorker: Sendable {
     package let counters = QueryCounters()
@@ -23,15 +23,15 @@ package final class UDPWorker: Sendable {
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
-    /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
+    /// Number of consecutive receive errors after which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
-    /// Makes a worker; `run` starts it.
+    /// Creates a worker; `run` starts it.
     ///
     /// - Parameters:
     ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
     ///   - limit: rate limit; nil on loopback.
-    ///   - own: health check query, which is accepted from any address.
+    ///   - own: health check query of the daemon, which is accepted from any address.
     package init(
         _ listener: DatagramListener,
         cache: AnswerCache,
@@ -62,8 +62,8 @@ package final class UDPWorker: Sendable {
             let count = receive(&batch, busyPoll, idleSince)
             guard count > 0 else {
                 failures += 1
-                // Transient errors (an ICMP message, an interrupted call) need no pause.  A
-                // permanent error must not use a whole processor.
+                // Transient errors (an ICMP message, an interrupted call) need no pause. A
+                // permanent error must not occupy a whole processor.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
@@ -84,7 +84,7 @@ package final class UDPWorker: Sendable {
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
             if !outcome.hits.isEmpty { note(outcome.hits, &queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
-            if !misses.isEmpty { queueMisses(misses, batch, snapshot, terms, start) }
+            if !misses.isEmpty { queueMisses(misses, queries, batch, snapshot, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
             if outcome.hasOffers { cache.writeOffers(now: start) }
         }
@@ -105,7 +105,7 @@ package final class UDPWorker: Sendable {
         return batch.receive(from: listener)
     }
 
-    /// Ends `run`, which may be waiting for a datagram.
+    /// Makes `run` return, even while it waits for a datagram.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
         listener.stopReceiving()
@@ -135,8 +135,9 @@ package final class UDPWorker: Sendable {
                 if decision != .passes { return reject(look, decision, in: &buffer) }
             }
             switch look {
-            case .query(let facts, _):
-                queries.add(facts, hash: cache.hash(facts, in: buffer.bytes), at: slot)
+            case .query(let facts, let isProven):
+                let hash = cache.hash(facts, in: buffer.bytes)
+                queries.add(facts, hash: hash, isProven: isProven, at: slot)
             case .unusual:
                 unusual.insert(slot)
             case .answered(let length, let source, let result):
@@ -150,7 +151,7 @@ package final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
-    /// Handles a rate-limited query; returns the length of the reply, 0 for none.
+    /// Replies to a query above the rate limit; returns the octets of the reply, 0 for none.
     private func reject(
         _ look: QueryValidation,
         _ decision: RateLimit.Decision,
@@ -197,6 +198,7 @@ package final class UDPWorker: Sendable {
 
     private func queueMisses(
         _ misses: SlotSet,
+        _ queries: borrowing PlainQueries,
         _ batch: borrowing DatagramBatch,
         _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
@@ -205,11 +207,13 @@ package final class UDPWorker: Sendable {
         var (queued, own): ([Miss], [Miss]) = ([], [])
         queued.reserveCapacity(misses.count)
         for slot in misses {
+            let plain = queries.query(slot)
             let miss = Miss(
-                datagram: batch.copy(slot),
+                datagram: batch.copy(slot, first: plain?.facts.questionEnd),
                 listener: listener,
                 clientContext: clientContext(slot, batch, rules, terms),
-                arrival: start
+                arrival: start,
+                plain: plain
             )
             if isOwn(slot, batch) { own.append(miss) } else { queued.append(miss) }
         }

@@ -3,7 +3,6 @@ import DNSWire
 package import Net
 
 extension Alibaba {
-    /// Parses a reply of the configured API version.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -19,7 +18,7 @@ extension Alibaba {
 // MARK: - v2
 
 extension Alibaba {
-    /// Parses `{"code", "mode", "data": {"answers": […]}}`.
+    /// Returns the answers in the v2 reply `{"code", "mode", "data": {"answers": […]}}`.
     private func v2Answers(
         to lookup: VendorQuery,
         in json: JSONValue,
@@ -46,9 +45,9 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Returns the decrypted member `data`.
+    /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// Another mode than the request's is rejected: it may be an attacker's plain text.
+    /// The reply must have the mode of the request; otherwise an attacker could send plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -70,14 +69,14 @@ extension Alibaba {
         } catch {
             throw error == .undecryptable ? .undecryptable : .cipher(error)
         }
-        // With a wrong key, padding is valid in 1 of 256 cases.
+        // With a wrong key, the padding is valid in 1 of 256 cases, but the text is not JSON.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }
 
-    /// Parses one family: `{"ips": […], "ttl", "no_ip_code"}`.
+    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if they are unknown.
     ///
-    /// An empty family means "no address" only without a code or with a documented one.
+    /// An empty list means "no address" only without a code or with a documented code.
     private static func family(
         _ family: Families,
         in value: JSONValue?
@@ -98,9 +97,9 @@ extension Alibaba {
 // MARK: - v1
 
 extension Alibaba {
-    /// Parses `{"host", "ips", "ipsv6", "ttl"}`, or `{"dns": […]}` of such objects.
+    /// Returns the answers in the v1 reply `{"host", "ips", "ipsv6", "ttl"}` or `{"dns": […]}`.
     ///
-    /// In a batch, `type` 1 is IPv4 and 28 IPv6.
+    /// In a reply with `dns`, `type` 1 is IPv4 and `type` 28 is IPv6.
     private func v1Answers(
         to lookup: VendorQuery,
         in json: JSONValue
@@ -128,7 +127,6 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Parses one object; a missing family is nil.
     private static func families(
         in entry: JSONValue
     ) throws(VendorError) -> (v4: AddressSet?, v6: AddressSet?) {

@@ -3,7 +3,6 @@ import DNSWire
 package import Net
 
 extension Alibaba {
-    /// Returns the request `GET /v2/d`, or one of v1.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -24,7 +23,6 @@ extension Alibaba {
         }
     }
 
-    /// Value of `q=` and `query=`.
     private static func type(of families: Families) -> String {
         switch families {
         case .both: "4,6"
@@ -37,7 +35,6 @@ extension Alibaba {
 // MARK: - v2
 
 extension Alibaba {
-    /// Path and query of v2; the signature covers the encrypted parameters.
     private func v2(
         _ names: String,
         _ lookup: VendorQuery,
@@ -75,14 +72,14 @@ extension Alibaba {
         return "/v2/d?" + query.text
     }
 
-    /// Text to sign: the parameters, unescaped and sorted by name.
+    /// Returns the text to sign: the unescaped parameters, sorted by name.
     static func content(of parameters: [Parameter]) -> String {
         parameters.sorted { $0.name < $1.name }
             .map { "\($0.name)=\($0.value)" }
             .joined(separator: "&")
     }
 
-    /// JSON object to encrypt; no parameter has a character that JSON escapes.
+    /// Returns the JSON object to encrypt; no parameter has a character that JSON escapes.
     private static func object(of parameters: [Parameter]) -> [UInt8] {
         let members = parameters.map { "\"\($0.name)\":\"\($0.value)\"" }
         return [UInt8]("{\(members.joined(separator: ","))}".utf8)
@@ -92,7 +89,6 @@ extension Alibaba {
 // MARK: - v1
 
 extension Alibaba {
-    /// Path and query of v1.
     private func v1(
         _ names: String,
         _ lookup: VendorQuery,

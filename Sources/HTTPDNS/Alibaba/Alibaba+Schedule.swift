@@ -2,13 +2,11 @@
 import DNSWire
 package import Net
 
-/// Scheduling service `ss` (page 111585): returns the servers near the client.
+/// Scheduling service `ss` (Alibaba Cloud document 111585), which lists nearby servers.
 extension Alibaba: AddressScheduling {
-    /// Documented maximum use of a server list.
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum use of a server list that was received without TLS, so that a forged list does not
-    /// outlast an attacker on the path for long.
+    /// Maximum age of a server list received without TLS: an attacker on the path can forge it.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -17,8 +15,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The page says HMAC, its example is MD5. The time may be the expiry or the current time; one
-    /// minute ahead is accepted as both.
+    /// The document names HMAC, but its example is MD5. It is unclear if the time is the expiry or
+    /// the current time; a time one minute ahead is valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -44,7 +42,7 @@ extension Alibaba: AddressScheduling {
         )
     }
 
-    /// Parses `{"service_ip": […], "service_ipv6": […]}` with optional lists of ports.
+    /// Returns the servers in `{"service_ip": […], "service_ipv6": […]}` with optional ports.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -60,10 +58,10 @@ extension Alibaba: AddressScheduling {
         return ServiceAddresses(servers: servers)
     }
 
-    /// Parses the servers of one family, with a parallel list of ports.
+    /// Returns the servers of one family; its list of ports has the same order.
     ///
-    /// Without TLS, where replies can be forged, only the default port and the scheduler's are
-    /// accepted.
+    /// Without TLS, where replies can be forged, only the default port and the port of the
+    /// scheduler are accepted.
     private func servers(
         in json: JSONValue,
         _ key: String,

@@ -4,15 +4,14 @@ import Net
 
 /// Alibaba Cloud EMAS HTTPDNS: the APIs v2 (`/v2/d`) and v1 (`/{account}/d` and variants).
 ///
-/// Sources: the vendor's pages 2978980 (v2), 52679, 2868210 and 56810 (v1), and its SDKs.
+/// Sources: Alibaba Cloud documents 2978980 (v2), 52679, 2868210, 56810 (v1), and the SDKs.
 package struct Alibaba: Vendor {
-    /// Not secret.
     let account: String
 
-    /// Key of v1 and the scheduling service: the console's text.
+    /// Signing key of v1 and of the scheduling service: the text that the console shows.
     let secret: Secret?
 
-    /// Key of v2: the same text, decoded from hexadecimal.
+    /// Signing key of v2: the same text, decoded from hexadecimal.
     let signingKey: Secret?
 
     let cipher: (any Cipher)?
@@ -23,15 +22,14 @@ package struct Alibaba: Vendor {
 
     private(set) var origin: Origin
 
-    /// True if the settings give no certificate name.
     private let triesOtherName: Bool
 
     let region: Region
 
-    /// Sorted; with the prefix `sdns-`.
+    /// Custom parameters, sorted; their names have the prefix `sdns-`.
     let parameters: [Parameter]
 
-    /// Sends `v=1.0` in v2, as the mobile SDKs do (undocumented).
+    /// True to send `v=1.0` in v2, as the mobile SDKs do (undocumented).
     let sendsVersion: Bool
 
     struct Parameter: Sendable, Hashable {
@@ -47,7 +45,7 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // Another mode is rejected, and only GCM authenticates.
+            // A reply in another mode than the request is rejected; only GCM authenticates.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }
@@ -64,14 +62,12 @@ package struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the units of a name and family, by the vendor's price page.
     package static func weight(usesTLS: Bool, isEncrypted: Bool) -> UInt64 {
         usesTLS ? (isEncrypted ? 8 : 5) : (isEncrypted ? 3 : 1)
     }
 
     package var trialName: Name { .trial(Self.tlsNames[0]) }
 
-    /// Returns the API with the other certificate name.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .transport(.tls) = error, triesOtherName, case .https(let name?) = origin,
             let index = Self.tlsNames.firstIndex(of: name)
@@ -87,26 +83,21 @@ package struct Alibaba: Vendor {
 // MARK: - Settings
 
 extension Alibaba {
-    /// API versions of the setting `api:`.
     package enum API: String, Sendable, Hashable, CaseIterable {
-        /// HMAC-SHA256; the only version with encryption.
         case v2
 
-        /// MD5; the vendor calls this version historical.
+        /// Version that signs with MD5; the vendor calls it historical.
         case v1
     }
 
-    /// Values of the setting `encryption:`.
     package enum Encryption: String, Sendable, Hashable, CaseIterable {
         case none
 
-        /// AES-128-CBC, which does not authenticate.
         case cbc
 
-        /// AES-128-GCM, which authenticates: plain HTTP is safe.
+        /// AES-128-GCM, which detects forged replies, so plain HTTP is safe.
         case gcm
 
-        /// Value of `m=` and of `mode`.
         var mode: Int64 {
             switch self {
             case .none: 0
@@ -116,16 +107,16 @@ extension Alibaba {
         }
     }
 
-    /// Names in the vendor's certificates; pages and SDKs disagree.
+    /// Names in the vendor's certificates, on which documents and SDKs disagree.
     package static let tlsNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"]
 
-    /// Creates the API for an account.
+    /// Creates the codec for an account.
     ///
     /// - Parameters:
     ///   - secret: at least 32 hexadecimal digits; nil for unsigned requests.
     ///   - aesKey: 32 hexadecimal digits.
     ///   - tlsName: name or address in the certificate; nil for one of `tlsNames`.
-    ///   - parameters: without `sdns-`.
+    ///   - parameters: custom parameters; names without `sdns-`.
     package init(
         account: String,
         secret: Secret? = nil,
@@ -180,7 +171,6 @@ extension Alibaba {
         return host
     }
 
-    /// Custom parameters with `sdns-`, within the SDKs' limits.
     static func checked(
         _ parameters: [String: String]
     ) throws(AlibabaSetupError) -> [Parameter] {

@@ -2,9 +2,10 @@
 import Net
 
 extension Alibaba {
-    /// Returns the error for a code of page 2978980 or the Android SDK, whatever the HTTP status.
+    /// Returns the error for a vendor code in a reply with any HTTP status.
     ///
-    /// `Throttling` and `Quota` are from other APIs of the vendor.
+    /// The codes are from Alibaba Cloud document 2978980 and the Android SDK; `Throttling` and
+    /// `Quota` are from other APIs of the vendor.
     static func error(_ code: VendorCode, in reply: HTTPReply) -> VendorError {
         let status = reply.status
         switch code.text {
@@ -24,7 +25,6 @@ extension Alibaba {
         }
     }
 
-    /// Returns the JSON of a reply with status 200.
     static func json(in reply: HTTPReply) throws(VendorError) -> JSONValue {
         if reply.status != 200, reply.status != 429, let code = reply.code(in: "code") {
             throw error(code, in: reply)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Alibaba {
-    /// Values of the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
         case cn
         case hk
@@ -9,7 +8,7 @@ extension Alibaba {
         case us
         case de
 
-        /// Start-up servers of page 616049; they also resolve names.
+        /// Scheduling servers (Alibaba Cloud document 616049), which also resolve names.
         package var defaultServers: [String] { servers.v4 + servers.v6 }
 
         private var servers: (v4: [String], v6: [String]) {
@@ -31,7 +30,7 @@ extension Alibaba {
                     ["240b:4000:f10::178", "240b:4000:f10::188"]
                 )
             case .sg:
-                // The page lists the IPv6 servers of Hong Kong.
+                // For Singapore, the document lists the IPv6 servers of Hong Kong.
                 (
                     ["161.117.200.122", "47.74.222.190"],
                     ["240b:4000:f10::178", "240b:4000:f10::188"]

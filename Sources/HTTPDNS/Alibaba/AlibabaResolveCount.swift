@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Resolutions that a vendor has counted in the current month.
+/// Vendor's own count of resolutions in the current month.
 package struct ResolveCount: Sendable, Hashable {
-    /// Resolutions over HTTP.
     package let http: UInt64
 
-    /// Resolutions over HTTPS.
     package let https: UInt64
 
     package init(http: UInt64, https: UInt64) {
@@ -15,23 +13,21 @@ package struct ResolveCount: Sendable, Hashable {
     }
 }
 
-/// Alibaba's RPC call `GetResolveCountSummary` (page 30122), which returns the count of an account.
+/// Alibaba's RPC call `GetResolveCountSummary` (Alibaba Cloud document 30122).
 ///
 /// Signature version 1.0 with HMAC-SHA1. Parameters and reply were not confirmed on a live account.
-package struct AlibabaResolveCount: Sendable {
+package struct AlibabaResolveCount: Sendable, Equatable {
     /// Host of the interface, over TLS.
     package static let host = "httpdns-api.aliyuncs.com"
 
     private let keyID: Secret
     private let keySecret: Secret
 
-    /// Creates the call for an access key.
     package init(keyID: Secret, keySecret: Secret) {
         self.keyID = keyID
         self.keySecret = keySecret
     }
 
-    /// Returns the request for the current month.
     package func request(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -52,7 +48,6 @@ package struct AlibabaResolveCount: Sendable {
         }
     }
 
-    /// Returns the parameters with their signature.
     func query(
         _ parameters: [(name: String, value: String)],
         at timestamp: String,
@@ -101,7 +96,7 @@ package struct AlibabaResolveCount: Sendable {
 // MARK: - Text
 
 extension AlibabaResolveCount {
-    /// Escapes all octets except the unreserved ones (RFC 3986 §2.3).
+    /// Returns `text` with all octets escaped except the unreserved ones (RFC 3986 §2.3).
     static func escaped(_ text: String) -> String {
         var octets: [UInt8] = []
         for octet in text.utf8 {
@@ -115,7 +110,6 @@ extension AlibabaResolveCount {
         return String(decoding: octets, as: Unicode.UTF8.self)
     }
 
-    /// Returns a time as `2026-11-24T20:10:00Z` (ISO 8601, UTC).
     static func timestamp(_ wallSeconds: Int64) -> String {
         let day = UsageRecord.day(wallSeconds)
         let month = UsageRecord.month(of: day)

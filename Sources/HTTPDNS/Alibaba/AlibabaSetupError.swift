@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error in the settings of an Alibaba account.
 package enum AlibabaSetupError: Error, Hashable {
-    /// Empty, too long, or with characters other than ASCII letters and digits.
+    /// The account is empty, too long, or has characters other than ASCII letters and digits.
     case account
 
     case secret
 
-    /// Missing or not hexadecimal.
     case aesKey
 
     case encryptionOfV1
@@ -22,7 +20,6 @@ package enum AlibabaSetupError: Error, Hashable {
 }
 
 extension AlibabaSetupError: CustomStringConvertible {
-    /// One line for the operator.
     package var description: String {
         switch self {
         case .account: "the account must be letters and digits, as the console shows it"

@@ -2,14 +2,13 @@
 package import DNSWire
 package import Net
 
-/// Baidu Cloud HTTPDNS, API `/v4/resolve` (page Vjwvxm96x).
+/// Baidu Cloud HTTPDNS, API `/v4/resolve` (Baidu Cloud document Vjwvxm96x).
 ///
-/// Unverified, only in the Android SDK: the values of `type=`, the certificate name, the IPv6
-/// server, and the code `SignatureExpired`. Other error codes are unknown.
+/// The values of `type=`, the certificate name, the IPv6 server and the code `SignatureExpired` are
+/// only in the Android SDK and unverified. Other error codes are unknown.
 package struct Baidu: Vendor {
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
-    /// Certificate name of the vendor's SDK.
     package static let defaultTLSName = "httpdns.baidubce.com"
 
     private let account: String
@@ -18,7 +17,6 @@ package struct Baidu: Vendor {
 
     private let origin: Origin
 
-    /// Creates the API for an account; `tlsName` is a host name or IP address.
     package init(
         account: String,
         secret: Secret,
@@ -56,7 +54,6 @@ package struct Baidu: Vendor {
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Returns the request `GET /v4/resolve`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -86,7 +83,7 @@ package struct Baidu: Vendor {
         )
     }
 
-    /// Parses `{"msg": "ok", "data": {NAME: {"ipv4": {"ip": […], "ttl"}, "ipv6": …}}}`.
+    /// Returns the answers in `{"data": {NAME: {"ipv4": {"ip": […], "ttl"}, "ipv6": …}}}`.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -106,7 +103,7 @@ package struct Baidu: Vendor {
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
             let index = try lookup.index(of: try? Name(entry.key))
-            // Two spellings of a name count as a duplicate key.
+            // Keys that are spellings of one DNS name count as duplicate keys.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index], client: json.client("clientip"))
             if lookup.families.includesV4 {

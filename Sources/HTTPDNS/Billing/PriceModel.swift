@@ -2,10 +2,9 @@
 
 /// Rules by which a vendor counts billed units, and the price of a unit.
 ///
-/// The default values are those of the vendor's price page, read on the date of ``page``. They were
-/// not compared with an invoice. The option `price` of a vendor replaces them.
+/// The defaults are from the vendor's price page, read on the date of ``page``; they were not
+/// compared with an invoice. The option `price` of a vendor replaces them.
 package struct PriceModel: Sendable, Hashable {
-    /// Item of which each costs ``weight`` units.
     package enum Item: String, Sendable, Hashable {
         /// HTTP request, with any number of names.
         case request
@@ -19,22 +18,22 @@ package struct PriceModel: Sendable, Hashable {
 
     package var item: Item
 
-    /// Units of one item; 0 if the vendor is free.
+    /// Units per item; 0 if the vendor is free.
     package var weight: UInt64
 
-    /// True if the page states that an item without addresses is free; false if it is unknown.
+    /// True if the vendor's price page states that an item without addresses is free.
     package var emptyIsFree: Bool
 
-    /// False if the vendor does not publish its unit: ``item`` is then an assumption.
+    /// False if the vendor does not publish what a unit is; ``item`` is then an assumption.
     package var isUnitKnown: Bool
 
-    /// Units per calendar month (UTC) that are free.
+    /// Free units per calendar month (UTC).
     package var freePerMonth: UInt64
 
-    /// Price of the other units; nil if unknown.
+    /// Price of units that are not free; nil if unknown.
     package var price: Price?
 
-    /// Page with these rules; nil if the rules are from the settings or are assumptions.
+    /// Vendor's price page; nil if the rules are from the settings or assumed.
     package var page: Page?
 
     /// Price of 10,000 units.
@@ -50,11 +49,10 @@ package struct PriceModel: Sendable, Hashable {
         }
     }
 
-    /// Public page of a vendor.
     package struct Page: Sendable, Hashable {
         package var address: String
 
-        /// Day on which the page was read (ISO 8601).
+        /// ISO 8601 day on which the page was read.
         package var readOn: String
 
         package init(_ address: String, readOn: String) {
@@ -81,13 +79,12 @@ package struct PriceModel: Sendable, Hashable {
         self.page = page
     }
 
-    /// A request costs one unit; the vendor does not publish its unit.
+    /// Assumption for a vendor that does not publish its unit: one unit per request.
     package static let unknown = PriceModel(.request, isUnitKnown: false)
 
-    /// True if a second family in a request costs nothing.
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` in a month that had `used` units before; nil if it is unknown.
+    /// Returns the price of `units` in a month that had `used` units before; nil if unknown.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)
@@ -95,12 +92,11 @@ package struct PriceModel: Sendable, Hashable {
         return Price(per10000: max(0, after.amount - before.amount), after.currency)
     }
 
-    /// Returns the largest number of units of an answer for one name and family.
+    /// Returns the maximum number of units of an answer for one name and family.
     ///
-    /// Other names or families in the request may have shared these units.
+    /// The vendor may bill these units only once for several names or families of a request.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
-    /// Returns the price of the units of one month; nil if it is unknown.
     package func cost(ofMonth units: UInt64) -> Price? {
         guard let price else { return nil }
         let billed = units - min(units, freePerMonth)
@@ -111,19 +107,17 @@ package struct PriceModel: Sendable, Hashable {
 // MARK: - Units of requests
 
 extension PriceModel {
-    /// Fate of a request, as far as it concerns the bill.
     package enum Fate: Sendable {
-        /// Not sent, or refused: free.
+        /// The request was not sent, or the vendor refused it: not billed.
         case free
 
-        /// Sent; no reply, or a reply that cannot be understood: billed or not.
+        /// The request was sent, but its reply is missing or unreadable: possibly billed.
         case unknown
 
-        /// A reply with one answer for each name.
         case answered([VendorAnswer])
     }
 
-    /// Returns the largest number of units of a request, for each name in order.
+    /// Returns the maximum number of units of a request, for each name in order.
     package func maximum(_ query: VendorQuery) -> [UInt64] {
         switch item {
         case .request:
@@ -136,7 +130,7 @@ extension PriceModel {
 
     /// Returns the units of a request, for each name in order.
     ///
-    /// An address that the client drops as unusable was billed.
+    /// The vendor also bills addresses that the client drops as unusable.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
         let maximum = maximum(query)
         switch fate {
@@ -164,7 +158,6 @@ extension Families {
 }
 
 extension VendorAnswer {
-    /// Returns the number of requested families for which the reply had addresses.
     fileprivate func hadAddresses(of families: Families) -> UInt64 {
         [families.includesV4 ? v4 : nil, families.includesV6 ? v6 : nil]
             .reduce(0) {

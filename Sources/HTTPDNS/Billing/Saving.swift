@@ -2,40 +2,43 @@
 
 /// Change of the settings that reduces the bill of a vendor.
 package enum Saving: Sendable, Hashable {
-    /// Another protection of calls, with `weight` units for an item.
+    /// Other encryption of requests, by the option `setting`, at `weight` units per item.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
-    /// Each family is requested only if a client wants it.
     case families
+
+    /// No AAAA queries, on a machine without IPv6.
+    case noAAAA
 
     /// Answers are cached for at least ``ClientLimits/advisedTTL``.
     case minimumTTL
 
-    /// Options, as in the settings.
     package var setting: String {
         switch self {
         case .channel(let setting, _, _): setting
         case .families: "families: auto"
+        case .noAAAA: "answers: {aaaa: suppress}"
         case .minimumTTL: "minimum-ttl: \(ClientLimits.advisedTTL.components.seconds)s"
         }
     }
 
-    /// Disadvantages.
     package var givesUp: String {
         switch self {
         case .channel(_, _, let givesUp): givesUp
         case .families: "nothing; the first query for the other family of a name waits for a call"
+        case .noAAAA:
+            "IPv6 addresses for all names and clients; this machine has no IPv6 connectivity"
         case .minimumTTL:
             "changed addresses are noticed later; the value is an upper bound for names in "
                 + "constant use"
         }
     }
 
-    /// Effect on the units, as far as it is known without queries.
+    /// Returns the effect on the billed units, as far as the settings determine it.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "\(cheaper) units instead of \(weight)"
-        case .families: "up to 50 % fewer units"
+        case .families, .noAAAA: "up to 50 % fewer units"
         case .minimumTTL: "fewer units for names with a shorter TTL"
         }
     }

@@ -2,8 +2,8 @@
 
 /// Bounds of the units that a vendor bills for some requests.
 ///
-/// The bounds differ if it is unknown whether the vendor bills a request: one without a reply, or
-/// one whose reply has no address.
+/// The bounds differ if it is unknown whether the vendor bills a request: the request has no reply,
+/// or its reply has no address.
 package struct UnitRange: Sendable, Hashable {
     package var atLeast: UInt64
     package var atMost: UInt64
@@ -15,7 +15,6 @@ package struct UnitRange: Sendable, Hashable {
         self.atMost = atMost
     }
 
-    /// Creates the range of a known number of units.
     package init(_ units: UInt64) { self.init(atLeast: units, atMost: units) }
 
     package static func + (left: UnitRange, right: UnitRange) -> UnitRange {

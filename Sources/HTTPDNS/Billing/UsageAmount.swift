@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Calls and units.
 package struct UsageAmount: Sendable, Hashable {
     package var calls: UInt64
     package var units: UInt64
@@ -16,7 +15,7 @@ package struct UsageAmount: Sendable, Hashable {
 // MARK: - Arithmetic
 
 extension UsageAmount {
-    /// Returns the sum; a sum beyond the range of the numbers is the largest number.
+    /// Returns the sum; on overflow, the largest number.
     static func + (left: Self, right: Self) -> Self {
         func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
             let (sum, isOver) = left.addingReportingOverflow(right)
@@ -25,7 +24,7 @@ extension UsageAmount {
         return Self(calls: sum(left.calls, right.calls), units: sum(left.units, right.units))
     }
 
-    /// Returns the difference; a negative difference is 0.
+    /// Returns this amount minus `other`, at least 0.
     func less(_ other: Self) -> Self {
         Self(calls: calls - min(calls, other.calls), units: units - min(units, other.units))
     }

@@ -2,13 +2,13 @@
 
 /// Circuit breaker of an account, opened by the operator or by a refusal of the vendor.
 ///
-/// Further attempts may count against a refused account. Therefore all calls are blocked for five
-/// minutes; then one health probe decides.
+/// After a refusal, all calls are blocked for five minutes, because the vendor may count further
+/// attempts against the account. Then one health probe decides.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
 
-        /// A probe may start at `until`, or is in flight.
+        /// The vendor refused the account; a probe may start at `until`, or is in flight.
         case byVendor(VendorError, until: Instant)
     }
 
@@ -20,10 +20,8 @@ struct AccountBreaker: Sendable, Hashable {
 
     var isPausedByOperator = false
 
-    /// Kept until the vendor accepts the account.
     private(set) var denial: Denial?
 
-    /// Returns the reason that blocks a call now, if any.
     func refusal(now: Instant) -> Refusal? {
         if isPausedByOperator { return .byOperator }
         guard let denial, denial.hasTrial || now < denial.until else { return nil }
@@ -49,7 +47,6 @@ extension AccountBreaker {
         return true
     }
 
-    /// Records a refusal in spite of a corrected clock.
     mutating func refused(_ error: VendorError, now: Instant) {
         denial = Denial(error: error, until: now + ClientLimits.refusalPause)
     }
@@ -58,12 +55,11 @@ extension AccountBreaker {
         denial = nil
     }
 
-    /// Records a probe without a result for the account.
     mutating func trialEnded() {
         denial?.hasTrial = false
     }
 
-    /// Ends the back-off: the refusal may have come from a captive portal.
+    /// Ends the back-off after a network change: a captive portal may have sent the refusal.
     mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))

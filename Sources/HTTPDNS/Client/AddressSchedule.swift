@@ -3,10 +3,9 @@
 /// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
 /// A request is due at start, at expiry, after a network change, and soon after all servers failed.
-/// One request is in flight at a time. Failures back off from one minute to one hour; the known
-/// addresses stay in use.
+/// After failures, the known addresses stay in use, and the back-off grows from one minute to one
+/// hour.
 package struct AddressSchedule: Sendable, Hashable {
-    /// Maximum use of addresses.
     private let lifetime: Duration
 
     private var next: Instant?
@@ -19,24 +18,21 @@ package struct AddressSchedule: Sendable, Hashable {
 
     package private(set) var failures = 0
 
-    /// Creates a schedule that has not started.
     package init(lifetime: Duration = ClientLimits.addressLifetime) {
         self.lifetime = max(lifetime, ClientLimits.refreshPause)
     }
 
-    /// Nil before the start and while a request is in flight.
+    /// Time of the next request; nil before the start and while a request is in flight.
     package var due: Instant? { current == nil ? next : nil }
 }
 
 // MARK: - Events
 
 extension AddressSchedule {
-    /// Makes the first request due.
     package mutating func start(now: Instant) {
         if next == nil { next = now }
     }
 
-    /// Stops the schedule; a result in flight is ignored.
     package mutating func stop() {
         next = nil
         current = nil
@@ -63,7 +59,6 @@ extension AddressSchedule {
         return true
     }
 
-    /// Records a failed request.
     package mutating func failed(_ number: Int, now: Instant) {
         guard current == number else { return }
         current = nil
@@ -72,14 +67,13 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// Schedules an early refresh: no server answers, or a server rejects the account's level.
+    /// Schedules an early request: all servers failed, or a server rejects the service level.
     package mutating func serversFailed(now: Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now
         self.next = min(next, max(now, soonest))
     }
 
-    /// Schedules a refresh now: the new network may have nearer servers.
     package mutating func networkChanged(now: Instant) {
         guard next != nil else { return }
         current = nil

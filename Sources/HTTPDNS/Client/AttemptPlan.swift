@@ -3,28 +3,26 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once, and again on a new connection if a reused connection timed out or
-/// ended.
+/// Each server is queried once. If a reused connection timed out or ended, the server is queried
+/// again on a new connection.
 package struct AttemptPlan: Sendable, Hashable {
-    /// Next action of the caller.
     package enum Move: Sendable, Hashable {
-        /// Query the server; the number identifies the result.
+        /// Query the server, on a new connection if `fresh`; the number identifies the result.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
-        /// The call has failed; no try is in flight.
+        /// End the call, which has failed.
         case end
     }
 
-    /// Cause of a failed try.
     package enum Fault: Sendable, Hashable {
         case server
 
-        /// A new connection may succeed.
+        /// The reused connection failed; a new connection may succeed.
         case oldConnection
 
         case account
 
-        /// Local error; no other server helps.
+        /// The error is local; no other server helps.
         case ours
     }
 
@@ -44,10 +42,8 @@ package struct AttemptPlan: Sendable, Hashable {
 
     package private(set) var deadline: Instant
 
-    /// True after the first answer or the failure.
     package private(set) var isOver = false
 
-    /// Creates a plan that has not started.
     package init(
         order: [SocketAddress],
         timeout: Duration,
@@ -60,13 +56,10 @@ package struct AttemptPlan: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// True without a try in flight.
     package var isIdle: Bool { running.isEmpty }
 
-    /// True if every server was queried.
     package var isExhausted: Bool { untried.isEmpty }
 
-    /// Time of the next ``tick(now:)``.
     package var wake: Instant? {
         guard !isOver, !untried.isEmpty, let latest else { return nil }
         let next = latest + hedgeAfter
@@ -77,30 +70,26 @@ package struct AttemptPlan: Sendable, Hashable {
 // MARK: - Events
 
 extension AttemptPlan {
-    /// Returns the first query.
     package mutating func begin(now: Instant) -> Move? {
         askNext(now)
     }
 
-    /// Starts a hedged request if it is due.
     package mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake, now < deadline else { return nil }
         return askNext(now)
     }
 
-    /// Extends the deadline for a look-up that joined the call.
     package mutating func extend(to deadline: Instant) {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// Records an answer; returns true if this completes the call.
+    /// Records an answer to request `number`; returns true if this completes the call.
     package mutating func answered(_ number: Int) -> Bool {
         running[number] = nil
         defer { isOver = true }
         return !isOver
     }
 
-    /// Records a failed try.
     package mutating func failed(
         _ number: Int,
         _ fault: Fault,
@@ -119,7 +108,6 @@ extension AttemptPlan {
         }
     }
 
-    /// Abandons the call.
     package mutating func abandon() {
         isOver = true
     }
@@ -128,7 +116,7 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server, or ends a call without tries.
+    /// Queries the next server; if none is left, ends the call after its last request.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)

@@ -3,17 +3,16 @@ package import DNSWire
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each client has its own queue. The next call is for the client with the fewest calls in flight,
-/// then in round-robin order. A name is in the queue of each client that waits for it, until a call
-/// carries the name. A call carries names of one client, because a slow or failing name affects all
-/// names of its call.
+/// Each DNS client has its own queue. The next call is for the client with the fewest calls in
+/// flight, then in round-robin order. A name stays in the queues of all clients that wait for it
+/// until a call carries it. A call carries names of one client, because a slow or failing name
+/// affects the whole call.
 package struct BatchQueue: Sendable {
-    /// Name with its families and parameters; names of a call have equal families and parameters.
+    /// Name to look up; its families and parameters are equal for all names of a call.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
 
-        /// Parameters of the name's route; nil for those of the vendor's settings.
         package let parameters: RouteParameters?
 
         package init(name: Name, families: Families, parameters: RouteParameters? = nil) {
@@ -23,14 +22,12 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    /// Names of one call.
     package struct Batch: Sendable {
-        /// Owner of the queue; nil for the daemon itself.
         let client: ClientNetwork?
 
         fileprivate(set) var questions: [Question] = []
 
-        /// Clients that also wait for each question.
+        /// For each question, the other clients that wait for it.
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
@@ -39,7 +36,7 @@ package struct BatchQueue: Sendable {
         let number: UInt64
     }
 
-    /// Sequence number of a question, and the clients with the question in their queues.
+    /// Sequence number of a waiting question, and the clients with the question in their queues.
     private struct Place: Sendable {
         let number: UInt64
         var clients: Set<ClientNetwork?> = []
@@ -49,30 +46,25 @@ package struct BatchQueue: Sendable {
         let families: Families
         let parameters: RouteParameters?
 
-        /// Nil for the daemon itself.
         let client: ClientNetwork?
     }
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues of the clients, oldest entry first.
+    /// Queues by families, parameters and client, each with the oldest entry first.
     ///
-    /// An entry is obsolete unless `waiting` has its question with the same number.
+    /// An entry is obsolete unless `waiting` has the question with the same sequence number.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
-    /// Keys of `lines` in the order of service.
     private var turns: [Line] = []
 
-    /// Entries, and obsolete entries among them.
     private var entries = 0
     private var left = 0
 
     private var next: UInt64 = 0
 
-    /// Number of queued questions.
     package var count: Int { waiting.count }
 
-    /// Queues, with empty ones that are not removed yet.
     var lineCount: Int { lines.count }
 
     package init() {}
@@ -83,8 +75,8 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// From ``ClientLimits/queuedEntries`` entries on, only a question that is in no queue is
-    /// added.
+    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question that is
+    /// already in another queue is not added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -102,27 +94,28 @@ extension BatchQueue {
         entries += 1
     }
 
-    /// Removes a question from all queues.
     package mutating func remove(_ question: Question) {
         guard let place = waiting.removeValue(forKey: question) else { return }
         left += place.clients.count
         tidy()
     }
 
-    /// Removes and returns the names of the next call, if one may start; `fit` limits its names.
+    /// Removes and returns the names of the next call; nil if none may start.
+    ///
+    /// `fit` returns true if the names fit into one call.
     package mutating func nextBatch(
         _ shares: CallShares,
         fit: ([Name]) -> Bool
     ) -> Batch? {
         guard let turn = nextTurn(shares) else { return nil }
         let line = turns.remove(at: turn)
-        // A client with several queues gets the turns of one.
+        // A client with several queues gets as many turns as a client with one queue.
         let own = turns.filter { $0.client == line.client }
         if !own.isEmpty {
             turns.removeAll { $0.client == line.client }
             turns += own
         }
-        // A second reference would copy the entries.
+        // A second reference to the entries would copy them.
         guard var queued = lines.removeValue(forKey: line) else { return nil }
         var batch = Batch(client: line.client)
         while let entry = queued.first {
@@ -150,8 +143,8 @@ extension BatchQueue {
 
     /// Returns the index in `turns` of the next queue; removes empty queues before it.
     ///
-    /// The search ends at a client without calls, so it passes at most as many clients as calls in
-    /// flight.
+    /// The search ends at a client without calls. It therefore passes at most as many clients as
+    /// there are calls in flight.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
@@ -182,7 +175,6 @@ extension BatchQueue {
         waiting[entry.question]?.number == entry.number
     }
 
-    /// Removes obsolete entries when they are the majority.
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
         for line in turns {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of one server, opened by a 429 for `Retry-After` or 1 s, doubled up to 60 s.
+/// Circuit breaker of one server, opened by a 429.
 ///
-/// Then one attempt is admitted: an answer closes the breaker, a 429 opens it again. Attempts from
-/// before the opening do neither.
+/// It stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s. Then it
+/// admits one attempt: an answer closes the breaker, and a 429 opens it again. Attempts that
+/// started before the opening do neither.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
@@ -11,7 +12,6 @@ struct Breaker: Sendable, Hashable {
         /// Length of the next pause without `Retry-After`.
         var next: Duration
 
-        /// Highest attempt number when the breaker opened.
         var openedAfter: UInt64
 
         var trial: UInt64?
@@ -19,7 +19,7 @@ struct Breaker: Sendable, Hashable {
 
     private(set) var pause: Pause?
 
-    /// Possibly in the past; nil for a closed breaker.
+    /// End of the pause, possibly in the past; nil for a closed breaker.
     var openUntil: Instant? { pause?.until }
 
     func admits(at now: Instant) -> Bool {
@@ -35,7 +35,7 @@ extension Breaker {
         pause?.trial = number
     }
 
-    /// Records a 429 for an attempt; `last` is the highest attempt number so far.
+    /// Records a 429 for attempt `number`; `last` is the highest attempt number so far.
     mutating func limited(
         _ number: UInt64,
         retryAfter: Duration?,
@@ -52,7 +52,7 @@ extension Breaker {
             return
         }
         guard number > pause.openedAfter else {
-            // Started before the opening: only a longer `Retry-After` counts.
+            // For an attempt from before the opening, only a longer `Retry-After` counts.
             if let retryAfter { self.pause?.until = max(pause.until, now + retryAfter) }
             return
         }
@@ -68,12 +68,12 @@ extension Breaker {
         self.pause = nil
     }
 
-    /// Records an attempt with neither an answer nor a 429.
+    /// Records that attempt `number` ended with neither an answer nor a 429.
     mutating func ended(_ number: UInt64) {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker: the server may count per source address.
+    /// Closes the breaker after a network change: servers may count requests per source address.
     mutating func reset() {
         pause = nil
     }

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Budget {
-    /// Action on requests beyond the budget.
     package enum Excess: String, Sendable, Hashable, CaseIterable {
-        /// Requests are not sent; the fallback answers.
+        /// Requests are not sent; the fallback of the route answers.
         case fallback
 
-        /// Requests are sent.
         case warn
     }
 
-    /// Configured budget; a limit that is nil does not apply.
+    /// Configured budget by UTC day and month; a limit is at least 1, or nil for no limit.
     package struct Rule: Sendable, Hashable {
-        /// Requests a day, at least 1.
         package var callsPerDay: UInt64?
 
-        /// Billed units a day, at least 1.
         package var unitsPerDay: UInt64?
 
-        /// Billed units a calendar month, at least 1.
         package var unitsPerMonth: UInt64?
 
         package var onExceeded: Excess
@@ -38,7 +33,6 @@ extension Budget {
 }
 
 extension Budget.Rule: CustomStringConvertible {
-    /// The limits, for example `daily budget of 1000 calls`.
     package var description: String {
         var limits: [String] = []
         if let callsPerDay { limits.append("daily budget of \(callsPerDay) calls") }

@@ -4,70 +4,57 @@ package import Net
 
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
-/// The most that a request can cost is charged before the request is sent. The difference is
-/// refunded after the reply. The counts are in a ``UsageStore`` that outlives the process. A block
-/// is added to them in advance, and requests are paid from this reservation. After a crash, the
-/// counts are therefore too high by at most one block, and never too low.
+/// Before a request is sent, the budget charges the maximum cost. After the reply, it refunds the
+/// difference. The counts are in a ``UsageStore``, which outlives the process. Requests are paid
+/// from a block that is added to the stored counts in advance. After a crash, the counts are
+/// therefore too high by at most one block, and never too low.
 ///
-/// If a vendor has several clients, the budget has a limit per client (``FairShare``). The first
-/// client may spend three quarters of the budget, and the next client three quarters of the rest.
+/// If several DNS clients use a vendor, each has a limit (``FairShare``).
 @ServiceLoop
 package struct Budget {
-    /// Charge of a request that was sent.
     package struct Receipt: Sendable {
         fileprivate let period: UInt64
         fileprivate let amount: UsageAmount
         fileprivate let client: ClientNetwork?
     }
 
-    /// Configured budget; nil for no limit.
     package let rule: Rule?
 
     private var store: any UsageStore
 
-    /// Key of the counts in `store`.
     private let vendor: String
 
-    /// Cost of the cheapest request.
     private let cheapest: UsageAmount
 
-    /// Day of the amounts below.
     private var day: Int64 = .min
 
-    /// Number of restarts of the amounts below: a charge of an earlier period is not refunded.
+    /// Number of resets of the reservation; a charge from before a reset is not refunded.
     private var period: UInt64 = 0
 
-    /// Part of the stored counts that is not spent yet.
+    /// Amount that the stored counts include but that no request has used yet.
     private var reserved = UsageAmount.none
 
-    /// Stored counts at the latest access, with the reservation; nil if they are damaged.
+    /// Stored counts at the latest access, including the reservation; nil if they are damaged.
     private var record: UsageRecord?
 
-    /// Time of the latest access that only read the counts; they are read once a second at most.
+    /// Unix time of the latest read-only access; such accesses are at least one second apart.
     private var checkedAt: Int64 = .min
 
-    /// Use of each client on that day.
     private var spentByClient = ClientUsage()
 
-    /// Requests above the budget or a client's limit.
     package private(set) var exceeded: UInt64 = 0
 
-    /// Day of the report about the exhausted budget.
     private var toldOf: Int64?
 
-    /// Day of the report about a client's limit.
     private var toldOfShare: Int64?
 
-    /// True after ``release(wallSeconds:)``: refunds then go to the store.
     private var isReleased = false
 
     /// Reason why the stored counts are unknown or not shared; nil if there is none.
-    package var problem: String? { store.problem }
+    package private(set) var problem: String?
 
-    /// Number of clients with a count.
     var clientCount: Int { spentByClient.count }
 
-    /// Creates the budget of `vendor`, whose cheapest request costs `cheapest` units.
     package nonisolated init(
         _ rule: Rule?,
         vendor: String,
@@ -80,23 +67,22 @@ package struct Budget {
         self.cheapest = UsageAmount(calls: 1, units: cheapest)
     }
 
-    /// Takes over the reservation and today's use from the same account under earlier settings.
+    /// Takes over reservation and today's use from `old`, a budget of the same account.
     mutating func takeOver(from old: inout Budget) {
         store = old.store
         day = old.day
         period = old.period
         reserved = old.reserved
         record = old.record
+        problem = old.problem
         spentByClient = old.spentByClient
         exceeded = old.exceeded
-        // A changed limit is reported again.
         toldOf = rule == old.rule ? old.toldOf : nil
         toldOfShare = rule == old.rule ? old.toldOfShare : nil
         old.reserved = .none
         old.isReleased = true
     }
 
-    /// Returns the seconds until the counts of the day restart.
     package nonisolated static func secondsLeft(wallSeconds: Int64) -> Int64 {
         (UsageRecord.day(wallSeconds) + 1) * UsageRecord.secondsADay - wallSeconds
     }
@@ -117,27 +103,36 @@ extension Budget {
         return record
     }
 
-    /// Returns true if the budget does not suffice for the cheapest request.
+    /// Returns true if the budget cannot pay the cheapest request.
     package mutating func isExhausted(wallSeconds: Int64) -> Bool {
         guard rule != nil else { return false }
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Another process may have returned its reservation, or an operator reset the counts.
+            // Another process may return its reservation, or an operator may reset the counts.
             access { _ in false }
             checkedAt = wallSeconds
         }
         return isShort
     }
 
+    /// True if requests beyond the budget are not sent.
+    ///
+    /// Unknown counts are then beyond it, as are counts that would end with the process: otherwise
+    /// each crash would restart the budget.
+    private var isStrict: Bool { rule?.onExceeded == .fallback }
+
     /// Returns true if no request may be sent.
     package mutating func forbids(wallSeconds: Int64) -> Bool {
-        rule?.onExceeded == .fallback && isExhausted(wallSeconds: wallSeconds)
+        isStrict && isExhausted(wallSeconds: wallSeconds)
     }
+
+    /// Reason why the counts are unknown; nil if they are known.
+    package var unknownBecause: String? { record == nil ? problem : nil }
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     package mutating func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
-        guard let rule, rule.onExceeded == .fallback else { return false }
+        guard isStrict else { return false }
         begin(UsageRecord.day(wallSeconds))
         guard let record else { return false }
         let free = left(record) + reserved
@@ -148,13 +143,13 @@ extension Budget {
         return !admits(own.calls, free.calls) || !admits(own.units, free.units)
     }
 
-    /// True if the latest known counts do not leave enough for the cheapest request.
+    /// True if the latest known counts cannot pay the cheapest request.
     private var isShort: Bool {
         guard let record else { return true }
         return !left(record).covers(cheapest.less(reserved))
     }
 
-    /// Returns the amounts that the limits leave; `UInt64.max` without a limit.
+    /// Returns the amounts that the limits leave; `UInt64.max` for no limit.
     private func left(_ record: UsageRecord) -> UsageAmount {
         func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
             limit.map { $0 - min($0, used) } ?? .max
@@ -181,10 +176,9 @@ extension Budget {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of at most `units` to `client`; nil is the daemon itself, which has no
-    /// per-client limit.
+    /// Charges one request of at most `units` to `client`; the daemon itself (nil) has no limit.
     ///
-    /// - Returns: nil if the request must not be sent.
+    /// - Returns: receipt of the charge; nil if the request must not be sent.
     package mutating func spend(
         units: UInt64,
         by client: ClientNetwork? = nil,
@@ -195,10 +189,14 @@ extension Budget {
         let missing = cost.less(reserved)
         if missing != .none, !reserve(missing) {
             if rule != nil { exceeded += 1 }
-            guard rule?.onExceeded != .fallback else { return nil }
+            guard !isStrict else { return nil }
             access {
                 $0.add(missing)
                 return true
+            }
+            // Counts that are not stored are not refunded.
+            guard record != nil else {
+                return Receipt(period: period, amount: .none, client: nil)
             }
             reserved = reserved + missing
         }
@@ -209,8 +207,7 @@ extension Budget {
 
     /// Refunds the difference between the charge and the real cost of a request.
     ///
-    /// - Parameter actual: the upper bound, if the real cost is unknown; zero if it was not sent, or
-    ///   if the vendor refused it.
+    /// - Parameter actual: upper bound of the real cost; zero for an unsent or refused request.
     package mutating func settle(
         _ receipt: Receipt,
         actual: UsageAmount,
@@ -225,19 +222,17 @@ extension Budget {
         if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
     }
 
-    /// Counts a call that was not started because of the budget or of the limit per client.
     package mutating func refused() {
         exceeded += 1
     }
 
-    /// Returns the reservation to the store, when the client stops.
     package mutating func release(wallSeconds: Int64) {
         begin(UsageRecord.day(wallSeconds))
         isReleased = true
         returnReservation(downTo: .none)
     }
 
-    /// Resets the stored counts, also if they are damaged.
+    /// Resets the stored counts, even if they are damaged.
     package mutating func reset(wallSeconds: Int64) throws(UsageStoreError) {
         let today = UsageRecord.day(wallSeconds)
         begin(today)
@@ -248,14 +243,15 @@ extension Budget {
         access { _ in false }
     }
 
-    /// Returns true once a day for an exhausted budget, which the caller then reports.
+    /// Returns true once a day if the budget is exhausted; the caller then logs it.
     package mutating func tells(wallSeconds: Int64) -> Bool {
-        guard isExhausted(wallSeconds: wallSeconds), toldOf != day else { return false }
+        guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds)
+        else { return false }
         toldOf = day
         return true
     }
 
-    /// Returns true once a day; the caller then reports a client at its limit.
+    /// Returns true once a day; called for a client at its limit, which the caller then logs.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -267,10 +263,9 @@ extension Budget {
 // MARK: - Reservation
 
 extension Budget {
-    /// Drops the reservation and the counts of a former day.
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // A reservation from a later day stays counted there: the clock was set back.
+        // If the clock was set back, a reservation of a later day stays counted on that day.
         day = today
         clear()
         access { _ in false }
@@ -310,8 +305,8 @@ extension Budget {
         reserved = reserved.less(surplus)
     }
 
-    /// Changes the stored counts.
     private mutating func access(_ change: (inout UsageRecord) -> Bool) {
-        record = store.update(vendor, today: day, change)
+        record = store.update(vendor, today: day, durably: isStrict, change)
+        problem = store.problem
     }
 }

@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Number of calls in flight of each client, and the limit per client.
+/// Number of calls in flight by DNS client, and the limit per client.
 ///
-/// The client nil is the daemon itself. An unanswered name occupies a call for seconds. Without a
-/// limit, one client could therefore occupy all calls. With the limit, one client can occupy half
-/// of the calls, and the next client half of the others (``FairShare``).
+/// The client nil is the daemon itself. A name without an answer occupies a call for seconds, so
+/// one client could otherwise occupy all calls (``FairShare``).
 package struct CallShares: Sendable {
-    /// Maximum number of calls in flight.
     private let limit: Int
 
     /// Calls in flight of all clients, without health probes.
     private(set) var count = 0
 
-    /// Number of calls in flight of each client; a client without an entry has none.
     private var counts: [ClientNetwork?: Int] = [:]
 
-    /// Creates the limit for `calls` concurrent calls.
     init(of calls: Int) { limit = calls }
 
     var free: Int { limit - count }
 
     func count(of client: ClientNetwork?) -> Int { counts[client] ?? 0 }
 
-    /// Returns true if the client may start one more call.
     func admits(_ client: ClientNetwork?) -> Bool {
         FairShare.half.admits(used: count(of: client), free: free)
     }
@@ -41,12 +36,11 @@ package struct CallShares: Sendable {
 }
 
 extension VendorClient {
-    /// Adds a call in flight.
     func insert(_ call: VendorCall) {
         if calls.insert(call).inserted, !call.isTrial { shares.begin(call.client) }
     }
 
-    /// Removes a call in flight; returns false if it was removed before.
+    /// Removes a call in flight; returns false if the call was removed before.
     func remove(_ call: VendorCall) -> Bool {
         guard calls.remove(call) != nil else { return false }
         if !call.isTrial { shares.end(call.client) }

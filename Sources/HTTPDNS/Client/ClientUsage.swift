@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Use of a vendor by each client on one day, in bounded memory.
 struct ClientUsage: Sendable {
-    /// At most ``ClientLimits/countedClients`` clients.
     private var amounts: [ClientNetwork: UsageAmount] = [:]
 
-    /// Number of clients with a count.
     var count: Int { amounts.count }
 
-    /// Use of a client; none for an unknown client.
     subscript(client: ClientNetwork) -> UsageAmount { amounts[client] ?? .none }
 
     /// Adds the use of `client`; a full table removes the clients with few requests.
@@ -22,7 +18,6 @@ struct ClientUsage: Sendable {
         amounts[client] = self[client] + cost
     }
 
-    /// Removes use that was added for `client`.
     mutating func remove(_ unused: UsageAmount, of client: ClientNetwork) {
         guard let own = amounts[client] else { return }
         let rest = own.less(unused)

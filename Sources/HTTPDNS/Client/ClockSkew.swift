@@ -2,37 +2,37 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// A refused request is signed again with the time of the reply's `Date`; only an accepted request
-/// stores the offset. The offset is limited, because a request with a future time can be replayed
-/// until then. At intervals one request has the local time; its acceptance drops the offset.
+/// After a refusal, the request is signed again with the time in the reply's `Date`. The offset is
+/// stored only if the vendor then accepts the request. The offset is limited, because a request
+/// with a future time can be replayed until that time. At intervals, one request is signed with the
+/// local time; if the vendor accepts it, the offset is dropped.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
-        /// No retry: time is not the cause.
+        /// The clock is not the cause of the refusal: no retry.
         case none
 
         /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// No retry: the offset in seconds is too large.
+        /// The offset is too large: no retry.
         case refused(Int64)
     }
 
-    /// Seconds to add to the local time; nil for none.
+    /// Seconds to add to the local time; nil if the local clock is used.
     private(set) var offset: Int64?
 
-    /// Rejected offset, until the vendor accepts a request.
+    /// Offset that was too large; nil after an accepted request.
     private(set) var refusedOffset: Int64?
 
     private(set) var repairs: UInt64 = 0
 
     private var retestAt: Instant?
 
-    /// Returns the largest accepted offset in seconds.
     static func limit(usesTLS: Bool) -> Int64 {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// Returns the action after the refusal of a request with the offset `used`; all in seconds.
+    /// Returns the action after the refusal of a request with offset `used`; all in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -67,13 +67,12 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records a too large offset; returns true for the first since an accepted request.
+    /// Records an offset that is too large; returns true for the first since an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil
     }
 
-    /// Takes over the offset of the account's earlier client.
     mutating func takeOver(from old: ClockSkew) {
         offset = old.offset
         retestAt = old.retestAt

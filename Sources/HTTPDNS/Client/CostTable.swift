@@ -4,10 +4,9 @@ package import DNSWire
 /// The names with the most billable requests, in bounded memory.
 ///
 /// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
-/// replaces the one with the lowest count and inherits the count. A count is too high by at most
-/// `excess`. A table of n names has every name with more than 1/n of all requests.
+/// replaces a name with the lowest count and inherits the count. A count is too high by at most
+/// `excess`. A table of n names contains every name with more than 1/n of all requests.
 package struct CostTable: Sendable {
-    /// Name with its route.
     package struct Charge: Sendable, Hashable {
         package let name: Name
         package let route: String
@@ -18,14 +17,11 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Cost of one name.
     package struct Entry: Sendable, Hashable {
         package let name: Name
 
-        /// Latest route.
         package let route: String
 
-        /// Upper bound of the requests.
         package let calls: UInt64
 
         /// Part of `calls` that may belong to replaced names.
@@ -37,26 +33,23 @@ package struct CostTable: Sendable {
 
     private let limit: Int
 
-    /// Indexes in the arrays.
     private var places: [Name: Int] = [:]
 
-    /// Charges, counts, inherited counts and units at equal indexes; at most `limit` of each.
+    /// Charged names; the four arrays have equal indexes and at most `limit` elements.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Known lowest count, and the latest index with it.
+    /// Lowest count at the latest search; `hand` is the index that the search returned.
     private var lowest: UInt64 = 0
     private var hand = -1
 
-    /// Creates a table for at most `limit` names.
     package init(limit: Int = ClientLimits.countedNames) {
         precondition(limit > 0, "the limit must be at least 1")
         self.limit = limit
     }
 
-    /// Counts a request for a name, which costs at most `cost` units.
     package mutating func note(_ charge: Charge, units cost: UInt64) {
         if let place = places[charge.name] {
             charges[place] = charge
@@ -79,7 +72,6 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Returns the index of a name with the lowest count; scans if no name has the known one.
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
             for _ in counts.indices {
@@ -91,7 +83,6 @@ package struct CostTable: Sendable {
         return hand
     }
 
-    /// Renames the routes after a reload.
     mutating func rename(_ name: (String) -> String) {
         for place in charges.indices {
             charges[place] = Charge(
@@ -101,14 +92,13 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Removes all names.
     package mutating func removeAll() {
         self = CostTable(limit: limit)
     }
 
     /// Returns the `count` most expensive names; equal counts sort by name.
     package func top(_ count: Int) -> [Entry] {
-        // Most counts in a full table are equal: each text is made once.
+        // Most counts in a full table are equal, so texts are compared: each is made once.
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         return order.prefix(max(0, count)).map { _, _, place in

@@ -2,7 +2,6 @@
 package import Net
 
 extension EndpointPool {
-    /// Request to one server.
     package struct Attempt: Sendable, Hashable {
         package let server: SocketAddress
 
@@ -13,31 +12,27 @@ extension EndpointPool {
         let isTrial: Bool
     }
 
-    /// Result of an attempt.
     package enum Outcome: Sendable, Hashable {
         case answered
 
-        /// Another server answered first.
+        /// The server answered after another server.
         case answeredLate
 
-        /// The name is not the cause: connecting failed, or it was a probe.
+        /// The server failed: connecting failed, or the attempt was a probe with a fixed name.
         case failed
 
-        /// A client's name may be the cause; a probe must confirm the failure.
+        /// No answer; the queried name may be the cause, so a probe must confirm the failure.
         case suspected
 
         case limited(retryAfter: Duration?)
 
-        /// Cancelled, or failed for a reason other than the server.
+        /// The attempt was cancelled, or failed for a reason that is not in the server.
         case unjudged
     }
 
-    /// Change of the current server.
     package enum Change: Sendable, Hashable {
-        /// The current server failed too often.
         case switched(from: SocketAddress, to: SocketAddress)
 
-        /// The primary server answers again.
         case returned(from: SocketAddress)
     }
 }

@@ -4,21 +4,18 @@ package import Net
 // MARK: - The order of attempts
 
 extension EndpointPool {
-    /// Servers for a call.
     package enum Order: Sendable, Hashable {
-        /// Distinct and not empty.
         case servers([SocketAddress])
 
         /// Every server returned 429; the earliest pause ends at `until`.
         case limited(until: Instant)
     }
 
-    /// Returns the servers for a call, from the current server on.
+    /// Returns the servers for a call in order of preference, the current server first.
     ///
     /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
     /// last.
     package func order(now: Instant) -> Order {
-        // Fast path.
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
         else {
             return .servers(inTurn)
@@ -30,7 +27,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a probe; the primary one is first if its check is due.
+    /// Returns the servers for a health probe; the primary server is first if its check is due.
     func trialOrder(now: Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {
@@ -40,7 +37,7 @@ extension EndpointPool {
         return order.map { endpoints[$0] }.filter { $0.breaker.admits(at: now) }.map(\.address)
     }
 
-    /// Servers from the current one on, with alternating families.
+    /// Indexes of the servers, from the current one on, with alternating address families.
     var rotation: [Int] {
         let round = Array(currentIndex..<endpoints.count) + Array(0..<currentIndex)
         let first = endpoints[currentIndex].address.isIPv6

@@ -3,34 +3,32 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// Rules: module page, Failover and Health probes. A suspicion counts only if a later health probe
-/// fails, without an answer of the server in between. A change of the current server starts a new
-/// era; reports of earlier eras do not move the current server.
+/// The page of this module has the rules. A suspicion is a failure that the queried name may have
+/// caused; it counts only if a later health probe fails and the server sent no answer in between.
+/// Each change of the current server starts a new era. Attempts of earlier eras do not change the
+/// current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
-        /// Unique in the pool.
         let address: SocketAddress
 
-        /// Failures in this era since the latest answer.
         var failuresInRow = 0
 
-        /// Unconfirmed failures since the latest answer or failed probe.
+        /// Suspicions since the latest answer or failed probe.
         var suspicions = 0
 
-        /// Highest attempt number, of any server, at the latest answer of this server.
+        /// Number of the newest attempt at any server when this server last answered.
         var receivedThrough: UInt64 = 0
 
-        /// Latest failed probe since the latest answer; else 0.
+        /// Attempt number of the latest failed probe since the latest answer; otherwise 0.
         var failedTrial: UInt64 = 0
 
         var breaker = Breaker()
 
-        /// Attempts without an answer when a hedged request started.
+        /// Numbers of the attempts without an answer when a hedged request started.
         var silent: Set<UInt64> = []
 
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
 
-        /// Clears all failures, but not the breaker.
         mutating func forgetFailures() {
             failuresInRow = 0
             suspicions = 0
@@ -39,15 +37,12 @@ package struct EndpointPool: Sendable, Hashable {
         }
     }
 
-    /// Primary server first.
     private(set) var endpoints: [Endpoint]
 
-    /// Fallback for scheduled servers.
     private let configured: [SocketAddress]
 
     let failuresBeforeSwitch: Int
 
-    /// Time from a switch to the check of the primary server.
     private let returnAfter: Duration
 
     private(set) var currentIndex = 0
@@ -55,12 +50,12 @@ package struct EndpointPool: Sendable, Hashable {
     /// Servers in the order of ``rotation``.
     private(set) var inTurn: [SocketAddress] = []
 
-    /// Changes of the current server and of the network.
+    /// Number of changes of the current server and of the network.
     private(set) var era: UInt64 = 0
 
     private var latest: UInt64 = 0
 
-    /// Next check of the primary server; nil while it is current.
+    /// Time of the next check of the primary server; nil while it is current.
     package private(set) var returnAt: Instant?
 
     private(set) var probe: UInt64?
@@ -80,19 +75,14 @@ package struct EndpointPool: Sendable, Hashable {
         inTurn = rotation.map { endpoints[$0].address }
     }
 
-    /// All servers, primary first.
     package var servers: [SocketAddress] { endpoints.map(\.address) }
 
-    /// Server that calls query first.
     package var current: SocketAddress { endpoints[currentIndex].address }
 
-    /// Preferred server.
     package var primary: SocketAddress { endpoints[0].address }
 
-    /// True while a probe checks the primary server.
     package var isProbing: Bool { probe != nil }
 
-    /// Returns the end of the pause after a 429; nil if the breaker is closed.
     package func openUntil(_ server: SocketAddress) -> Instant? {
         endpoints.first { $0.address == server }?.breaker.openUntil
     }
@@ -105,7 +95,7 @@ package struct EndpointPool: Sendable, Hashable {
 // MARK: - Attempts
 
 extension EndpointPool {
-    /// Starts an attempt; nil if the breaker is open or the server was removed.
+    /// Starts an attempt; returns nil if the breaker is open or the server was removed.
     package mutating func begin(
         _ server: SocketAddress,
         isTrial: Bool = false,
@@ -122,14 +112,14 @@ extension EndpointPool {
 
     /// Records that `attempt` was unanswered when a hedged request started.
     ///
-    /// Otherwise an attempt without a reply would keep the breaker open.
+    /// Otherwise the breaker would wait for the reply, and stay open.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt`; called exactly once.
+    /// Records the end of `attempt`, exactly once; returns the change of the current server.
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,
@@ -176,12 +166,12 @@ extension EndpointPool {
         }
     }
 
-    /// True if a probe must confirm failures of the current server.
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
-    /// Makes the primary server current, or postpones the next check.
+    /// Ends a check of the primary server: makes it current, or postpones the next check.
     ///
-    /// A late answer postpones it: each call to so slow a server would be hedged and billed twice.
+    /// A late answer postpones the check: calls to such a slow server would be hedged and billed
+    /// twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant
@@ -212,7 +202,6 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the server current, and starts a new era.
     private mutating func move(to index: Int, _ now: Instant) {
         currentIndex = index
         inTurn = rotation.map { endpoints[$0].address }
@@ -225,7 +214,7 @@ extension EndpointPool {
         }
     }
 
-    /// Starts an era: clears all failures; reports of earlier attempts no longer count.
+    /// Starts an era: clears all failures; later results of earlier attempts are ignored.
     private mutating func beginEra() {
         era += 1
         for index in endpoints.indices { endpoints[index].forgetFailures() }
@@ -239,7 +228,7 @@ extension EndpointPool {
 // MARK: - Changes from outside
 
 extension EndpointPool {
-    /// Resets all servers after a network change; the check of the primary server is due now.
+    /// Resets all servers after a network change; the check of the primary server is then due.
     package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
         beginEra()
@@ -247,15 +236,13 @@ extension EndpointPool {
         if returnAt != nil { returnAt = now }
     }
 
-    /// Permits calls of servers that have limited the rate.
     package mutating func resume() {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
     }
 
-    /// Replaces the scheduled servers; the configured ones stay as fallback.
+    /// Replaces the scheduled servers; the configured servers stay as fallback.
     ///
-    /// The current server stays current if the new list has it; otherwise the first server becomes
-    /// current.
+    /// If the new list lacks the current server, its first server becomes current.
     package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) {
         let old = endpoints
         let oldCurrent = current

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limit of a client's part of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
+/// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client gets its first unit if any is free, and a further unit if it holds less than a multiple
-/// of the units that would then be free. Each client can thus hold the same fraction of the units
-/// that others do not hold.
+/// A client gets its first unit if any is free. It gets a further unit if it holds less than a
+/// multiple of the units that would then be free. Each client can thus hold a fixed fraction of the
+/// units that other clients do not hold.
 struct FairShare {
-    /// Largest ratio of held to free units.
     private let multiple: Int
 
     /// Half of the units that other clients do not hold.
     static let half = FairShare(multiple: 1)
 
-    /// Three quarters of these units.
+    /// Three quarters of the units that other clients do not hold.
     static let threeQuarters = FairShare(multiple: 3)
 
-    /// Returns true if a client with `used` units may take one of `free`.
     func admits(used: Int, free: Int) -> Bool {
         used == 0 ? free > 0 : used / multiple < free - 1
     }

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Choice of the address families of a call, as in the setting `families`.
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Both if that costs no more, or if clients want both; else the wanted family.
+    /// Request both families if that costs no more or clients want both, otherwise the wanted one.
     case automatic = "auto"
 
-    /// Both, whatever they cost.
     case both
 
-    /// IPv4; IPv6 only if a client wants it.
+    /// Request IPv4; request IPv6 only if a client wants it.
     case v4
 
-    /// IPv6; IPv4 only if a client wants it.
+    /// Request IPv6; request IPv4 only if a client wants it.
     case v6
 }
 
-/// Names for which clients lately wanted each address family.
-///
-/// The memory is bounded: of names that were not wanted for a while, the oldest are forgotten.
+/// Names for which DNS clients lately wanted each address family, in bounded memory.
 struct FamilyDemand: Sendable {
-    /// Time of the latest query for each family.
     private struct Demand: Sendable {
         var v4: Instant?
         var v6: Instant?
@@ -28,7 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Names since the latest rotation, and before it; at most `limit` of each.
+    /// Demand since the latest rotation, at most `limit` names; `older` has that before it.
     private var recent: [Name: Demand] = [:]
     private var older: [Name: Demand] = [:]
 
@@ -36,7 +31,6 @@ struct FamilyDemand: Sendable {
         self.limit = limit
     }
 
-    /// Records that a client wants a family of `name`.
     mutating func note(_ name: Name, _ families: Families, now: Instant) {
         var demand = recent[name] ?? older[name] ?? Demand()
         if families.includesV4 { demand.v4 = now }
@@ -48,7 +42,7 @@ struct FamilyDemand: Sendable {
         recent[name] = demand
     }
 
-    /// Share of the names for which clients wanted both families, 0 to 1; 1 without names.
+    /// Fraction (0…1) of the names for which clients wanted both families; 1 without names.
     var shareOfBoth: Double {
         let all = older.merging(recent) { $1 }
         let both = all.values.count { $0.v4 != nil && $0.v6 != nil }

@@ -2,52 +2,42 @@
 package import DNSWire
 package import Net
 
-/// Call of `httpdnsctl prove`, which compares a reply of the vendor with the assumptions of the code.
+/// Call of `httpdnsctl prove`, which compares a vendor's reply with what the code expects.
 package struct ProofCase: Sendable {
-    /// Assumption about the reply.
     package enum Expectation: Sendable, Hashable {
-        /// At least one address.
         case addresses
 
-        /// A readable reply with or without addresses.
+        /// A readable reply, with or without addresses.
         case readable
 
-        /// A readable reply without addresses.
         case noAddress
 
-        /// A readable reply for this client address, if the vendor reports one.
+        /// A readable reply that names this client address, if the vendor reports a client address.
         case client(IPAddress)
 
-        /// Another status or an error code of the vendor.
+        /// An error status or an error code of the vendor.
         case refusal
 
-        /// The certificate does not match.
         case certificateError
 
-        /// A readable reply over this HTTP version.
         case version(String)
     }
 
-    /// For example `families: AAAA`.
     package let label: String
 
-    /// Codec with the options of this call.
     package var vendor: any Vendor
 
     package var query: VendorQuery
 
     package var expectation = Expectation.addresses
 
-    /// HTTP version; nil for that of the settings.
     package var version: HTTPVersion?
 
-    /// Seconds that are added to the time in the signature.
     package var clockOffset: Int64 = 0
 
-    /// True if the body of a reply can be parsed without a key.
+    /// True if a reply can be parsed without a key.
     package var isReadable = true
 
-    /// Creates a call for addresses.
     package init(_ label: String, vendor: any Vendor, query: VendorQuery) {
         self.label = label
         self.vendor = vendor
@@ -55,27 +45,25 @@ package struct ProofCase: Sendable {
     }
 }
 
-/// Result of a ``ProofCase``.
 package struct ProofResult: Sendable {
-    /// Request without values of parameters.
     package var request = ""
 
-    /// Bounds of the billed units.
     package var units = UnitRange.zero
 
-    /// Nil without a reply.
     package var reply: HTTPReply?
 
     package var outcome: Result<[VendorAnswer], VendorError>
 }
 
 extension ProofCase {
-    /// Returns true if the assumption holds.
-    package func isMet(by result: ProofResult) -> Bool {
+    /// Returns true if the assumption holds; nil without a reply, for example if the server does not
+    /// accept connections.
+    package func isMet(by result: ProofResult) -> Bool? {
         switch (expectation, result.outcome) {
-        case (.refusal, .failure(let error)):
-            if case .transport = error { false } else { result.reply != nil }
-        case (.certificateError, .failure(.transport(.tls))): true
+        case (_, .failure(.transport(.tls))): expectation == .certificateError
+        case (_, .failure(.transport(.broken))), (_, .failure(.transport(.bodyTooLarge))): false
+        case (_, .failure) where result.reply == nil: nil
+        case (.refusal, .failure): true
         case (.refusal, .success), (.certificateError, _), (_, .failure): false
         case (.addresses, .success(let answers)): answers.contains { !$0.isEmpty }
         case (.noAddress, .success(let answers)): answers.allSatisfy(\.isEmpty)
@@ -98,100 +86,5 @@ extension ProofCase.Expectation: CustomStringConvertible {
         case .certificateError: "a certificate error"
         case .version(let version): "a readable reply over HTTP/\(version)"
         }
-    }
-}
-
-// MARK: - Sending
-
-extension VendorClient {
-    /// Returns the largest number of units of a proof.
-    package func maximumUnits(_ each: ProofCase) -> UInt64 {
-        price(of: each).maximum(each.query).reduce(0, +)
-    }
-
-    /// Sends the call to the current server, and charges it to the budget.
-    ///
-    /// The result does not change the health of servers and account. Fails without a request if the
-    /// vendor must not be called, as for a client's look-up.
-    package func prove(_ each: ProofCase) async -> ProofResult {
-        if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
-        let inquiry = AddressInquiry(
-            lookup: each.query,
-            server: server(of: each),
-            charges: each.query.names.map { CostTable.Charge(name: $0, route: "") },
-            client: nil,
-            isPaced: true
-        )
-        var result = ProofResult(outcome: .failure(.outOfTime))
-        let receipt: Budget.Receipt
-        var request: HTTPRequest
-        do throws(VendorError) {
-            request = try inquiry.request(
-                to: each.vendor,
-                now: clocks.wallSeconds() &+ (skew.offset ?? 0) &+ each.clockOffset,
-                entropy: entropy
-            )
-            guard let paid = try pay(inquiry, by: price(of: each)) else { return result }
-            receipt = paid
-        } catch {
-            return ProofResult(outcome: .failure(error))
-        }
-        request.certificateFile = settings.certificateFile
-        request.version = each.version ?? settings.version
-        request.proxy = settings.proxy
-        request.isSentOnce = true
-        result.request = request.redacted
-        let (sent, wasSent) = await send(request)
-        if case .success(let reply) = sent {
-            noteReply(reply, inquiry)
-            result.reply = reply
-        }
-        result.outcome = Result { () throws(VendorError) in
-            try inquiry.value(in: try sent.mapError(VendorError.transport).get(), of: each.vendor)
-        }
-        let (fate, mayBeBilled): (PriceModel.Fate, Bool) =
-            switch result.outcome {
-            case .success(let answers): (.answered(answers), true)
-            case .failure(let error):
-                (error.fate(wasSent && error.mayBeBilled), wasSent && error.mayBeBilled)
-            }
-        result.units = price(of: each).units(of: each.query, fate).reduce(.zero, +)
-        settle(
-            inquiry,
-            receipt,
-            fate,
-            mayBeBilled: mayBeBilled,
-            by: price(of: each)
-        )
-        return result
-    }
-
-    /// Sends a request once; it is not repeated.
-    private func send(_ request: HTTPRequest) async -> (Result<HTTPReply, HTTPError>, Bool) {
-        var handle: (any RequestHandle)?
-        let deadline = clocks.now() + settings.timeout
-        let result = await withCheckedContinuation { continuation in
-            handle = transport.send(request, deadline: deadline) {
-                continuation.resume(returning: $0)
-            }
-        }
-        return (result, handle?.wasSent ?? true)
-    }
-
-    /// Current server; with the default port if the call has another scheme than the settings.
-    private func server(of each: ProofCase) -> SocketAddress {
-        let facts = each.vendor.facts
-        guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
-        return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
-    }
-
-    /// Rules of the bill for the options of the call.
-    ///
-    /// A weight in the settings counts as the lower limit, because it is that of the settings.
-    private func price(of each: ProofCase) -> PriceModel {
-        guard settings.price != nil else { return each.vendor.price }
-        var model = price
-        model.weight = max(model.weight, each.vendor.price.weight)
-        return model
     }
 }

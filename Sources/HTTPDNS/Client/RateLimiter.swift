@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Limit of vendor requests per second, which protects the daily budget.
+/// Limit of vendor requests per second.
 ///
 /// A burst of one second's requests is allowed. Further requests are refused and not queued, so
 /// that their names reach the fallback in time.
 struct RateLimiter: Sendable, Hashable {
-    /// Nil for no limit.
     let perSecond: Int?
 
-    /// Time from which the requests so far do not exceed the rate.
+    /// End of the time that the requests so far take at the configured rate.
     private var busyUntil: Instant?
 
-    /// Start of the second that `counts` covers.
+    /// Start of the second in which `counts` counts requests.
     private var second: Instant?
 
     private var counts: [ClientNetwork: Int] = [:]
@@ -37,7 +36,6 @@ struct RateLimiter: Sendable, Hashable {
 // MARK: - Events
 
 extension RateLimiter {
-    /// Counts a request; a nil client is the daemon itself.
     mutating func spend(by client: ClientNetwork? = nil, now: Instant) {
         guard let perSecond else { return }
         busyUntil = max(busyUntil ?? now, now) + .seconds(1) / perSecond
@@ -49,7 +47,6 @@ extension RateLimiter {
         counts[client, default: 0] += 1
     }
 
-    /// Takes over the rate of the account's earlier client.
     mutating func takeOver(from old: RateLimiter) {
         busyUntil = old.busyUntil
     }

@@ -5,7 +5,7 @@
 /// One probe is in flight at a time. The next one starts ``ClientLimits/trialPause`` after the last
 /// start, or immediately after fewer than `burst` consecutive failures.
 struct TrialSchedule: Sendable, Hashable {
-    /// At least 1.
+    /// Number of consecutive failed probes after which the minimum pause applies, at least 1.
     let burst: Int
 
     private(set) var isUnderWay = false
@@ -42,7 +42,6 @@ extension TrialSchedule {
         if failuresInRow < burst { next = nil }
     }
 
-    /// Permits the next probe immediately.
     mutating func reset() {
         self = TrialSchedule(burst: burst)
     }

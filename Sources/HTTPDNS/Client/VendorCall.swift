@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Look-up of one caller.
+/// Look-up that waits for its result.
 @ServiceLoop
 final class PendingLookup {
     let question: BatchQueue.Question
@@ -13,44 +13,39 @@ final class PendingLookup {
     var wasMerged = false
 
     /// Nil once taken.
-    private var completion: VendorClient.Completion?
+    private var completion: Completion<VendorClient.Outcome>?
 
     init(
         _ question: BatchQueue.Question,
         start: Instant,
         deadline: Instant,
-        _ completion: @escaping VendorClient.Completion
+        _ completion: consuming Completion<VendorClient.Outcome>
     ) {
         self.question = question
         self.start = start
         self.deadline = deadline
-        self.completion = completion
+        self.completion = consume completion
     }
 
     /// Ends the look-up; returns its handler the first time.
-    func end() -> VendorClient.Completion? {
-        defer { completion = nil }
-        return completion
-    }
+    func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
-/// Name with pending look-ups, queued or in a call.
+/// Name for which look-ups wait, queued or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question
 
-    /// Families of the first look-up.
     let wanted: Families
 
-    /// Route that pays for the call.
     let route: String
 
     var trace: Trace?
 
-    /// The last one removes the name.
+    /// Look-ups that wait for the name; it is removed when the last one ends.
     var lookUps: [PendingLookup] = []
 
-    /// Nil while the name is queued.
+    /// Call that carries the name; nil while the name is queued.
     weak var call: VendorCall?
 
     init(
@@ -68,7 +63,7 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor, until its last try has ended.
+/// Call to the vendor, until its last request has ended.
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
@@ -80,14 +75,13 @@ final class VendorCall {
 
     let lookup: VendorQuery
 
-    /// One charge for each name.
     let charges: [CostTable.Charge]
 
     var trace: Trace?
 
     var names: [PendingName]
 
-    /// Client whose limits apply; nil for the daemon itself.
+    /// DNS client whose limits apply to the call; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -98,18 +92,16 @@ final class VendorCall {
 
     let isTrial: Bool
 
-    /// True if this call tests the account.
     let isAccountTrial: Bool
 
     var start: Instant
 
-    /// Time of the suspicion if no reply arrived since `start`.
     var suspectAt: Instant?
 
-    /// Restarts; earlier results are ignored.
+    /// Number of restarts of the call; results from before a restart are ignored.
     var round = 0
 
-    /// Next hedged request, suspicion or deadline.
+    /// Time of the next hedged request, suspicion or deadline.
     var wake: Instant?
 
     let number: UInt64
@@ -136,7 +128,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates a health probe for a suspicion about a name of `client`.
+    /// Creates the call of a health probe, caused by a query of `client`.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,
@@ -163,7 +155,6 @@ extension VendorCall: Hashable {
     nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Counters and latency of one server.
 @ServiceLoop
 final class ServerRecord {
     var statistics: ServerStatistics

@@ -2,13 +2,14 @@
 
 /// Circuit breaker of a vendor that sends no reply at all.
 ///
-/// It opens after as many timeouts as would switch through all servers, and closes after any reply.
-/// A timeout counts only if no reply arrived since its start, and a later health probe also failed.
+/// The breaker opens after as many timeouts as would switch through all servers, and closes after
+/// any reply. A timeout counts only if no reply arrived since its start, and if a later health
+/// probe failed.
 struct VendorCircuitBreaker: Sendable, Hashable {
     /// Timeouts that open the breaker, at least 1.
     let limit: Int
 
-    /// Unconfirmed timeouts since the latest reply.
+    /// Timeouts since the latest reply that no health probe has confirmed.
     private var suspicions = 0
 
     private var tries = 0
@@ -24,7 +25,6 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 
     var isSilent: Bool { tries >= limit }
 
-    /// Returns true if a reply arrived after `start`.
     func hasReceived(since start: Instant) -> Bool {
         receivedAt.map { $0 > start } ?? false
     }
@@ -33,13 +33,12 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 // MARK: - Events
 
 extension VendorCircuitBreaker {
-    /// Records the timeout of a client's request that had a fair time.
     mutating func lasted(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
-    /// Records a probe from `start` without any reply.
+    /// Records that the health probe started at `start` received no reply.
     mutating func confirmed(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         tries += suspicions

@@ -5,7 +5,6 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Starts a permitted call for names with equal families and parameters.
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {
         let lookup = VendorQuery(
             names: names.map(\.question.name),
@@ -16,7 +15,6 @@ extension VendorClient {
         guard case .servers(let order) = pool.order(now: now) else {
             preconditionFailure("no server although a call was permitted")
         }
-        // The probe runs in parallel.
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
         let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
         callsBegun += 1
@@ -65,7 +63,6 @@ extension VendorClient {
         if let wake = call.wake { callAlarm.bring(forward: wake) }
     }
 
-    /// Handles due calls, oldest first.
     func tickCalls() {
         let now = clocks.now()
         let due = calls.filter { $0.wake.map { $0 <= now } ?? false }
@@ -131,7 +128,7 @@ extension VendorClient {
         }
     }
 
-    /// Ends a call; its tries continue, because they show the health of servers.
+    /// Ends a call; its requests in flight continue, because they show the health of servers.
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
         call.course.abandon()
@@ -144,7 +141,6 @@ extension VendorClient {
         sendQueued()
     }
 
-    /// Cancels the tries of an ended call.
     func giveUp(_ call: VendorCall) {
         for running in call.running.values { running.request.cancel() }
     }

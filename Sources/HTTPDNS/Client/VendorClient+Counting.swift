@@ -7,9 +7,9 @@ internal import Net
 extension VendorClient {
     /// Charges a request before it is sent.
     ///
-    /// - Parameter other: rules of the bill; nil for those of the settings.
-    /// - Returns: nil for a free request.
-    /// - Throws: `pace`, `budget`, or the same of the client, if it must not be sent.
+    /// - Parameter other: price rules to use instead of those of the settings.
+    /// - Returns: receipt of the charge; nil for a free request.
+    /// - Throws: `pace`, `budget`, `clientPace` or `clientBudget` if the request must not be sent.
     func pay(
         _ question: some VendorRequest,
         by other: PriceModel? = nil
@@ -24,7 +24,7 @@ extension VendorClient {
             by: question.client,
             wallSeconds: wallSeconds
         )
-        tellOfBudget(wallSeconds)
+        tellOfBudget()
         guard let receipt else { throw .budget }
         pace.spend(by: question.client, now: now)
         counters.tries += 1
@@ -32,10 +32,12 @@ extension VendorClient {
         return receipt
     }
 
-    /// Reports an exhausted budget once a day.
-    private func tellOfBudget(_ wallSeconds: Int64) {
-        guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
-        observer?(.budgetSpent(rule))
+    /// Reports once a day that the budget is spent or its counts are unknown.
+    func tellOfBudget() {
+        guard let rule = budget.rule, budget.tells(wallSeconds: clocks.wallSeconds()) else {
+            return
+        }
+        observer?(budget.unknownBecause.map { .usageUnknown($0, rule) } ?? .budgetSpent(rule))
     }
 
     func noteReply(_ reply: HTTPReply, _ question: some VendorRequest) {
@@ -48,34 +50,41 @@ extension VendorClient {
         }
     }
 
-    /// Books the cost of a finished request, and refunds what it did not cost.
+    /// Books the cost of a finished request, refunds what it did not cost, and returns the cost.
     ///
-    /// - Parameter other: rules of the bill; nil for those of the settings.
+    /// - Parameter other: price rules to use instead of those of the settings.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
         _ fate: PriceModel.Fate,
         mayBeBilled: Bool,
         by other: PriceModel? = nil
-    ) {
-        guard let query = question.query else { return }
-        let units = (other ?? price).units(of: query, fate)
+    ) -> UnitRange {
+        guard let query = question.query else { return .zero }
+        let price = other ?? price
+        let units = price.units(of: query, fate)
         let sum = units.reduce(.zero, +)
         let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
         budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds())
-        guard mayBeBilled else { return }
+        guard mayBeBilled else { return sum }
         counters.units += sum
         counters.unitsAtAdvisedTTL += Double(sum.atMost) * fate.shareAtAdvisedTTL
+        if price.item == .family, query.families.includesV6 {
+            var query = query
+            query.families = .v6
+            counters.unitsForV6 += price.units(of: query, fate).reduce(.zero, +).atMost
+        }
         for (charge, units) in zip(question.charges, units) {
             counters.unitsByRoute[charge.route, default: .zero] += units
         }
-        guard facts.isBillable else { return }
+        guard facts.isBillable else { return sum }
         counters.billable += 1
         counters.billableNames += UInt64(question.charges.count)
         for (charge, units) in zip(question.charges, units) {
             costs.note(charge, units: units.atMost)
             counters.billableByRoute[charge.route, default: 0] += 1
         }
+        return sum
     }
 
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
@@ -107,7 +116,8 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Ratio of the units that a name in constant use costs with ``ClientLimits/advisedTTL``.
+    /// Ratio (0…1) of the units of a name in constant use with a minimum TTL of
+    /// ``ClientLimits/advisedTTL`` to its units now.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         let sets = answers.flatMap { [$0.v4, $0.v6] }.compactMap(\.self)
@@ -123,7 +133,6 @@ extension VendorError {
         return mayBeBilled ? .unknown : .free
     }
 
-    /// Vendor's clock in seconds since 1970, if the error contains it.
     var vendorSeconds: Int64? {
         if case .wrongTime(_, _, let seconds) = self { seconds } else { nil }
     }

@@ -4,41 +4,36 @@ internal import Net
 
 // MARK: - Requests
 
-/// Request to a vendor, with the parser of its reply.
 protocol VendorRequest: Sendable {
     associatedtype Value: Sendable
 
     var server: SocketAddress { get }
 
-    /// Empty for a free request.
+    /// Names to which the cost is charged; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Names and families of a look-up; nil for a free request.
+    /// Names and families that are requested; nil for a free request.
     var query: VendorQuery? { get }
 
-    /// Client whose limits of budget and rate the request uses; nil for the daemon itself.
+    /// DNS client whose limits apply; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// False for requests that ignore the rate: health probes and refreshes.
+    /// False for health probes and refreshes, which the rate limit does not refuse.
     var isPaced: Bool { get }
 
-    /// Request with a signature of `wallSeconds`.
     func request(
         to vendor: any Vendor,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Returns the answers of a look-up, which determine its units.
     func answers(in value: Value) -> [VendorAnswer]
 
-    /// Returns the result as text for a trace.
     func text(_ value: Value) -> String
 
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
 }
 
-/// Look-up at one server.
 struct AddressInquiry: VendorRequest {
     let lookup: VendorQuery
     let server: SocketAddress
@@ -72,11 +67,11 @@ struct AddressInquiry: VendorRequest {
 
 // MARK: - Sending
 
-/// Parsed value with its reply, or the error.
 typealias VendorRequestResult<Value> = Result<(Value, HTTPReply), VendorError>
 
-/// One request to a vendor, with up to three retries that correct the certificate name, the form of
-/// the request, or the time of the signature.
+/// One request to a vendor, with up to three retries.
+///
+/// A retry corrects the certificate name, the form of the request, or the time of the signature.
 @ServiceLoop
 final class Exchange<Question: VendorRequest>: Cancellable {
     typealias Completion = @ServiceLoop (VendorRequestResult<Question.Value>) -> Void
@@ -88,20 +83,16 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     private let deadline: Instant
     private let completion: Completion
 
-    /// API variant of the next request.
     private var vendor: any Vendor
 
-    /// Clock offset in seconds, and true after a correction.
+    /// Clock offset in seconds; `isRepaired` is true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
-    /// True if this request omits the known offset.
     private var isRetest: Bool
 
-    /// Error of the first API variant.
     private var first: VendorError?
 
-    /// Request in flight, its charge, and its place in the trace.
     private var request: (any RequestHandle)?
     private var receipt: Budget.Receipt?
     private var place: Trace.Place?
@@ -126,7 +117,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     func begin() { send() }
 
-    /// Cancels the request; the completion handler is called immediately.
     func cancel() { request?.cancel() }
 
     private func send() {
@@ -173,7 +163,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     private func came(_ sent: Result<HTTPReply, VendorError>) {
         let wasSent = request?.wasSent ?? true
         request = nil
-        let result = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
+        let (result, _) = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
         note(sent, result)
         let now = client.clocks.now()
         if !isRepaired, now < deadline, let better = betterOffset(result, sent) {
@@ -191,18 +181,16 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         end(result)
     }
 
-    /// Clock offset for a retry, if one may help.
     private func betterOffset(
         _ result: VendorRequestResult<Question.Value>,
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
-        // The offset is still needed.
+        // The retest failed, so the vendor still needs the offset.
         guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
 
-    /// Completes, or tries the other API variant.
     private func end(_ result: VendorRequestResult<Question.Value>) {
         switch result {
         case .success:
@@ -225,7 +213,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 }
 
 extension VendorClient {
-    /// Clock offset, if time may be the cause of the refusal.
+    /// Returns a better clock offset if time may be the cause of the refusal, otherwise nil.
     fileprivate func betterOffset<Value>(
         than used: Int64,
         _ result: VendorRequestResult<Value>,
@@ -251,12 +239,15 @@ extension VendorClient {
         }
     }
 
-    /// Charged request with the local time plus `offset`.
-    fileprivate func prepare<Question: VendorRequest>(
+    /// Makes and charges a request with the local time plus `offset`.
+    ///
+    /// - Parameter other: rules of the bill; nil for those of the settings.
+    func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
         offset: Int64,
-        fresh: Bool
+        fresh: Bool,
+        by other: PriceModel? = nil
     ) -> Result<(HTTPRequest, Budget.Receipt?), VendorError> {
         Result { () throws(VendorError) in
             var request = try question.request(
@@ -269,33 +260,49 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            // A second sending may be billed, too: it needs its own charge.
+            // The vendor may bill a repeated request too, so each one needs its own charge.
             request.isSentOnce = question.query != nil
-            return (request, try pay(question))
+            return (request, try pay(question, by: other))
         }
     }
 
-    /// Parses the reply and settles the cost.
-    fileprivate func read<Question: VendorRequest>(
+    /// Parses the reply and settles the cost, which is returned.
+    func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
         of vendor: any Vendor,
         wasSent: Bool,
-        _ receipt: Budget.Receipt?
-    ) -> VendorRequestResult<Question.Value> {
+        _ receipt: Budget.Receipt?,
+        by other: PriceModel? = nil
+    ) -> (VendorRequestResult<Question.Value>, UnitRange) {
         let result = VendorRequestResult<Question.Value> { () throws(VendorError) in
             let reply = try sent.get()
             noteReply(reply, question)
             return (try question.value(in: reply, of: vendor), reply)
         }
-        guard let receipt else { return result }
+        guard let receipt else { return (result, .zero) }
+        let (fate, mayBeBilled): (PriceModel.Fate, Bool)
         switch result {
         case .success((let value, _)):
-            settle(question, receipt, .answered(question.answers(in: value)), mayBeBilled: true)
+            (fate, mayBeBilled) = (.answered(question.answers(in: value)), true)
         case .failure(let error):
-            let mayBeBilled = wasSent && error.mayBeBilled
-            settle(question, receipt, error.fate(mayBeBilled), mayBeBilled: mayBeBilled)
+            mayBeBilled = wasSent && error.mayBeBilled
+            fate = error.fate(mayBeBilled)
         }
-        return result
+        return (result, settle(question, receipt, fate, mayBeBilled: mayBeBilled, by: other))
+    }
+
+    /// Sends a request; also returns false if it was not sent.
+    func send(
+        _ request: HTTPRequest,
+        until deadline: Instant
+    ) async -> (Result<HTTPReply, VendorError>, wasSent: Bool) {
+        var handle: (any RequestHandle)?
+        let result = await withCheckedContinuation { continuation in
+            handle = transport.send(request, deadline: deadline) {
+                continuation.resume(returning: $0)
+            }
+        }
+        return (result.mapError(VendorError.transport), handle?.wasSent ?? true)
     }
 }

@@ -5,17 +5,15 @@ package import Net
 // MARK: - Start
 
 extension VendorClient {
-    /// Completion handler of `lookUp`.
-    package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
+    /// Result of `lookUp`.
+    package typealias Outcome = Result<VendorReply, VendorFailure>
 
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
     ///
-    /// ``FamilyChoice`` decides whether a new call requests both families.
-    ///
     /// - Parameters:
     ///   - route: route to which a new call is charged.
-    ///   - choice: the setting `families` of the route; nil for the setting of the vendor.
-    ///   - parameters: parameters of the route; nil for those of the vendor's settings.
+    ///   - choice: setting `families` of the route; nil for that of the vendor.
+    ///   - parameters: parameters of the route; nil for those of the vendor.
     package func lookUp(
         _ name: Name,
         _ families: Families,
@@ -25,7 +23,7 @@ extension VendorClient {
         deadline: Instant,
         trace: Trace? = nil,
         cancellation: CancellationSignal? = nil,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Outcome>
     ) {
         let now = clocks.now()
         if let cancellation, cancellation.client != nil, cancellation.isAwaited {
@@ -46,7 +44,6 @@ extension VendorClient {
         cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
 
-    /// Returns the pending question that covers `wanted`, or a new one.
     private func question(
         _ name: Name,
         _ wanted: Families,
@@ -62,7 +59,7 @@ extension VendorClient {
         return question(families(name, wanted: wanted, choice, now: now))
     }
 
-    /// Joins `lookUp` to a pending name, or queues the name or starts its call.
+    /// Joins `lookUp` to a pending name, queues the name, or starts its call.
     ///
     /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(
@@ -110,7 +107,6 @@ extension VendorClient {
         return nil
     }
 
-    /// Adds a queued name to the queue of `client`, too.
     package func join(
         _ name: Name,
         _ families: Families,
@@ -126,21 +122,23 @@ extension VendorClient {
         flushSoon()
     }
 
-    /// Returns the reason that forbids a client's call now, and counts it.
+    /// Counts and returns the error that forbids a call of `client` now; nil if it may start.
     func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
         let obstacle =
             obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
         switch obstacle {
-        case .budget, .clientBudget: budget.refused()
+        case .budget, .clientBudget:
+            budget.refused()
+            tellOfBudget()
         case .pace, .clientPace: counters.failuresByKind[.pace, default: 0] += 1
         default: break
         }
         return obstacle
     }
 
-    /// Returns the error of a client at its limit of the budget.
+    /// Returns `clientBudget` if `client` has used its limit of the budget, otherwise nil.
     ///
-    /// The only client and the daemon itself (nil) have no limit of their own.
+    /// The limit does not apply to a client that is alone, or to the daemon itself (nil).
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
@@ -151,14 +149,13 @@ extension VendorClient {
         return .clientBudget
     }
 
-    /// Returns the error if the calls of this second, or those of `client`, are used up.
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         return pace.forbids(client, now: now) ? .clientPace : nil
     }
 
-    /// Returns the reason that forbids calls and probes of all clients now.
+    /// Returns the error that forbids calls and probes of all clients now; nil if there is none.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -177,8 +174,8 @@ extension VendorClient {
 extension VendorClient {
     /// Starts calls for queued names, now or in the next iteration of the service loop.
     ///
-    /// By default, names share a call only at the limit of calls: the slowest name delays the
-    /// others.
+    /// By default, names share a call only at the limit of calls, because the slowest name delays
+    /// the others.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
@@ -190,14 +187,11 @@ extension VendorClient {
         }
     }
 
-    /// True if names of one iteration of the loop share calls.
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
-    /// Starts as many calls as the limits permit.
     func sendQueued() {
         while let batch = queue.nextBatch(shares, fit: facts.canCarry) {
             let now = clocks.now()
-            // The state may have changed while the names were queued.
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason)
             } else {
@@ -208,9 +202,9 @@ extension VendorClient {
         if queue.count == 0 { queueAlarm.set(nil) }
     }
 
-    /// Fails the names of a refused call.
+    /// Fails the look-ups of a refused call.
     ///
-    /// If only this client is refused, names of other clients return to their queues.
+    /// If only this client is refused, a name that other clients wait for returns to their queues.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -232,7 +226,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // A search covers the whole queue, so deadlines share searches.
+        // Each search covers the whole queue, so near deadlines share a search.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -240,7 +234,7 @@ extension VendorClient {
 // MARK: - End
 
 extension VendorClient {
-    func finish(_ lookUp: PendingLookup, _ result: Result<VendorReply, VendorFailure>) {
+    func finish(_ lookUp: PendingLookup, _ result: Outcome) {
         guard let completion = lookUp.end() else { return }
         switch result {
         case .success(let reply) where reply.answer.isEmpty: counters.empty += 1
@@ -252,7 +246,6 @@ extension VendorClient {
         completion(result)
     }
 
-    /// Fails the expired look-ups of `name`.
     func expire(
         _ name: PendingName,
         _ now: Instant,
@@ -267,8 +260,8 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up, unless it is the only one of a call: the call is charged, and its answer
-    /// is cached.
+    /// Cancels a look-up unless it is the only one of a call: that call is charged already, and its
+    /// answer is cached.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

@@ -5,14 +5,15 @@ internal import Net
 // MARK: - Events from outside
 
 extension VendorClient {
-    /// Starts the refresh of server addresses.
+    /// Reports a spent budget, and starts the refresh of server addresses.
     package func start() {
+        tellOfBudget()
         guard source != nil else { return }
         schedule.start(now: clocks.now())
         armRefresh()
     }
 
-    /// Stops the refresh: this client no longer wakes the loop.
+    /// Stops the refresh of server addresses, so that this client no longer wakes the loop.
     package func stop() {
         schedule.stop()
         refresh?.cancel()
@@ -21,12 +22,11 @@ extension VendorClient {
         budget.release(wallSeconds: clocks.wallSeconds())
     }
 
-    /// Blocks new calls until ``resume()``.
     package func pause() {
         gate.isPausedByOperator = true
     }
 
-    /// Permits calls again, also after a refusal of the account or a limit of the rate.
+    /// Permits calls again after a pause, a refusal of the account or a 429.
     package func resume() {
         gate.resume()
         pool.resume()
@@ -36,9 +36,10 @@ extension VendorClient {
 
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
-    /// The owner of the transport must drop its connections in the same iteration of the service
-    /// loop; the restarted calls send their requests in a later iteration. Returns the number of
-    /// these calls.
+    /// In the same iteration of the service loop, the owner of the transport must drop its
+    /// connections. The restarted calls send their requests in a later iteration.
+    ///
+    /// - Returns: the number of restarted calls.
     @discardableResult
     package func networkChanged() -> Int {
         let now = clocks.now()
@@ -58,7 +59,6 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Restarts a call in the next iteration of the loop.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(let order) = pool.order(now: now) else { return }
@@ -73,7 +73,6 @@ extension VendorClient {
         }
     }
 
-    /// Cancels the tries of a call; they do not count.
     func dropTries(of call: VendorCall, _ now: Instant) {
         let old = call.running.values
         call.running = [:]
@@ -93,7 +92,6 @@ extension VendorClient {
         refreshAlarm.set(schedule.due)
     }
 
-    /// Queries the start-up servers one after the other.
     func refreshAddresses() {
         let now = clocks.now()
         guard let source, let due = schedule.due, due <= now else { return }
@@ -183,7 +181,6 @@ private struct ScheduleInquiry: VendorRequest {
 // MARK: - Numbers
 
 extension VendorClient {
-    /// Counters, including those of a predecessor.
     package var statistics: VendorStatistics {
         let now = clocks.now()
         settlePredecessor()
@@ -224,18 +221,16 @@ extension VendorClient {
         case nil: break
         }
         if case .limited(let until) = pool.order(now: now) { return .limited(until: until) }
-        return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .overBudget : .open
+        guard budget.forbids(wallSeconds: clocks.wallSeconds()) else { return .open }
+        return .overBudget(problem: budget.unknownBecause)
     }
 
-    /// Returns the most expensive names.
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
 
-    /// Resets the counts of the day and the month, also if they are damaged.
     package func resetUsage() throws(UsageStoreError) {
         try budget.reset(wallSeconds: clocks.wallSeconds())
     }
 
-    /// Resets the cost counters of all names.
     package func forgetCosts() {
         costs.removeAll()
     }

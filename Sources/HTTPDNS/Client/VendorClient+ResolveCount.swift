@@ -4,7 +4,7 @@ package import Net
 extension VendorClient {
     /// Fetches the vendor's own count of resolutions from `server`; the request is not billed.
     ///
-    /// Uses the certificates and the proxy of the settings. Fails after 3 s.
+    /// The request uses the certificates and the proxy of the settings, and fails after 3 s.
     package func fetchCount(
         _ call: AlibabaResolveCount,
         at server: SocketAddress
@@ -18,11 +18,7 @@ extension VendorClient {
         }
         request.certificateFile = settings.certificateFile
         request.proxy = settings.proxy
-        let sent = await withCheckedContinuation { continuation in
-            transport.send(request, deadline: deadline) { continuation.resume(returning: $0) }
-        }
-        return Result { () throws(VendorError) in
-            try call.count(in: try sent.mapError(VendorError.transport).get())
-        }
+        let (sent, _) = await send(request, until: deadline)
+        return Result { () throws(VendorError) in try call.count(in: try sent.get()) }
     }
 }

@@ -4,11 +4,11 @@ internal import Net
 // MARK: - Other settings
 
 extension VendorClient {
-    /// Takes over from the vendor's client under earlier settings.
+    /// Takes over the state of `old`, the client of this vendor under earlier settings.
     ///
-    /// Pause, counters and costs continue, and the client address if the client subnet is the same.
-    /// Budget, rate and clock offset continue for the same account. The health of
-    /// servers does not continue. Calls of the old client end there and are counted here.
+    /// Pause, counters and costs are kept. Budget, rate and clock offset are kept for the same
+    /// account, and the client address for the same client subnet. The health of servers is not
+    /// kept. Calls in flight end in `old` and are counted here.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old
@@ -25,7 +25,7 @@ extension VendorClient {
         settlePredecessor()
     }
 
-    /// Merges and releases a predecessor whose calls have ended.
+    /// Releases a predecessor without calls, after adding its counters to those of this client.
     func settlePredecessor() {
         guard let old = predecessor else { return }
         old.settlePredecessor()
@@ -40,7 +40,6 @@ extension VendorClient {
         pending.isEmpty && calls.isEmpty && lingering.isEmpty
     }
 
-    /// Renames the routes in the counters after a reload.
     package func renameRoutes(_ name: (String) -> String) {
         var costsByRoute: [String: UInt64] = [:]
         for (route, names) in counters.billableByRoute {
@@ -70,6 +69,7 @@ extension VendorStatistics {
         billableByRoute.merge(others.billableByRoute, uniquingKeysWith: +)
         units += others.units
         unitsAtAdvisedTTL += others.unitsAtAdvisedTTL
+        unitsForV6 += others.unitsForV6
         unitsByRoute.merge(others.unitsByRoute, uniquingKeysWith: +)
         failuresByKind.merge(others.failuresByKind, uniquingKeysWith: +)
         droppedAddresses += others.droppedAddresses

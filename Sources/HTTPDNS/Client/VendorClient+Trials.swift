@@ -5,10 +5,9 @@ internal import Net
 // MARK: - The daemon's own question
 
 extension VendorClient {
-    /// True if clients with another source should skip the vendor.
+    /// True if queries with another source of answers should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
-    /// True if a health probe may start now.
     package var isTrialDue: Bool {
         let now = clocks.now()
         return trials.isDue(at: now) && obstacle(now) == nil
@@ -16,10 +15,10 @@ extension VendorClient {
 
     /// Starts a health probe if one is due and permitted.
     ///
-    /// It queries the current server first, or the primary one if its check is due, then the
-    /// others. Each try uses a new connection: a broken connection is not a broken server. The rate
-    /// limit counts but does not refuse probes, which a flood of names could otherwise prevent.
-    /// `client` pays; nil is the daemon itself.
+    /// The probe queries the current server first, or the primary server if its check is due, then
+    /// the others. It uses new connections: a broken connection is not a broken server. The rate
+    /// limit counts probes but does not refuse them; otherwise a flood of names could prevent them.
+    /// The probe is charged to `client`; nil is the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }
@@ -46,7 +45,6 @@ extension VendorClient {
         perform(call.course.begin(now: now), of: call, .fresh)
     }
 
-    /// Look-up of a health probe.
     var probe: VendorQuery {
         VendorQuery(
             names: [vendor.trialName],
@@ -55,27 +53,23 @@ extension VendorClient {
         )
     }
 
-    /// Timeout of one server in a probe; the call that started the probe ends at the same time.
     private var trialTimeout: Duration {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
-    /// Time without a reply until a call starts a probe.
     var suspicionTime: Duration { settings.timeout / 2 }
 
-    /// Starts a probe if no reply arrived since the start of `call`.
     func suspect(_ call: VendorCall, _ now: Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
         call.suspectAt = nil
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records an answered probe, or a failed one if an earlier server failed.
+    /// Records that a probe was answered; the probe counts as failed if an earlier server failed.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
 
-    /// Finishes a probe; starts the next one for a suspected server.
     func trialEnded(_ call: VendorCall) {
         trial = nil
         if call.isAccountTrial { gate.trialEnded() }
@@ -102,7 +96,7 @@ extension VendorClient {
 extension VendorError {
     var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
 
-    /// True if no connection was made, which no name can cause.
+    /// True if connecting failed, which the queried name cannot cause.
     var isOfConnection: Bool {
         switch self {
         case .transport(.connect), .transport(.tls): true

@@ -5,7 +5,6 @@ internal import Net
 // MARK: - Tries
 
 extension VendorClient {
-    /// Sends a request; its result goes to the plan.
     func ask(
         _ server: SocketAddress,
         _ why: Trace.Why,
@@ -85,7 +84,7 @@ extension VendorClient {
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
-        // A server closes connections at its own limits; `freshRetries` counts these.
+        // Servers close idle connections; that is no failure.
         let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
         if !isClosing { noteFailure(of: server, error, now) }
         let isOfAccount = error.verdict == .accountRefused
@@ -122,9 +121,7 @@ extension VendorClient {
         }
     }
 
-    /// Records a refusal in spite of a corrected clock.
     private func refuse(_ error: VendorError, _ now: Instant) {
-        // Only the first of several refusals is reported.
         let isNews = !gate.isRefused(at: now)
         gate.refused(error, now: now)
         if isNews { observer?(.refused(error, pause: ClientLimits.refusalPause)) }
@@ -137,7 +134,6 @@ extension VendorClient {
         to call: VendorCall
     ) {
         for name in call.names {
-            // A missing answer counts as empty.
             let answer =
                 call.lookup.names.firstIndex(of: name.question.name)
                 .flatMap { answers.indices.contains($0) ? answers[$0] : nil }
@@ -166,7 +162,6 @@ extension AttemptPlan.Move {
 }
 
 extension VendorError {
-    /// True if the observer is informed.
     fileprivate var isNews: Bool { self != .transport(.cancelled) && kind != .budget }
 
     fileprivate var fault: AttemptPlan.Fault {
@@ -181,11 +176,11 @@ extension VendorError {
         }
     }
 
-    /// Result of the attempt for the health of its server.
+    /// Returns the result of the attempt for the health of its server.
     ///
-    /// A timeout does not count after less than a fair time, or before a retry. Failures for a
-    /// client's name are only suspicions, and a 429 may be for the name: it counts only for a
-    /// probe.
+    /// A timeout does not count if the server had less than a fair time, or if a retry follows. A
+    /// failure for a queried name must be confirmed by a probe. A 429 may concern the name, so it
+    /// counts only for a probe.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
@@ -195,7 +190,7 @@ extension VendorError {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
         case .transport(.cutOff) where isRetried: .unjudged
-        // The server works: it rejects only the name.
+        // The server works: it rejects only the fixed name of the probe.
         case .refused where isTrial: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected

@@ -2,9 +2,10 @@
 package import DNSWire
 package import Net
 
-/// Client of one vendor: connects the state machines of this folder to the service loop.
+/// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// Look-ups become names, names become a call, and a call sends tries until one is answered.
+/// A look-up waits for a name, a name waits for a call, and a call sends requests (tries) to
+/// servers until one server answers.
 @ServiceLoop
 package final class VendorClient {
     package nonisolated let name: String
@@ -16,7 +17,6 @@ package final class VendorClient {
     let clocks: Clocks
     let entropy: Entropy
 
-    /// API variant that worked last.
     var vendor: any Vendor
 
     var pool: EndpointPool
@@ -33,51 +33,43 @@ package final class VendorClient {
 
     var budget: Budget
 
-    /// Rules by which the vendor counts units.
     package nonisolated let price: PriceModel
 
     var pace: RateLimiter
 
-    /// Recent clients, for the limits per client.
     var clients = RecentClients()
 
     var costs = CostTable()
 
     var demand = FamilyDemand()
 
-    /// Client address in the latest reply, if the request had the client subnet of the settings.
+    /// Client address in the latest reply to a request with the client subnet of the settings.
     var clientAddress: IPAddress?
 
-    /// Counters of the servers in `pool`, and of removed servers with tries in flight.
+    /// Counters of the servers in `pool`, and of removed servers with requests in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
-    /// Event handler; its owner logs the events.
     package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
-    /// Counters without those of servers.
     var counters = VendorStatistics()
 
-    /// Client under earlier settings, until its calls have ended.
+    /// Client of this vendor under earlier settings, until its calls have ended.
     var predecessor: VendorClient?
 
     var pending: [BatchQueue.Question: PendingName] = [:]
 
-    /// Names without a call.
     var queue = BatchQueue()
 
-    /// True if the queue is due in the next iteration of the loop.
     var isFlushing = false
 
-    /// Calls without an answer.
     var calls: Set<VendorCall> = []
     var shares: CallShares
 
     var callsBegun: UInt64 = 0
 
-    /// One timer, because nearly every call ends before its wake-up.
+    /// One timer for all calls, because nearly every call ends before its wake-up.
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
-    /// Ended calls with tries in flight.
     var lingering: Set<VendorCall> = []
 
     lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
@@ -86,7 +78,7 @@ package final class VendorClient {
     let source: AddressSource?
 
     /// Returns true if the machine can reach IPv6 addresses of the Internet.
-    private let hasIPv6: @Sendable () -> Bool
+    package let hasIPv6: @Sendable () -> Bool
 
     var schedule: AddressSchedule
 
@@ -94,13 +86,13 @@ package final class VendorClient {
 
     lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }
 
-    /// Creates a client; nothing is sent yet.
+    /// Creates a client, which sends nothing yet.
     ///
     /// - Parameters:
     ///   - source: the vendor's scheduling service, queried from ``start()`` on.
     ///   - usage: counts of the budget, shared with other processes.
     ///   - hasIPv6: returns true if the machine has IPv6 connectivity.
-    /// - Precondition: there is at least one server, and a scheduling service if it has a source.
+    /// - Precondition: there is at least one server or a `source`.
     package nonisolated init(
         name: String,
         vendor: any Vendor,
@@ -147,7 +139,7 @@ package final class VendorClient {
 // MARK: - Families
 
 extension VendorClient {
-    /// Returns the families to request for a client that wants `wanted`.
+    /// Returns the families to request for a query that wants `wanted`.
     ///
     /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
     func families(
@@ -166,24 +158,18 @@ extension VendorClient {
         }
     }
 
-    /// Returns the largest number of units of a request for a client that wants `wanted`.
-    ///
-    /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
     package func maximumUnits(_ name: Name, wanted: Families, _ choice: FamilyChoice?) -> UInt64 {
         let families = families(name, wanted: wanted, choice, now: clocks.now())
         return price.maximum(VendorQuery(names: [name], families: families)).reduce(0, +)
     }
 
-    /// Name of health probes.
     package var probeName: Name { vendor.trialName }
 
-    /// Largest number of units of a health probe.
     package var maximumProbeUnits: UInt64 { price.maximum(probe).reduce(0, +) }
 
-    /// Share of the names for which clients lately wanted both families, 0 to 1.
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
 
-    /// Returns true if a refresh of the family serves clients, or costs nothing.
+    /// Returns true if a refresh of the family serves DNS clients or costs nothing.
     package func isWorthRefreshing(_ name: Name, _ family: Families, _ choice: FamilyChoice?)
         -> Bool
     {
@@ -195,40 +181,33 @@ extension VendorClient {
 // MARK: - Settings
 
 extension VendorClient {
-    /// Settings of all kinds of vendors.
     package struct Settings: Sendable, Hashable {
         package var timeout: Duration = .seconds(2)
 
-        /// Time without an answer before a hedged request.
         package var hedgeAfter: Duration = .milliseconds(300)
 
         package var retriesBeforeSwitch = 3
 
-        /// Time until the primary server is checked.
         package var returnToPrimaryAfter: Duration = .seconds(600)
 
         /// Maximum number of calls in flight, at least 1.
         package var concurrentCalls = 32
 
-        /// Policy for shared calls.
         package var batching = Batching.waiting
 
-        /// Budget of calls and units; nil for no limit.
         package var budget: Budget.Rule?
 
-        /// Rules of the bill in the settings; nil for those of the vendor's page.
+        /// Price rules from the settings; nil for those of the vendor's price page.
         package var price: PriceModel?
 
-        /// Address families to request.
         package var families = FamilyChoice.automatic
 
-        /// Calls per second, at least 1; nil for no limit.
+        /// Limit of calls per second, at least 1; nil means no limit.
         package var callsPerSecond: Int?
 
-        /// Address that the vendor uses instead of the source address.
         package var clientSubnet: IPAddress?
 
-        /// PEM certificates to trust instead of the system's store.
+        /// File of PEM certificates that replaces the system's trust store.
         package var certificateFile: String?
 
         package var version: HTTPVersion = .automatic
@@ -238,19 +217,17 @@ extension VendorClient {
         package init() {}
     }
 
-    /// Policy for shared calls.
     package enum Batching: String, Sendable, Hashable, CaseIterable {
-        /// Only names that must wait share a call.
+        /// Names share a call only if they had to wait.
         case waiting
 
-        /// Names of one iteration of the loop share a call: fewer calls, but a slow name or a
-        /// failure affects all.
+        /// Names of one loop iteration share a call: fewer calls, but one slow or failing name
+        /// delays or fails all of them.
         case together
     }
 
-    /// Scheduling service of a vendor.
     package struct AddressSource: Sendable, Hashable {
-        /// Start-up servers; not empty.
+        /// Servers that are queried for the addresses of further servers, at least one.
         package var servers: [SocketAddress]
 
         /// Maximum validity of a reply.
@@ -262,25 +239,24 @@ extension VendorClient {
         }
     }
 
-    /// Event for the observer.
     package enum Notice: Sendable, Hashable {
-        /// The scheduling service returned servers.
         case servers([SocketAddress])
 
-        /// The refresh failed; the known servers stay in use.
+        /// The refresh of server addresses failed; the known servers stay in use.
         case noServers(VendorError)
 
-        /// A request failed; `next` is queried instead.
         case failed(SocketAddress, VendorError, next: SocketAddress?)
 
-        /// The vendor refuses the account.
         case refused(VendorError, pause: Duration)
 
-        /// Seconds by which the vendor's clock is ahead, above `limit`.
+        /// The vendor's clock is ahead by this number of seconds, more than `limit`.
         case clockRefused(Int64, limit: Int64)
 
-        /// Reported once a day.
+        /// The budget is exhausted; sent once a day.
         case budgetSpent(Budget.Rule)
+
+        /// The counts of the budget are unknown for this reason; reported once a day.
+        case usageUnknown(String, Budget.Rule)
 
         /// A client reached its limit; reported once a day.
         case shareSpent(Budget.Rule)

@@ -4,7 +4,6 @@
 ///
 /// The ciphertext follows a nonce and precedes a 16-octet tag.
 package struct AES128GCM: Cipher {
-    /// Length of the key.
     package static let keyOctets = 16
 
     static let tagOctets = 16
@@ -13,7 +12,6 @@ package struct AES128GCM: Cipher {
 
     private let key: Secret
 
-    /// Creates the cipher with a key of 16 octets.
     package init(key: Secret) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

@@ -6,7 +6,6 @@ enum Base64 {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
     )
 
-    /// Encodes with padding.
     static func encode(_ octets: [UInt8]) -> String {
         var text: [UInt8] = []
         for start in stride(from: 0, to: octets.count, by: 3) {
@@ -22,7 +21,7 @@ enum Base64 {
         return String(decoding: text, as: Unicode.UTF8.self)
     }
 
-    /// Decodes padded text; nil for other text and non-zero pad bits (RFC 4648 §3.5).
+    /// Decodes padded text; nil for other text or non-zero pad bits (RFC 4648 §3.5).
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         var octets: [UInt8] = []

@@ -2,7 +2,6 @@
 
 /// AES-128 in CBC mode with PKCS#7 padding; the initialisation vector comes first.
 package struct AES128CBC: Cipher {
-    /// Length of the key.
     package static let keyOctets = 16
 
     private let algorithm: CipherAlgorithm
@@ -11,7 +10,7 @@ package struct AES128CBC: Cipher {
 
     /// Creates the cipher with a key of 16 octets.
     ///
-    /// The SDKs pad or cut other keys in different ways; here they are refused.
+    /// Other keys are refused; the SDKs pad or cut them in different ways.
     package init(key: Secret) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)
@@ -41,19 +40,17 @@ package struct AES128CBC: Cipher {
 ///
 /// Equal blocks have equal ciphertexts, and a search of the 56-bit key takes about a day.
 package struct DESECB: Cipher {
-    /// Length of the key.
     package static let keyOctets = 8
 
     private let algorithm: CipherAlgorithm
 
     private let key: Secret
 
-    /// Creates the cipher with a key of 8 octets.
     package init(key: Secret) throws(CipherError) {
         try self.init(key: key, modules: nil)
     }
 
-    /// Creates the cipher with OpenSSL provider modules from a directory.
+    /// Creates the cipher; `modules` is the directory of OpenSSL's provider modules.
     init(key: Secret, modules: String?) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

@@ -2,21 +2,20 @@
 
 /// Symmetric cipher with one key; the initialisation vector precedes the ciphertext.
 package protocol Cipher: Sendable {
-    /// Length of the vector for `seal`; 0 for none.
+    /// Octets of the initialisation vector; 0 for none.
     var vectorOctets: Int { get }
 
     /// Encrypts `plain`; `vector` must never repeat under one key.
     func seal(_ plain: [UInt8], vector: [UInt8]) throws(CipherError) -> [UInt8]
 
-    /// Decrypts the ciphertext of a peer.
+    /// Decrypts a ciphertext that the vendor sent.
     ///
     /// - Throws: `CipherError.undecryptable` for a wrong length, key or padding.
     func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8]
 }
 
-/// Error of a key or cipher.
 package enum CipherError: Error, Hashable {
-    /// Both numbers are octets.
+    /// The key has the wrong length; both numbers are octets.
     case keyLength(expected: Int, found: Int)
 
     /// OpenSSL cannot load the provider of DES.
@@ -24,17 +23,15 @@ package enum CipherError: Error, Hashable {
 
     case unavailable(String)
 
-    /// Damaged, truncated, or not encrypted with this key.
+    /// The text is damaged, truncated, or not encrypted with this key.
     case undecryptable
 
-    /// Internal failure, such as lack of memory.
     case library(call: String)
 
     case noEntropy
 }
 
 extension CipherError: CustomStringConvertible {
-    /// One log line without octets of the key or text.
     package var description: String {
         switch self {
         case .keyLength(let expected, let found):

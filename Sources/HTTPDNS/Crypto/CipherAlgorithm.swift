@@ -3,8 +3,8 @@ import COpenSSL
 
 /// OpenSSL cipher with its own library context.
 ///
-/// In the process-wide context, loading the legacy provider (DES) would disable the implicit
-/// default provider, which libcurl's TLS uses.
+/// In the process-wide context, the legacy provider (DES) would disable the implicit default
+/// provider, which libcurl needs for TLS.
 // SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
 // objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe
@@ -13,22 +13,21 @@ final class CipherAlgorithm: @unchecked Sendable {
 
     private let providers: [OpaquePointer]
 
-    /// Owned by a provider.
     private let cipher: OpaquePointer
 
     let keyOctets: Int
 
-    /// 0 for none.
+    /// Octets of the initialisation vector; 0 means none.
     let vectorOctets: Int
 
     let blockOctets: Int
 
-    /// Fetches a cipher; `modules` replaces OpenSSL's directory of provider modules.
+    /// Fetches the cipher `name`; `modules` replaces OpenSSL's directory of provider modules.
     init(_ name: String, from providerNames: [String], modules: String? = nil)
         throws(CipherError)
     {
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find errors in the queue.
+        // libcurl's TLS must not find these errors in OpenSSL's queue of this thread.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context and its providers are freed on each exit of init, otherwise in
@@ -97,7 +96,8 @@ extension CipherAlgorithm {
 
     /// Encrypts or decrypts all of `input`.
     ///
-    /// - Parameter tag: written or checked; empty for ciphers that do not authenticate.
+    /// - Parameter tag: authentication tag, which encryption writes and decryption checks; empty
+    ///   for ciphers that do not authenticate.
     func run(
         _ direction: Direction,
         key: Secret,
@@ -111,7 +111,6 @@ extension CipherAlgorithm {
         guard input.count <= Int(Int32.max) - blockOctets else { throw .undecryptable }
 
         ERR_set_mark()
-        // See `init`.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context is freed, and the key in it overwritten, on each exit.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Digests and codes for vendor signatures.
 enum Digest {
-    /// Returns the MD5 digest (RFC 1321); broken, but older vendor APIs need it.
+    /// Returns the MD5 digest (RFC 1321), which is broken but needed by older vendor APIs.
     static func md5(_ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try digest("MD5", text)
     }
@@ -49,7 +48,7 @@ enum Digest {
         _ text: [UInt8]
     ) throws(CipherError) -> [UInt8] {
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find errors in the queue.
+        // libcurl's TLS must not find these errors in OpenSSL's queue of this thread.
         defer { ERR_pop_to_mark() }
 
         var code = [UInt8](repeating: 0, count: count)
@@ -80,7 +79,6 @@ enum Digest {
 
     private static func digest(_ name: String, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         ERR_set_mark()
-        // As above.
         defer { ERR_pop_to_mark() }
 
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

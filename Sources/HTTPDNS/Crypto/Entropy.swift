@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Source of random octets.
 package struct Entropy: Sendable {
-    /// Returns `count` octets.
     package let octets: @Sendable (_ count: Int) throws(CipherError) -> [UInt8]
 
-    /// Creates a source.
     package init(_ octets: @escaping @Sendable (_ count: Int) throws(CipherError) -> [UInt8]) {
         self.octets = octets
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Hexadecimal encoding and decoding.
 enum Hexadecimal {
     static func encode(_ octets: [UInt8]) -> String {
         let digits = [UInt8]("0123456789abcdef".utf8)
@@ -13,7 +12,7 @@ enum Hexadecimal {
         return String(decoding: text, as: Unicode.UTF8.self)
     }
 
-    /// Decodes digits of either case; nil for other text.
+    /// Decodes digits of upper or lower case; nil for other text.
     static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var octets: [UInt8] = []

@@ -6,10 +6,10 @@ import COpenSSL
 // reference remains. Only `withOctets` exposes it, for the duration of its closure.
 @safe
 package final class Secret: @unchecked Sendable {
-    /// Never copied or moved.
+    /// Memory of the secret, which is never copied or moved.
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// Copies `octets`, which the caller must wipe.
+    /// Creates a secret from a copy of `octets`; the caller must wipe `octets`.
     package init(_ octets: [UInt8]) {
         // SAFETY: the buffer has exactly the size of the octets copied into it.
         count = octets.count
@@ -17,13 +17,11 @@ package final class Secret: @unchecked Sendable {
         unsafe storage.copyBytes(from: octets)
     }
 
-    /// Copies `octets`, then wipes them.
     package convenience init(wiping octets: inout [UInt8]) {
         self.init(octets)
         octets.wipe()
     }
 
-    /// Copies the UTF-8 octets of `text`.
     package convenience init(_ text: String) {
         self.init([UInt8](text.utf8))
     }
@@ -34,10 +32,9 @@ package final class Secret: @unchecked Sendable {
         unsafe storage.deallocate()
     }
 
-    /// Length in octets.
     package let count: Int
 
-    /// Calls `body` with the octets; the pointer must not outlive the call.
+    /// Calls `body` with the octets; `body` must not let the pointer escape.
     package func withOctets<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -45,7 +42,6 @@ package final class Secret: @unchecked Sendable {
         unsafe try body(UnsafeRawBufferPointer(storage))
     }
 
-    /// Returns true if all octets satisfy `isSuch`.
     package func allSatisfy(_ isSuch: (UInt8) -> Bool) -> Bool {
         // SAFETY: the octets are only read within the closure.
         unsafe withOctets { unsafe $0.allSatisfy(isSuch) }
@@ -58,7 +54,6 @@ package final class Secret: @unchecked Sendable {
         return Secret(wiping: &octets)
     }
 
-    /// Copy of the octets, for request text.
     package var copy: [UInt8] {
         // SAFETY: the octets are copied within the closure.
         unsafe withOctets { unsafe [UInt8]($0) }
@@ -68,7 +63,7 @@ package final class Secret: @unchecked Sendable {
 // MARK: - Comparing
 
 extension Secret: Equatable {
-    /// Compares in constant time for equal lengths, without a copy.
+    /// Compares without a copy, in constant time for equal lengths.
     package static func == (left: Secret, right: Secret) -> Bool {
         // SAFETY: both pointers are valid during the closures, and both have `count` octets.
         unsafe left.withOctets { left in

@@ -3,7 +3,7 @@ import DNSWire
 package import Net
 
 extension DNSJSON {
-    /// Parses `{"Status", "Question", "Answer": [{"name", "type", "TTL", "data"}], "Authority"}`.
+    /// Returns the answer in `{"Status", "Question", "Answer": [{…, "TTL", "data"}], "Authority"}`.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -42,7 +42,7 @@ extension DNSJSON {
         return [answer]
     }
 
-    /// Checks the optional question; AliDNS sends it without an array.
+    /// Checks that a question in the reply is that of `lookup`; AliDNS sends it without an array.
     private static func check(
         _ question: JSONValue?,
         against lookup: VendorQuery
@@ -72,13 +72,12 @@ extension DNSJSON {
 
 // MARK: - Aliases
 
-/// Aliases and addresses of the requested name.
 private struct Chain {
-    /// Addresses of the last name, with the lowest TTL of the chain.
+    /// Addresses of the last name in the CNAME chain, with the lowest TTL of the chain.
     private(set) var set: AddressSet
 
-    /// Follows the CNAME records (RFC 1034 §3.6.2); throws `wrongName` without a record of the
-    /// name.
+    /// Follows the CNAME records (RFC 1034 §3.6.2); throws `wrongName` if no record has the name of
+    /// `lookup`.
     init(from lookup: VendorQuery, in elements: [JSONValue]) throws(VendorError) {
         var records: [Record] = []
         for element in elements { records.append(try Record(element)) }
@@ -117,7 +116,6 @@ private struct Chain {
 
     static func number(of family: Families) -> Int64 { family == .v6 ? 28 : 1 }
 
-    /// Element of `Answer`.
     private struct Record {
         static let alias: Int64 = 5
 
@@ -126,7 +124,6 @@ private struct Chain {
         let ttl: UInt32
         let data: String
 
-        /// Only the TTL is optional.
         init(_ element: JSONValue) throws(VendorError) {
             guard let owner = element["name"]?.name else { throw .unreadable(.member("name")) }
             guard let type = element["type"]?.number else { throw .unreadable(.member("type")) }

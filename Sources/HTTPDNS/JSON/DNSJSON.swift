@@ -4,14 +4,14 @@ package import Net
 
 /// Public resolver with a JSON API like Google's: Cloudflare, AliDNS, DNSPod and others.
 ///
-/// An empty answer is NXDOMAIN or NODATA. A call returns one family.
+/// The resolver reports if an empty answer is NXDOMAIN or NODATA. A call requests one family.
 package struct DNSJSON: Vendor {
-    /// AliDNS account (page 2868703).
+    /// AliDNS account (Alibaba Cloud document 2868703).
     package struct Account: Sendable {
-        /// `uid`; differs from the Alibaba Cloud account.
+        /// Value of the parameter `uid`, which is not the Alibaba Cloud account.
         package let id: String
 
-        /// `ak`, the public part of the access key.
+        /// Value of the parameter `ak`, the public part of the access key.
         package let keyID: String
 
         package let secret: Secret
@@ -31,14 +31,13 @@ package struct DNSJSON: Vendor {
 
     private let isBillable: Bool
 
-    /// True if the settings state that calls are free.
     private let isFree: Bool
 
-    /// Creates the API at `url`.
+    /// Creates the codec of the API at `url`.
     ///
     /// - Parameters:
     ///   - url: `{name}` and `{type}` in its query are replaced, or `name=` and `type=` appended.
-    ///   - isBillable: by default true with an account.
+    ///   - isBillable: nil means true with an account and false without.
     package init(
         url: String,
         account: Account? = nil,
@@ -77,7 +76,6 @@ package struct DNSJSON: Vendor {
 // MARK: - Price
 
 extension DNSJSON {
-    /// Host of AliDNS, and its addresses.
     private static let aliDNSHosts: Set = [
         "dns.alidns.com", "223.5.5.5", "223.6.6.6", "[2400:3200::1]", "[2400:3200:baba::1]",
     ]
@@ -105,7 +103,6 @@ extension DNSJSON {
 extension DNSJSON {
     package var trialName: Name { .trial(url.origin.name) }
 
-    /// Returns the request `GET /resolve`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -139,7 +136,7 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Hexadecimal SHA-256; the order of its parts is from a third-party client.
+    /// Returns a SHA-256 in hexadecimal; the order of its input is from a third-party client.
     private static func signature(
         of name: String,
         at time: String,
@@ -151,7 +148,7 @@ extension DNSJSON {
         return Hexadecimal.encode(try Digest.sha256(text))
     }
 
-    /// Returns the network to send (RFC 7871 §11.1).
+    /// Returns the network that is sent for a client address (RFC 7871 §11.1).
     private static func prefix(of address: IPAddress) -> IPPrefix? {
         switch address.unmapped {
         case .v4: IPPrefix(containing: address.unmapped, length: 24)
@@ -161,21 +158,17 @@ extension DNSJSON {
 }
 
 extension VendorQuery {
-    /// Family of a request to a vendor that does not pair families.
     var recordType: Families { families == .v6 ? .v6 : .v4 }
 }
 
-/// Error in the settings of a JSON API.
 package enum DNSJSONSetupError: Error, Hashable {
-    /// Not HTTP(S), or placeholders outside of the query.
+    /// The URL is not HTTP(S), or has placeholders outside of its query.
     case url
 
-    /// Empty, too long, or with invalid characters.
     case account
 }
 
 extension DNSJSONSetupError: CustomStringConvertible {
-    /// One line for the operator.
     package var description: String {
         switch self {
         case .url: "the URL must be like https://dns.example/resolve, without user or fragment"

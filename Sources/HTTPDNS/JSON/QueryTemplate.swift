@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Query of a configured URL with placeholders for name and type.
 struct QueryTemplate: Sendable {
     private enum Place: String, CaseIterable {
         case name = "{name}"
         case type = "{type}"
     }
 
-    /// Texts before the placeholders.
     private var parts: [(text: String, place: Place)] = []
 
     private var rest: String
 
-    /// Splits `query`; a missing placeholder is appended as a parameter.
+    /// Splits `query` at `{name}` and `{type}`; appends a parameter for a missing placeholder.
     init(_ query: String) {
         rest = query
         for (place, parameter) in [(Place.name, "name="), (.type, "type=")]
@@ -25,7 +23,7 @@ struct QueryTemplate: Sendable {
         }
     }
 
-    /// Returns the query; neither value has a character to escape.
+    /// Returns the query with `name` and `type`, which have no characters to escape.
     func filled(name: String, type: String) -> String {
         var query = ""
         for part in parts {

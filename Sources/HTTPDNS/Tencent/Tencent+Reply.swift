@@ -2,7 +2,7 @@
 package import Net
 
 extension Tencent {
-    /// Decrypts the body if necessary, and parses it; an empty body means "no record".
+    /// Returns the answers in the body, decrypted if necessary; an empty body means "no record".
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -10,10 +10,8 @@ extension Tencent {
         try TencentReply(to: lookup, isSealed: isSealed).answers(in: try openedBody(of: reply))
     }
 
-    /// True for encryption without authentication.
     var isSealed: Bool { if case .sealed = access { true } else { false } }
 
-    /// Returns the body, decrypted, without trailing line ends.
     func openedBody(of reply: HTTPReply) throws(VendorError) -> ArraySlice<UInt8> {
         let body = try reply.acceptedBody()[...].trimmingTrailingSpace()
         guard case .sealed(let cipher, _, _) = access, !body.isEmpty else { return body }

@@ -2,7 +2,7 @@
 import DNSWire
 package import Net
 
-/// Scheduling service `/conf` (page 379/116336): returns the servers of one channel.
+/// Scheduling service `/conf` (Tencent Cloud document 379/116336): lists servers of a channel.
 extension Tencent: AddressScheduling {
     /// Returns the request `GET /conf`; only the reply is encrypted.
     package func scheduleRequest(
@@ -21,13 +21,13 @@ extension Tencent: AddressScheduling {
         return HTTPRequest(url: origin.url(at: server) + "/conf?" + query.text, server: server)
     }
 
-    /// Parses `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60`, with the TTL in minutes.
+    /// Returns the servers in `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60` (TTL in minutes).
     ///
-    /// Servers have the port of the queried server. A TTL outside 1 minute to 1 day gives no
-    /// `validFor`: the servers must not be stored.
+    /// The servers get the port of `server`. For a TTL below 1 minute or above 1 day, `validFor` is
+    /// nil, which means that the servers must not be stored.
     ///
-    /// An encrypted line must have this exact form. Its first block is then known, so an attacker
-    /// that can choose one block (see ``TencentReply``) cannot change the servers.
+    /// An encrypted line must have this exact form. An attacker that can choose one block (see
+    /// ``TencentReply``) therefore cannot change the servers.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -61,7 +61,6 @@ extension Tencent: AddressScheduling {
         )
     }
 
-    /// Parses a field such as `ttl:60`.
     private static func field(
         _ text: ArraySlice<UInt8>
     ) -> (key: String, value: ArraySlice<UInt8>)? {
@@ -69,7 +68,7 @@ extension Tencent: AddressScheduling {
         return (String(decoding: text[..<colon], as: Unicode.UTF8.self), text[(colon + 1)...])
     }
 
-    /// Parses minutes in 1…1440, with or without a fraction.
+    /// Returns the number of minutes, 1…1440, with or without a fraction; nil for other text.
     private static func minutes(in text: ArraySlice<UInt8>) -> Double? {
         let isPlain = text.allSatisfy {
             (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".")

@@ -3,15 +3,13 @@ package import DNSWire
 
 /// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
-/// Sources: the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption), and
-/// its SDKs. Both variants are accepted where these disagree.
+/// Sources: Tencent Cloud documents 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption),
+/// and the SDKs. Where these disagree, both variants are accepted.
 package struct Tencent: Vendor {
-    /// Protection and authentication of a request.
     enum Access: Sendable {
-        /// TLS and a token.
         case token(Secret, id: Int?)
 
-        /// Plain HTTP; the account's key encrypts name and reply.
+        /// Plain HTTP with names and replies encrypted by the account's key.
         case sealed(any Cipher, algorithm: Channel, id: Int)
     }
 
@@ -19,10 +17,9 @@ package struct Tencent: Vendor {
 
     let origin: Origin
 
-    /// Form of `ip=` in encrypted channels.
     let clientSubnetForm: ClientSubnetForm
 
-    /// True if names carry an expiry time, for accounts with anti-theft protection.
+    /// True to send an expiry time after the names, for accounts with anti-theft protection.
     private(set) var expires: Bool
 
     package var facts: VendorFacts {
@@ -38,7 +35,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Toggles the expiry after a 401: it is undocumented which accounts need one.
+    /// Returns the codec with `expires` inverted after a 401: no document says which is right.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -52,26 +49,20 @@ package struct Tencent: Vendor {
 // MARK: - Settings
 
 extension Tencent {
-    /// Values of the setting `channel:`.
     package enum Channel: String, Sendable, Hashable, CaseIterable {
         case https
 
-        /// HTTP with AES-128-CBC.
         case aes
 
-        /// HTTP with DES-ECB.
         case des
     }
 
-    /// Values of the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
-        /// Mainland China.
         case cn
 
-        /// International edition (page 1130/44468).
+        /// International edition (Tencent Cloud International document 1130/44468).
         case international
 
-        /// Channels of the edition.
         package var channels: [Channel] {
             switch self {
             case .cn: Channel.allCases
@@ -79,7 +70,7 @@ extension Tencent {
             }
         }
 
-        /// Documented servers of a channel, primary first.
+        /// Returns the documented servers of a channel, primary first.
         package func servers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.99", "119.28.28.99"]
@@ -89,7 +80,7 @@ extension Tencent {
             }
         }
 
-        /// Servers of a channel for `/conf`, as in the SDKs; the pages name none.
+        /// Returns the servers that answer `/conf` for a channel; only the SDKs name them.
         package func startUpServers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.89", "119.28.28.89"]
@@ -99,17 +90,17 @@ extension Tencent {
         }
     }
 
-    /// Values of the setting `client-subnet-form:`; pages and SDKs disagree.
+    /// Values of the setting `client-subnet-form:`, on which documents and SDKs disagree.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain
     }
 
-    /// Creates the API with the channel `https`.
+    /// Creates the codec of the channel `https`.
     ///
     /// - Parameters:
-    ///   - id: optional, but the SDKs send it.
-    ///   - tlsName: nil for the server's IP address.
+    ///   - id: account number; optional, but the SDKs send it.
+    ///   - tlsName: name in the certificate; nil for the server's IP address.
     ///   - expires: the setting `auth-expiry`.
     package init(
         token: Secret,
@@ -129,9 +120,7 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Creates the API with the channel `aes` (key of 16 octets) or `des` (8 octets).
-    ///
-    /// - Parameter expires: the setting `auth-expiry`.
+    /// Creates the codec of the channel `aes` (key of 16 octets) or `des` (8 octets).
     package init(
         key: Secret,
         id: Int,
@@ -156,18 +145,16 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Accepts all positive 32-bit numbers: the pages disagree on the range.
+    /// Checks that `id` is a positive 32-bit number: the documents disagree on the range.
     private static func check(id: Int) throws(TencentSetupError) {
         guard (1...Int(Int32.max)).contains(id) else { throw .id }
     }
 }
 
-/// Error in the settings of a Tencent account.
 package enum TencentSetupError: Error, Hashable {
-    /// Not in 1…2³¹-1.
+    /// The account number is not in 1…2³¹-1.
     case id
 
-    /// Empty, too long, or not printable ASCII.
     case token
 
     case tlsName
@@ -176,7 +163,6 @@ package enum TencentSetupError: Error, Hashable {
 }
 
 extension TencentSetupError: CustomStringConvertible {
-    /// One line for the operator.
     package var description: String {
         switch self {
         case .id: "the id must be a whole number from 1 to 2147483647"

@@ -3,15 +3,15 @@ import DNSWire
 
 /// Checks of text that was encrypted without authentication (AES-CBC, DES-ECB).
 ///
-/// The sender chooses the initialisation vector. With one pair of plaintext and ciphertext, an
-/// attacker on the path can therefore forge any text of 16 octets, but not all blocks of a longer
-/// text. The text must be complete and valid in every octet: name (`query=1`), TTLs (`ttl=1`), and
-/// at the end the client's address (`clientip=1`).
+/// The sender chooses the initialisation vector. With one known pair of plaintext and ciphertext,
+/// an attacker on the path can forge any text of 16 octets, but not all blocks of a longer text.
+/// The text must therefore be complete and valid in every octet: name (`query=1`), TTLs (`ttl=1`),
+/// and at the end the client's address (`clientip=1`).
 ///
-/// Known blocks can still be combined: a name gets the addresses of another name, or a very short
-/// name gets any address.
+/// Two attacks remain: combining known blocks gives a name the addresses of another name, and a
+/// very short name can get any address.
 extension TencentReply {
-    /// Checks all octets, and the client's address at the end; an empty body is valid.
+    /// Checks all octets of a decrypted body; an empty body is valid.
     static func checkSealed(_ body: ArraySlice<UInt8>) throws(VendorError) {
         let text = body.trimmingTrailingSpace()
         guard !text.isEmpty else { return }

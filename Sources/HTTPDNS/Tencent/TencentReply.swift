@@ -11,15 +11,16 @@ import DNSWire
 /// list   = "" / "0" / ip *( ";" ip ) [";"]     ; "" and "0" mean none
 /// ```
 ///
-/// Pages, SDKs and the live service disagree on the optional parts. With TLS, all of these parts
-/// are optional. In an encrypted reply, every requested part is required (`TencentReply+Sealed`).
+/// Documents, SDKs and the live service disagree on the optional parts. With TLS, the parser
+/// accepts replies without them. In an encrypted reply, each requested part is required
+/// (`TencentReply+Sealed`).
 ///
-/// The text is split at the last `|`, then at the first `:` (names may contain `-`, and IPv6
-/// addresses `:`), then into families.
+/// The parser splits the text at the last `|`, then at the first `:` (names may contain `-`, and
+/// IPv6 addresses `:`), then into families.
 struct TencentReply {
     private let lookup: VendorQuery
 
-    /// True for encryption without authentication.
+    /// True if the body was encrypted without authentication.
     private let isSealed: Bool
 
     init(to lookup: VendorQuery, isSealed: Bool) {
@@ -27,10 +28,9 @@ struct TencentReply {
         self.isSealed = isSealed
     }
 
-    /// Parses a whole body.
+    /// Returns the answers in a whole body; only the first record of each name counts.
     ///
-    /// The first record of a name counts. The vendor omits names that are not registered: these
-    /// have empty answers.
+    /// The vendor omits unregistered names; their answers are empty.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -44,11 +44,11 @@ struct TencentReply {
         let answers = zip(lookup.names, found).map { name, answer in
             answer ?? none(for: name)
         }
-        // Only unreadable text has no answer.
+        // A reply is an error if none of its records is readable.
         guard answers.contains(where: { $0.v4 != nil || $0.v6 != nil }) else {
             throw .unreadable(.noRecord)
         }
-        // By the vendor's page, only the last record has the address.
+        // According to the vendor's document, only the last record has the client address.
         let client = answers.lazy.compactMap(\.client).last
         return answers.map { answer in
             var answer = answer
@@ -69,7 +69,7 @@ struct TencentReply {
 // MARK: - Records
 
 extension TencentReply {
-    /// Parses one line; the index is that of its name in the look-up.
+    /// Returns the answer in one line, and the index of its name in the query.
     private func record(
         in line: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
@@ -80,7 +80,6 @@ extension TencentReply {
         return (index, answer)
     }
 
-    /// Parses one line without the client's address.
     private func entry(
         in text: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
@@ -97,7 +96,7 @@ extension TencentReply {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
         } else if let index = index(of: text) {
-            // The vendor's page shows such a line for a name without a record.
+            // The vendor's document shows such a line for a name without a record.
             return (index, none(for: lookup.names[index]))
         }
 
@@ -134,7 +133,8 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // A lone "0": both families are empty. Addresses: the other family is unknown.
+                // A single "0" means that both families are empty. A single list of addresses
+                // leaves the other family unknown.
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }
@@ -150,13 +150,12 @@ extension TencentReply {
 // MARK: - Families
 
 extension TencentReply {
-    /// Parses the list and TTL of one family; nil for text without a valid address or TTL.
+    /// Returns the addresses of one family; nil for text without a valid address or TTL.
     ///
-    /// An invalid address is dropped, or invalidates the family in an encrypted reply.
+    /// An invalid address is dropped. In an encrypted reply, it invalidates the family.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))
-        // The TTL of an empty family has no meaning.
         if items.isEmpty || (items.count == 1 && items[0].elementsEqual([UInt8(ascii: "0")])) {
             return AddressSet.none
         }
@@ -173,7 +172,6 @@ extension TencentReply {
         return set
     }
 
-    /// Parses a TTL in seconds; an empty text has the default TTL.
     private static func ttl(in text: ArraySlice<UInt8>) -> UInt32? {
         guard !text.isEmpty else { return VendorLimits.defaultTTL }
         guard text.count <= 10 else { return nil }
@@ -186,7 +184,7 @@ extension TencentReply {
     }
 
     private static func address(in text: ArraySlice<UInt8>, of family: Families) -> IPAddress? {
-        // The longest literal has 45 characters (RFC 4291 §2.2).
+        // The longest address literal has 45 characters (RFC 4291 §2.2).
         let isLiteral = text.allSatisfy {
             isHexadecimal($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":")
         }
@@ -232,7 +230,6 @@ extension VendorAnswer {
 }
 
 extension ArraySlice<UInt8> {
-    /// Slice without trailing spaces, tabs and line ends.
     func trimmingTrailingSpace() -> ArraySlice<UInt8> {
         var end = endIndex
         while end > startIndex {

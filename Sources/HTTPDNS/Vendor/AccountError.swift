@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error in the settings of an account with a secret.
 package enum AccountError: Error, Hashable {
-    /// Empty, too long, or with characters other than ASCII letters and digits.
+    /// The account is empty, too long, or has characters other than ASCII letters and digits.
     case account
 
-    /// Empty, too long, or not printable ASCII.
     case secret
 
     case tlsName
 
-    /// Checks that requests and signatures can contain account and secret.
     static func check(account: String, secret: Secret) throws(AccountError) {
         guard (1...VendorLimits.maximumAccount).contains(account.utf8.count),
             account.utf8.allSatisfy(\.isAlphanumeric)
@@ -20,7 +17,6 @@ package enum AccountError: Error, Hashable {
         else { throw .secret }
     }
 
-    /// Scheme and peer name of the URLs.
     static func origin(usesTLS: Bool, tlsName: String) throws(AccountError) -> Origin {
         guard usesTLS else { return .http() }
         guard let host = HTTPURL.host(tlsName) else { throw .tlsName }
@@ -29,7 +25,6 @@ package enum AccountError: Error, Hashable {
 }
 
 extension AccountError: CustomStringConvertible {
-    /// One line for the operator.
     package var description: String {
         switch self {
         case .account: "the account must be letters and digits, as the console shows it"

@@ -2,29 +2,25 @@
 import DNSWire
 package import Net
 
-/// Codec of a vendor's scheduling service.
 package protocol AddressScheduling: Sendable {
-    /// Returns the request to a start-up server or a scheduled one, at the vendor's time since
-    /// 1970.
+    /// Returns the request for server addresses; `wallSeconds` is the Unix time.
     func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Parses a reply with at least one address.
+    /// Returns the servers in the reply of `server`; throws if it has no address.
     func servers(
         in reply: HTTPReply,
         from server: SocketAddress
     ) throws(VendorError) -> ServiceAddresses
 }
 
-/// Servers of a scheduling reply.
 package struct ServiceAddresses: Sendable, Hashable {
-    /// IPv4 first; at most `VendorLimits.maximumServers`.
+    /// Servers, IPv4 first; at most `VendorLimits.maximumServers`.
     package var servers: [SocketAddress]
 
-    /// Validity period, if the reply has one.
     package var validFor: Duration?
 
     package init(servers: [SocketAddress], validFor: Duration? = nil) {
@@ -34,8 +30,7 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// Returns nil for port 0 or another address scope than that of `scheduler`: an Internet
-    /// service cannot direct requests into the local network.
+    /// Creates a server address; nil for port 0 or another address scope than that of `scheduler`.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

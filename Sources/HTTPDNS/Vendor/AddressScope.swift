@@ -5,15 +5,15 @@ import DNSWire
 enum AddressScope: Sendable, Hashable {
     case loopback
 
-    /// Site or access provider: RFC 1918, RFC 6598, RFC 4193.
+    /// Network of a site or an access provider (RFC 1918, RFC 6598, RFC 4193).
     case site
 
-    /// RFC 5737, 2001:db8::/32.
+    /// Addresses for documentation (RFC 5737, 2001:db8::/32).
     case documentation
 
     case global
 
-    /// Returns nil if no server can have the address, or for other special-purpose ranges.
+    /// Creates the scope of an address; nil for other special-purpose addresses.
     init?(_ address: IPAddress) {
         guard !address.isUnspecified, !address.isMulticast, !address.isLinkLocal,
             !address.isReserved
@@ -30,7 +30,7 @@ enum AddressScope: Sendable, Hashable {
         let special = octets.count == 4 ? Self.specialV4 : Self.specialV6
         guard let found = special.first(where: { octets.starts(with: $0.network, bits: $0.bits) })
         else {
-            // The only IPv6 global unicast range (RFC 4291 §2.4).
+            // 2000::/3 is the only global unicast range of IPv6 (RFC 4291 §2.4).
             guard octets.count == 4 || octets[0] >> 5 == 1 else { return nil }
             self = .global
             return
@@ -39,7 +39,6 @@ enum AddressScope: Sendable, Hashable {
         self = scope
     }
 
-    /// Special-purpose networks that ``DNSWire`` does not classify.
     private static let specialV4: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
         ([100, 64], 10, .site),
         ([192, 0, 2], 24, .documentation),
@@ -50,7 +49,6 @@ enum AddressScope: Sendable, Hashable {
         ([198, 18], 15, nil),
     ]
 
-    /// The same for IPv6.
     private static let specialV6: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
         ([0x20, 0x01, 0x0D, 0xB8], 32, .documentation),
         ([0x20, 0x01, 0x00], 23, nil),
@@ -59,7 +57,6 @@ enum AddressScope: Sendable, Hashable {
 }
 
 extension [UInt8] {
-    /// Returns true if the first `bits` bits are equal.
     fileprivate func starts(with network: [UInt8], bits: Int) -> Bool {
         let whole = bits / 8
         guard count > whole, prefix(whole).elementsEqual(network.prefix(whole)) else {

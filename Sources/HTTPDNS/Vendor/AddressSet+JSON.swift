@@ -2,7 +2,7 @@
 import DNSWire
 
 extension AddressSet {
-    /// Parses addresses and TTL of one family; nil if all items or the TTL are invalid.
+    /// Creates the addresses of one family; nil if the TTL or all items are invalid.
     init?(_ items: [JSONValue], of family: Families, ttl: JSONValue?) {
         guard let seconds = Self.ttl(ttl) else { return nil }
         self.init(addresses: [], ttl: seconds)
@@ -14,7 +14,7 @@ extension AddressSet {
         dropped += items.count - found.count
     }
 
-    /// Appends usable addresses without duplicates (RFC 2181 §5), within the limit.
+    /// Appends the usable addresses in `found`, up to the limit, without duplicates (RFC 2181 §5).
     mutating func keep(_ found: [IPAddress]) {
         var known = Set(addresses)
         for address in found where known.insert(address).inserted {
@@ -26,7 +26,6 @@ extension AddressSet {
         }
     }
 
-    /// Parses a TTL in seconds, or returns the default.
     static func ttl(_ value: JSONValue?) -> UInt32? {
         guard let value else { return VendorLimits.defaultTTL }
         guard let seconds = value.number, (0...Int64(VendorLimits.maximumTTL)).contains(seconds)
@@ -34,9 +33,8 @@ extension AddressSet {
         return UInt32(seconds)
     }
 
-    /// Parses an address literal of `family`.
     static func address(_ text: String, of family: Families) -> IPAddress? {
-        // The longest literal (RFC 4291 §2.2).
+        // The longest address literal has 45 characters (RFC 4291 §2.2).
         guard text.utf8.count <= 45, let address = IPAddress(text) else { return nil }
         switch address {
         case .v4: return family.includesV4 ? address : nil
@@ -46,26 +44,24 @@ extension AddressSet {
 }
 
 extension JSONValue {
-    /// Returns the client's address in member `key`; nil if the member is missing or invalid.
     func client(_ key: String) -> IPAddress? {
         self[key]?.text.flatMap { AddressSet.address($0, of: .both) }
     }
 }
 
 extension VendorQuery {
-    /// Returns the index of `name`, or throws `wrongName`; nil is text that is no name.
+    /// Returns the index of `name`; throws `wrongName` if `name` was not requested or is nil.
     func index(of name: Name?) throws(VendorError) -> Int {
         guard let name, let index = names.firstIndex(of: name) else { throw .wrongName }
         return index
     }
 
-    /// Returns the index of the name in member `key`.
     func index(of key: String, in json: JSONValue) throws(VendorError) -> Int {
         guard let value = json[key], value.isText else { throw .unreadable(.member(key)) }
         return try index(of: value.name)
     }
 
-    /// Returns the names as request text: lower case, separated by commas.
+    /// Returns the names in lower case, separated by commas.
     func list(for facts: VendorFacts) throws(VendorError) -> String {
         precondition(
             (1...facts.maximumNames).contains(names.count),
@@ -79,7 +75,7 @@ extension VendorQuery {
         return text
     }
 
-    /// Returns one answer for each name; throws without any readable record.
+    /// Returns one answer for each name, by default empty; throws if no answer is readable.
     func complete(_ found: [VendorAnswer?]) throws(VendorError) -> [VendorAnswer] {
         let answers = zip(names, found).map { name, answer in
             answer

@@ -2,7 +2,6 @@
 import Net
 
 extension HTTPReply {
-    /// Returns the body of a reply with status 200.
     func acceptedBody(
         limit: Int = VendorLimits.maximumBody
     ) throws(VendorError) -> [UInt8] {
@@ -11,12 +10,10 @@ extension HTTPReply {
         return body
     }
 
-    /// Returns the JSON of a reply with status 200.
     func acceptedJSON() throws(VendorError) -> JSONValue {
         try JSONValue.read(try acceptedBody(limit: VendorLimits.maximumJSON))
     }
 
-    /// Returns the error for another status than 200.
     func error(_ code: VendorCode? = nil) -> VendorError {
         switch status {
         case 401, 403: .unauthorized(status: status, code: code)
@@ -25,7 +22,6 @@ extension HTTPReply {
         }
     }
 
-    /// Returns the vendor's error code in member `key` of a JSON body.
     func code(in key: String) -> VendorCode? {
         guard body.count <= VendorLimits.maximumBody, let json = try? JSONValue.read(body) else {
             return nil
@@ -33,12 +29,11 @@ extension HTTPReply {
         return json[key]?.text.flatMap(VendorCode.init)
     }
 
-    /// `Retry-After` in seconds, limited; nil for a date (RFC 9110 §10.2.3).
+    /// Seconds of `Retry-After`, cut to the limit; nil for a date (RFC 9110 §10.2.3).
     private var retryAfterSeconds: Int64? {
         guard let retryAfter, !retryAfter.isEmpty,
             retryAfter.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
-        // A larger number is limited, too.
         return min(Int64(retryAfter) ?? .max, VendorLimits.maximumRetryAfter)
     }
 }

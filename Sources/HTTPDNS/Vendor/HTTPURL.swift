@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Parts of a configured URL.
 struct HTTPURL: Sendable, Hashable {
     let origin: Origin
 
-    /// By default the port of the scheme.
     let port: UInt16
 
     let path: String
 
-    /// Without the question mark.
+    /// Query without the question mark.
     let query: String
 
-    /// Parses `http(s)://host[:port]/path?query`, without user name and fragment.
     init?(_ text: String) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, (1...VendorLimits.maximumURL).contains(text.utf8.count),
@@ -47,7 +44,6 @@ struct HTTPURL: Sendable, Hashable {
         self.port = port
     }
 
-    /// Host in URL form; IPv6 addresses have brackets.
     static func host(_ text: String) -> String? {
         let isBracketed = text.hasPrefix("[") && text.hasSuffix("]") && text.utf8.count > 2
         let literal = isBracketed ? String(text.dropFirst().dropLast()) : text

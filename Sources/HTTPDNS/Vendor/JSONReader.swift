@@ -2,8 +2,8 @@
 
 /// JSON parser (RFC 8259) for hostile replies.
 ///
-/// Strict where parsers differ: no duplicate keys, invalid UTF-8, lone surrogates, leading zeros,
-/// or text after the value. The nesting depth is limited.
+/// The parser rejects inputs that parsers treat differently: duplicate keys, invalid UTF-8, lone
+/// surrogates, leading zeros, and text after the value. It limits the nesting depth.
 struct JSONReader {
     private let text: [UInt8]
 
@@ -11,10 +11,9 @@ struct JSONReader {
 
     private var nodes: [JSONDocument.Node] = []
 
-    /// Decoded strings with escapes; they follow `text` in the document.
+    /// Decoded octets of the strings that have escapes; the document stores them after `text`.
     private var decoded: [UInt8] = []
 
-    /// Keys of objects with more than ``comparedKeys`` members.
     private var keys: Set<Key> = []
 
     private struct Key: Hashable {
@@ -23,7 +22,6 @@ struct JSONReader {
         let text: [UInt8]
     }
 
-    /// Parses a whole text.
     static func read(_ text: [UInt8]) throws(UnreadableReply) -> JSONValue {
         guard text.count <= VendorLimits.maximumJSON else {
             throw .tooLarge(octets: text.count)
@@ -62,7 +60,6 @@ extension JSONReader {
         }
     }
 
-    /// Appends a node from `start` to the current position.
     private mutating func note(_ kind: JSONDocument.Node.Kind, from start: Int) {
         nodes.append(
             JSONDocument.Node(kind: kind, range: start..<position, end: nodes.count + 1)
@@ -94,9 +91,9 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Records the latest string as member `count`; false for a duplicate key.
+    /// Records the latest string as key of member `count`; returns false for a duplicate key.
     ///
-    /// For small objects, comparing costs less than hashing.
+    /// Comparing the keys of a small object costs less than hashing them.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {
@@ -112,7 +109,6 @@ extension JSONReader {
 
     private static let comparedKeys = 16
 
-    /// Nodes of the keys of `object` before `key`.
     private func earlierKeys(of object: Int, before key: Int) -> some Sequence<Int> {
         sequence(first: object + 1) { nodes[$0 + 1].end }.prefix { $0 < key }
     }
@@ -156,7 +152,6 @@ extension JSONReader {
         note(kind, from: start)
     }
 
-    /// Parses a number (RFC 8259 §6).
     private mutating func number() throws(UnreadableReply) {
         let start = position
         _ = take("-")
@@ -184,7 +179,6 @@ extension JSONReader {
     private mutating func string() throws(UnreadableReply) {
         guard take("\"") else { throw fault }
         let start = position
-        /// Starts of the text that is not copied yet, and of the decoded string.
         var rest = start
         let decodedStart = decoded.count
         var isASCII = true
@@ -217,12 +211,10 @@ extension JSONReader {
         throw fault
     }
 
-    /// Returns true for UTF-8; escapes are ASCII.
     private static func isUTF8(_ octets: ArraySlice<UInt8>) -> Bool {
         String(validating: octets, as: Unicode.UTF8.self) != nil
     }
 
-    /// Parses an escape after the backslash.
     private mutating func escape() throws(UnreadableReply) -> Unicode.Scalar {
         guard let character = next else { throw fault }
         position += 1
@@ -239,7 +231,7 @@ extension JSONReader {
         }
     }
 
-    /// Parses the digits after `\u`, or a surrogate pair.
+    /// Returns the character after `\u`, which may be written as a surrogate pair.
     private mutating func scalar() throws(UnreadableReply) -> Unicode.Scalar {
         let first = try codeUnit()
         var value = UInt32(first)
@@ -279,7 +271,6 @@ extension JSONReader {
         return true
     }
 
-    /// Skips digits; returns their number.
     private mutating func digits() -> Int {
         let start = position
         while let octet = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(octet) {

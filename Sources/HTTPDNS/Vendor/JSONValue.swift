@@ -3,17 +3,16 @@ import DNSWire
 
 /// JSON text (RFC 8259) and the positions of its values.
 ///
-/// Numbers are decoded on access: most of a reply is not accessed.
+/// Numbers are decoded on access, because most values of a reply are never read.
 final class JSONDocument: Sendable {
     struct Node: Sendable {
         enum Kind: Sendable {
             case null
             case bool(Bool)
 
-            /// Without fraction and exponent.
             case integer
 
-            /// No known reply has one.
+            /// Number with a fraction or an exponent, which no known reply has.
             case otherNumber
             case string
             case array
@@ -22,12 +21,12 @@ final class JSONDocument: Sendable {
 
         var kind: Kind
 
-        /// Octets of the value; of a string, the decoded octets without quotation marks.
+        /// Range of the value in `text`; for a string, of its decoded octets without quotes.
         var range: Range<Int>
 
         /// Index of the first node after the value and its contents.
         ///
-        /// The contents follow the node of the value; a member is a key and a value.
+        /// The contents follow the node of the value; a member has two nodes, key and value.
         var end: Int
     }
 
@@ -41,13 +40,11 @@ final class JSONDocument: Sendable {
     }
 }
 
-/// JSON value.
 struct JSONValue: Sendable {
     private let document: JSONDocument
 
     private let index: Int
 
-    /// Root value of a document.
     init(_ document: JSONDocument) { self.init(document, at: 0) }
 
     private init(_ document: JSONDocument, at index: Int) {
@@ -61,7 +58,6 @@ struct JSONValue: Sendable {
 // MARK: - Reading
 
 extension JSONValue {
-    /// Parses a whole text.
     static func read(_ text: [UInt8]) throws(VendorError) -> JSONValue {
         do throws(UnreadableReply) {
             return try JSONReader.read(text)
@@ -70,7 +66,6 @@ extension JSONValue {
         }
     }
 
-    /// Member of an object; nil if it is missing or null.
     subscript(key: String) -> JSONValue? {
         guard isObject else { return nil }
         var member = index + 1
@@ -96,14 +91,12 @@ extension JSONValue {
         octets.map { String(decoding: $0, as: Unicode.UTF8.self) }
     }
 
-    /// String as a domain name.
     var name: Name? { octets.flatMap { try? Name(text: $0) } }
 
     private var octets: ArraySlice<UInt8>? { isText ? document.text[node.range] : nil }
 
     private func isText(_ text: String) -> Bool { octets?.elementsEqual(text.utf8) ?? false }
 
-    /// Integer of 64 bits.
     var number: Int64? {
         guard case .integer = node.kind else { return nil }
         let digits = document.text[node.range]
@@ -134,7 +127,6 @@ extension JSONValue {
         return elements
     }
 
-    /// Members of an object, in the order of the text.
     var members: [(key: String, value: JSONValue)]? {
         guard isObject else { return nil }
         var members: [(key: String, value: JSONValue)] = []
@@ -147,13 +139,11 @@ extension JSONValue {
         return members
     }
 
-    /// Returns the text of a member; throws if there is none.
     func requiredText(_ key: String) throws(VendorError) -> String {
         guard let text = self[key]?.text else { throw .unreadable(.member(key)) }
         return text
     }
 
-    /// Returns the elements of a member; empty without the member.
     func optionalElements(_ key: String) throws(VendorError) -> [JSONValue] {
         guard let value = self[key] else { return [] }
         guard let elements = value.elements else { throw .unreadable(.member(key)) }

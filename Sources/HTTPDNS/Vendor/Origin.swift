@@ -2,15 +2,13 @@
 import DNSWire
 import Net
 
-/// Scheme and peer name of a vendor's URLs.
 enum Origin: Sendable, Hashable {
-    /// Plain HTTP; nil for the server's IP address.
+    /// Plain HTTP to `name`; nil for the server's IP address.
     case http(name: String? = nil)
 
-    /// TLS with a certificate for `name`; nil for the server's IP address.
+    /// HTTPS with a certificate for `name`; nil for the server's IP address.
     case https(name: String?)
 
-    /// Nil if the IP address identifies the peer.
     var name: String? {
         switch self {
         case .http(let name), .https(let name): name
@@ -19,7 +17,6 @@ enum Origin: Sendable, Hashable {
 
     var usesTLS: Bool { if case .https = self { true } else { false } }
 
-    /// Port that a URL may omit.
     var defaultPort: UInt16 {
         switch self {
         case .http: 80
@@ -27,7 +24,7 @@ enum Origin: Sendable, Hashable {
         }
     }
 
-    /// URL up to its path, without the interface of a link-local server.
+    /// Returns scheme, host and port of the URL; a link-local address loses its zone.
     func url(at server: SocketAddress) -> String {
         var url: String
         switch self {
@@ -43,11 +40,9 @@ enum Origin: Sendable, Hashable {
     }
 }
 
-/// Writer of URL parameters.
 struct QueryWriter {
     private var octets: [UInt8]
 
-    /// Starts with given parameters.
     init(_ text: String = "") {
         octets = []
         octets.reserveCapacity(Self.usualOctets)

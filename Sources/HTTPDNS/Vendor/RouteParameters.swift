@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Vendor parameters of a route; each replaces the parameter of the vendor's settings.
+/// Parameters that a route sends to a vendor instead of those in the vendor's settings.
 ///
-/// Queries with different parameters do not share a call. A class with a stored hash value, because
-/// each pending name has the parameters in its key, and routes share equal parameters.
+/// Queries with different parameters do not share a call. The parameters are part of the key of
+/// each pending name, so this type is a class with a stored hash value.
 package final class RouteParameters: Sendable {
-    /// Client address to send; nil for that of the vendor's settings.
     package let clientSubnet: IPAddress?
 
-    /// Alibaba's parameters with their full names `sdns-…`, sorted; nil for those of the vendor's
-    /// settings.
-    ///
-    /// Other vendors ignore them.
+    /// Alibaba's custom parameters with full names `sdns-…`, sorted; nil for those of the settings.
     let sdns: [Alibaba.Parameter]?
 
     private let hash: Int
 
-    /// Creates parameters; nil if there are none.
+    /// Creates parameters; nil if both arguments are nil.
     ///
     /// - Parameter sdns: names without `sdns-`.
     /// - Precondition: `Alibaba.init` accepts the parameters `sdns`.
@@ -36,8 +32,7 @@ package final class RouteParameters: Sendable {
         hash = hasher.finalize()
     }
 
-    /// The parameters as text, which is equal in all processes; different parameters have different
-    /// texts.
+    /// Text that identifies the parameters, and is equal in all processes.
     package var text: String {
         let subnet = clientSubnet.map { "\($0)" } ?? ""
         let custom = sdns.map { $0.map { "\($0.name)=\($0.value)" }.joined(separator: ",") }

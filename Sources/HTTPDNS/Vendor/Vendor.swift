@@ -2,15 +2,14 @@
 package import DNSWire
 package import Net
 
-/// Vendor API: a pure codec and a few facts.
+/// Codec and properties of a vendor's API, without side effects.
 package protocol Vendor: Sendable {
-    /// Properties of the API.
     var facts: VendorFacts { get }
 
-    /// Returns the HTTP request for one to `facts.maximumNames` names.
+    /// Returns the HTTP request for `lookup`, which has at most `facts.maximumNames` names.
     ///
-    /// A vendor that does not pair families requests IPv4 for `.both`. `wallSeconds` is the
-    /// vendor's time since 1970.
+    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the Unix
+    /// time by the vendor's clock.
     func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -18,22 +17,20 @@ package protocol Vendor: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Parses the reply into one answer for each name, in order; a missing name has an empty
-    /// answer.
+    /// Returns one answer for each name of `lookup`, in order; empty for a name that `reply` lacks.
     ///
     /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes, which clients cannot choose; an empty answer also counts.
+    /// Name that health probes look up; DNS clients cannot choose it, and it may have no addresses.
     var trialName: Name { get }
 
-    /// Returns the account with another documented form of the API that may fix `error`.
+    /// Returns the codec for another documented form of the request that may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
-    /// Rules by which the vendor bills requests, from its public pages.
     var price: PriceModel { get }
 
-    /// Vendor's scheduling service, which returns server addresses; nil if there is none.
+    /// Codec of the scheduling service; nil if the vendor has none.
     var scheduling: (any AddressScheduling)? { get }
 }
 
@@ -48,31 +45,26 @@ extension Vendor {
 }
 
 extension Name {
-    /// Returns the host of a URL or certificate as probe name.
     static func trial(_ host: String?) -> Name {
         guard let host, IPAddress(host) == nil, !host.hasPrefix("["), let name = try? Name(host)
         else { return exampleTrial }
         return name
     }
 
-    /// Name that always exists (RFC 6761 §6.5).
+    /// Name that always exists, for health probes (RFC 6761 §6.5).
     static let exampleTrial: Name = {
         guard let name = try? Name("example.com") else { preconditionFailure("invalid probe name") }
         return name
     }()
 }
 
-/// Properties of a vendor API.
 package struct VendorFacts: Sendable, Hashable {
-    /// For example `tencent`.
     package var kind: String
 
     package var maximumNames: Int
 
-    /// True if one call requests both families.
     package var pairsFamilies: Bool
 
-    /// True if calls cost money.
     package var isBillable: Bool
 
     package var defaultPort: UInt16
@@ -82,7 +74,6 @@ package struct VendorFacts: Sendable, Hashable {
     /// True if TLS or the API detects a forged reply.
     package var isProtected: Bool
 
-    /// Octets of all names in one call, with commas.
     package var maximumNameOctets: Int
 
     package init(
@@ -107,7 +98,6 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// Returns true if one call can carry `names`.
     package func canCarry(_ names: [Name]) -> Bool {
         let octets = names.reduce(names.count - 1) { $0 + $1.octets.count - 2 }
         return (1...maximumNames).contains(names.count)

@@ -6,7 +6,7 @@
 package struct VendorCode: Sendable, Hashable {
     package let text: String
 
-    /// Returns nil if the text is too long or has other characters.
+    /// Creates a code; nil if `text` is empty, too long, or has special characters.
     package init?(_ text: String) {
         let isHarmless = text.utf8.allSatisfy { octet in
             switch octet {
@@ -31,23 +31,21 @@ package struct VendorCode: Sendable, Hashable {
 // MARK: - Words that mean something to us
 
 extension VendorCode {
-    /// Alibaba: this server is for a higher service level.
+    /// Code of Alibaba: this server is only for accounts of a higher service level.
     package static let serviceLevelDeny = VendorCode(known: "ServiceLevelDeny")
 
-    /// Alibaba: the scheduling service disabled this client.
+    /// Code of Alibaba: the scheduling service is disabled for the requester.
     package static let disable = VendorCode(known: "disable")
 
-    /// Alibaba: the account or its key is refused at any time.
+    /// Codes with which Alibaba refuses an account or its key.
     package static let accountCodes: Set<VendorCode> = [
         VendorCode(known: "InvalidAccount"), VendorCode(known: "AccountNotExists"),
         VendorCode(known: "UnsignedInterfaceDisabled"), VendorCode(known: "InvalidSignature"),
         .disable,
     ]
 
-    /// Alibaba: no addresses of the family.
     package static let noRecord = VendorCode(known: "RRNotExist")
 
-    /// Alibaba: no such name.
     package static let noDomain = VendorCode(known: "DomainNotExist")
 }
 

@@ -2,44 +2,39 @@
 package import DNSWire
 package import Net
 
-/// Reason for no usable answer; without URLs, keys and tokens.
+/// Reason for a missing or unusable answer; never contains URLs, keys or tokens.
 package enum VendorError: Error, Hashable {
-    /// 401, 403 or an equivalent code.
+    /// HTTP status 401 or 403, or an equivalent code of the vendor.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
-    /// Expired or too late signature; `vendorSeconds` is the vendor's time since 1970.
+    /// The signature has a wrong time; `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// Every server would reject this request.
+    /// The vendor rejected the request, as every server of the vendor would.
     case refused(status: Int, code: VendorCode)
 
-    /// 429; `Retry-After` in seconds.
+    /// HTTP status 429; `retryAfter` is the header `Retry-After`.
     case limited(retryAfter: Duration?)
 
-    /// Another status, or a code for a failure of this server.
+    /// Another HTTP status, or a vendor code for a failure of this server.
     case serverStatus(Int, code: VendorCode? = nil)
 
-    /// RCODE of a resolver with a JSON API.
     case responseCode(RCode)
 
     case unreadable(UnreadableReply)
 
-    /// Not encrypted with the configured key.
     case undecryptable
 
-    /// The reply has a name that was not requested.
     case wrongName
 
-    /// No reply.
     case transport(HTTPError)
 
-    /// Not a host name; not sent.
+    /// The name is not a host name; no request was sent.
     case unusableName
 
-    /// Local cryptographic failure.
     case cipher(CipherError)
 
-    /// The deadline passed before the first try.
+    /// The deadline passed before the first request.
     case outOfTime
 
     case paused
@@ -48,39 +43,34 @@ package enum VendorError: Error, Hashable {
 
     case pace
 
-    /// The client reached its limit of the budget.
+    /// The DNS client reached its share of the budget.
     case clientBudget
 
-    /// The client reached its limit of calls in this second.
+    /// The DNS client reached its share of `calls-per-second`.
     case clientPace
 
     case busy
 }
 
-/// Reason why a body cannot be read.
 package enum UnreadableReply: Error, Hashable {
     case tooLarge(octets: Int)
 
-    /// Encrypted body without hexadecimal text.
     case notHexadecimal
 
-    /// No record with addresses or with "none".
     case noRecord
 
-    /// Encrypted reply without a requested part.
+    /// An encrypted reply lacks a requested part.
     case incomplete
 
-    /// Not JSON, a duplicate key, too many values, or too deep nesting.
+    /// The text is not JSON, has a duplicate key or too many values, or is nested too deeply.
     case notJSON(at: Int)
 
-    /// Member that is missing or has the wrong type.
     case member(String)
 }
 
 // MARK: - Reactions
 
 extension VendorError {
-    /// Cause of an error.
     package enum Verdict: Sendable, Hashable {
         /// Another server may succeed.
         case serverFailed
@@ -88,11 +78,10 @@ extension VendorError {
         /// Every server will refuse the account.
         case accountRefused
 
-        /// Local error, or rejected request.
+        /// The error is local, or the request itself was rejected.
         case notTheServer
     }
 
-    /// Cause of the error.
     package var verdict: Verdict {
         switch self {
         case .unauthorized, .wrongTime: .accountRefused
@@ -107,9 +96,9 @@ extension VendorError {
         }
     }
 
-    /// True if a corrected clock may help.
+    /// True if a retry with a corrected clock may help.
     ///
-    /// A 401 or 403 may be about time, unless its code is about the account.
+    /// A 401 or 403 may mean a wrong time, unless its vendor code refuses the account.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -118,15 +107,14 @@ extension VendorError {
         }
     }
 
-    /// True if this server no longer serves the account; the addresses are then refreshed.
+    /// True if this server no longer serves the account, so that the addresses must be refreshed.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// True if other clients are not refused.
     var isOfClient: Bool { self == .clientBudget || self == .clientPace }
 
-    /// True if a sent request may be charged.
+    /// True if the vendor may bill the request.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false
@@ -136,7 +124,6 @@ extension VendorError {
         }
     }
 
-    /// Kinds with separate counters.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case unauthorized
         case wrongTime = "wrong-time"
@@ -159,7 +146,6 @@ extension VendorError {
         case ours
     }
 
-    /// Kind of the counter.
     package var kind: Kind {
         switch self {
         case .unauthorized: .unauthorized
@@ -188,7 +174,6 @@ extension VendorError {
 // MARK: - Text
 
 extension VendorError: CustomStringConvertible {
-    /// One line for the log and `status`.
     package var description: String {
         switch self {
         case .unauthorized(let status, let code):
@@ -215,7 +200,7 @@ extension VendorError: CustomStringConvertible {
         case .cipher(let error): error.description
         case .outOfTime: "no time left before the deadline"
         case .paused: "the operator paused this vendor"
-        case .budget: "the call budget for today is used up"
+        case .budget: "the budget is used up, or its counts are unknown"
         case .pace: "the limit of calls per second is reached"
         case .clientBudget: "the client has reached its limit of the call budget for today"
         case .clientPace: "the client has reached its limit of calls per second"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Names and families to request from a vendor.
 package struct VendorQuery: Sendable, Hashable {
-    /// Distinct names.
+    /// Names to look up, without duplicates.
     package var names: [Name]
 
     package var families: Families
 
-    /// Client address that the vendor uses instead of the source address.
+    /// Client address to send; the vendor uses it instead of the source address.
     package var clientSubnet: IPAddress?
 
     /// Parameters of the route; nil for those of the vendor's settings.
@@ -16,7 +15,7 @@ package struct VendorQuery: Sendable, Hashable {
 
     /// Creates a query.
     ///
-    /// - Parameter clientSubnet: address to send if the route has none.
+    /// - Parameter clientSubnet: client address to send if `parameters` has none.
     package init(
         names: [Name],
         families: Families,
@@ -30,34 +29,28 @@ package struct VendorQuery: Sendable, Hashable {
     }
 }
 
-/// Address families: A, AAAA, or both.
 package enum Families: Sendable, Hashable {
     case v4
     case v6
     case both
 
-    /// True with IPv4.
     package var includesV4: Bool { self != .v6 }
 
-    /// True with IPv6.
     package var includesV6: Bool { self != .v4 }
 }
 
-/// Vendor's answer for one name.
 package struct VendorAnswer: Sendable, Hashable {
     package var name: Name
 
-    /// Nil if not requested, or missing or unreadable in the reply.
+    /// IPv4 addresses; nil if not requested, or if missing or unreadable in the reply.
     package var v4: AddressSet?
 
-    /// Nil as for `v4`.
     package var v6: AddressSet?
 
-    /// Meaning of an empty answer, if the vendor is a resolver.
+    /// Meaning of an empty answer; nil if the vendor does not report it.
     package var denial: Denial?
 
-    /// Client address for which the vendor chose the addresses; nil if the reply does not contain
-    /// it.
+    /// Client address for which the vendor chose the addresses; nil if it is not in the reply.
     package var client: IPAddress?
 
     package init(
@@ -74,29 +67,25 @@ package struct VendorAnswer: Sendable, Hashable {
         self.client = client
     }
 
-    /// True without addresses.
     package var isEmpty: Bool {
         (v4?.addresses.isEmpty ?? true) && (v6?.addresses.isEmpty ?? true)
     }
 
-    /// Dropped addresses of both families.
     package var dropped: Int { (v4?.dropped ?? 0) + (v6?.dropped ?? 0) }
 }
 
 /// Negative answer of a resolver (RFC 2308 §2).
 package struct Denial: Sendable, Hashable {
-    /// Type of a negative answer.
     package enum Kind: Sendable, Hashable {
         /// The last name of the CNAME chain does not exist (RFC 6604 §3).
         case nxDomain
 
-        /// The name has no addresses of this family.
         case noData
     }
 
     package var kind: Kind
 
-    /// Seconds (RFC 2308 §5); nil without an SOA record.
+    /// Negative TTL in seconds (RFC 2308 §5); nil without an SOA record.
     package var ttl: UInt32?
 
     package init(_ kind: Kind, ttl: UInt32? = nil) {
@@ -107,16 +96,14 @@ package struct Denial: Sendable, Hashable {
 
 /// Addresses of one family, in the vendor's order.
 package struct AddressSet: Sendable, Hashable {
-    /// Usable addresses.
     package var addresses: [IPAddress]
 
-    /// Seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
+    /// TTL in seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
     package var ttl: UInt32
 
-    /// Addresses that are invalid, unusable, of the other family, or above the limit.
+    /// Number of removed addresses: invalid, unusable, of the other family, or above the limit.
     package var dropped: Int
 
-    /// Code for a missing record, for example `RRNotExist`.
     package var reason: VendorCode?
 
     package init(
@@ -131,7 +118,6 @@ package struct AddressSet: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Empty set with the default TTL.
     package static let none = AddressSet(addresses: [], ttl: VendorLimits.defaultTTL)
 }
 

@@ -2,13 +2,12 @@
 package import DNSWire
 package import Net
 
-/// Volcengine HTTPDNS, API `/resolve`, for one name per call.
+/// Volcengine HTTPDNS, API `/resolve`, with one name per call.
 ///
-/// Sources: the vendor's pages 6758/113991 (request), 6758/174756 (signature) and 6758/174757
-/// (reply). The values of `type=` are unverified, so no `type=` is sent; the reply lists both
-/// families. The vendor gives server addresses only on request.
+/// Sources: Volcengine documents 6758/113991 (request), 6758/174756 (signature) and 6758/174757
+/// (reply). No `type=` is sent, because its values are unverified; the reply lists both families.
+/// The vendor gives server addresses only on request.
 package struct Volcengine: Vendor {
-    /// Name of the server and in its certificate.
     package static let defaultTLSName = "httpdns.volcengineapi.com"
 
     private let account: String
@@ -17,7 +16,6 @@ package struct Volcengine: Vendor {
 
     private let origin: Origin
 
-    /// Creates the API for an account; `tlsName` is a host name or IP address.
     package init(
         account: String,
         secret: Secret,
@@ -43,7 +41,7 @@ package struct Volcengine: Vendor {
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Returns the request `GET /resolve`; the expiry is in milliseconds.
+    /// Returns the request `GET /resolve`, with the expiry in milliseconds.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -69,9 +67,9 @@ package struct Volcengine: Vendor {
         )
     }
 
-    /// Hexadecimal MD5 of the values and the key, sorted by octets, joined with `_`.
+    /// Returns the hexadecimal MD5 of the values and the key, sorted by octets and joined with `_`.
     ///
-    /// Values that are not sent count as empty.
+    /// A parameter that is not sent is signed as an empty value.
     func signature(of values: [String]) throws(CipherError) -> String {
         let parts = values.map { [UInt8]($0.utf8) } + [secret.copy]
         let text = parts.sorted { $0.lexicographicallyPrecedes($1) }
@@ -79,7 +77,7 @@ package struct Volcengine: Vendor {
         return Hexadecimal.encode(try Digest.md5([UInt8](text)))
     }
 
-    /// Parses `{"host", "ips": […], "ttl"}`; the list has both families.
+    /// Returns the answer in `{"host", "ips": […], "ttl"}`; the list has both families.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -97,7 +95,8 @@ package struct Volcengine: Vendor {
         v4.keep(found.filter { $0.octets.count == 4 })
         v6.keep(found.filter { $0.octets.count != 4 })
         v4.dropped += items.count - found.count
-        // The vendor may not resolve a family: without addresses of one family only, it is unknown.
+        // The vendor may omit a family: if only one family has no addresses, that family is
+        // unknown.
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty
         let isSilentAboutV6 = v6.addresses.isEmpty && !v4.addresses.isEmpty
         return [

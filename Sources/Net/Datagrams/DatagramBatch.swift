@@ -5,16 +5,15 @@ internal import Synchronization
 
 /// Buffers in which one thread receives queries, answers them in place and sends the replies.
 ///
-/// A reply reuses the headers of its query, so it leaves from the address that the client has
-/// queried.
+/// A reply reuses the `msghdr` of its query, so it leaves from the address that the client queried.
 // SAFETY: every block has `capacity` elements, slots are below it, and only this type and, during a
 // call, the kernel have their addresses.
 @safe
 package struct DatagramBatch: ~Copyable {
-    /// A capacity of 64 gave no more throughput.
+    /// Maximum number of datagrams; a capacity of 64 gave no more throughput.
     package static let capacity = 32
 
-    /// Longest reply over UDP; a longer query is truncated and then rejected.
+    /// Octets per buffer: longest reply over UDP; a longer query is truncated and then rejected.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer
@@ -28,7 +27,6 @@ package struct DatagramBatch: ~Copyable {
 
     private var usedCount = DatagramBatch.capacity
 
-    /// Allocates the buffers for `listener`.
     package init(for listener: DatagramListener) {
         let count = Self.capacity
         unsafe buffers = .allocate(byteCount: count * Self.bufferOctets, alignment: 64)
@@ -80,7 +78,7 @@ package struct DatagramBatch: ~Copyable {
 
     /// Receives up to `capacity` datagrams; returns their number or a negated errno.
     ///
-    /// `waits` blocks until a datagram arrives; otherwise the result may be 0.
+    /// If `waits` is true, blocks until a datagram arrives; otherwise the result may be 0.
     package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
         for slot in 0..<usedCount {
             // SAFETY: as in `init`.
@@ -101,10 +99,9 @@ package struct DatagramBatch: ~Copyable {
         return count == -EAGAIN ? 0 : Int(count)
     }
 
-    /// Octets of the datagram in `slot`.
+    /// Returns the number of octets of the datagram in `slot`.
     package func count(_ slot: Int) -> Int { unsafe Int(received[slot].octets) }
 
-    /// Calls `body` with the buffer of `slot`.
     package mutating func withBuffer<Result>(
         _ slot: Int,
         _ body: (inout MutableRawSpan) -> Result
@@ -117,7 +114,7 @@ package struct DatagramBatch: ~Copyable {
         return body(&span)
     }
 
-    /// Passes the client's 4 or 16 octets in network byte order.
+    /// Calls `body` with the client's address: 4 or 16 octets in network byte order.
     package func withClientAddress<Result>(_ slot: Int, _ body: (RawSpan) -> Result) -> Result {
         // SAFETY: the family field says which of the two types the kernel wrote.
         let name = unsafe UnsafeRawPointer(names + slot)
@@ -132,12 +129,14 @@ package struct DatagramBatch: ~Copyable {
     }
 
     /// Returns a copy, sufficient for a later reply.
-    package func copy(_ slot: Int) -> ReceivedDatagram {
+    ///
+    /// - Parameter most: the number of octets to copy; nil for all.
+    package func copy(_ slot: Int, first most: Int? = nil) -> ReceivedDatagram {
         // SAFETY: the counts are the numbers of octets that the kernel wrote.
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(
             start: buffers + slot * Self.bufferOctets,
-            count: count(slot)
+            count: min(count(slot), most ?? .max)
         )
         let control = unsafe UnsafeRawBufferPointer(
             start: header.control,
@@ -165,7 +164,7 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Sending
 
-    /// Queues the first `count` octets of the buffer as the reply.
+    /// Queues the first `count` octets of the buffer of `slot` as the reply.
     package mutating func reply(_ slot: Int, count: Int) {
         // SAFETY: each slot is replied to at most once, so `outgoing` has an element for every
         // reply.
@@ -174,8 +173,8 @@ package struct DatagramBatch: ~Copyable {
         outgoingCount += 1
     }
 
-    /// Sends the queued replies; returns how many the kernel rejected, for example at a full
-    /// buffer.
+    /// Sends the queued replies; returns the number that the kernel rejected, for example because
+    /// the send buffer was full.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0

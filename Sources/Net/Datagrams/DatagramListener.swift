@@ -9,25 +9,32 @@ package import Synchronization
 package final class DatagramListener: Sendable {
     private let owned: OwnedDescriptor
 
-    /// With the port that the kernel chose for port 0.
+    /// Bound address; the kernel has replaced port 0 by a free port.
     package let address: SocketAddress
 
-    /// True if datagrams have their destination address.
+    /// True if the kernel reports the destination address of each datagram.
     package let reportsDestination: Bool
 
-    /// Successful recvmmsg calls of all workers.
+    /// Number of successful recvmmsg calls of all workers.
     package let batches = Atomic<UInt64>(0)
 
-    /// True if another process, such as systemd, keeps the socket: its state must not change.
+    /// True if another process, such as systemd, holds the socket too, so its state must not
+    /// change.
     package let isAdopted: Bool
 
-    /// For a burst of 10,000 queries; the default of 208 KiB overflows at 277.
+    /// Receive buffer for a burst of 10,000 queries; the default of 208 KiB holds 276.
     private static let bufferOctets: Int32 = 4 << 20
 
     var descriptor: Int32 { owned.raw }
 
     /// Binds a socket; if `shared`, the kernel distributes clients among sockets (SO_REUSEPORT).
-    package init(binding address: SocketAddress, shared: Bool) throws(SocketError) {
+    ///
+    /// - Parameter isAbsent: true if no interface needs to have the address yet.
+    package init(
+        binding address: SocketAddress,
+        shared: Bool,
+        isAbsent: Bool = false
+    ) throws(SocketError) {
         let family = address.isIPv6 ? AF_INET6 : AF_INET
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         owned = try OwnedDescriptor(Glibc.socket(family, type, 0), from: "socket")
@@ -36,6 +43,7 @@ package final class DatagramListener: Sendable {
         if shared { try owned.set(SO_REUSEPORT, at: SOL_SOCKET, to: 1) }
         if address.isIPv6 { try owned.set(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), to: 1) }
         try Self.prepare(owned, for: address)
+        if isAbsent { try owned.allowAbsentAddress(isIPv6: address.isIPv6) }
         try owned.bind(to: address)
         self.address = owned.localAddress ?? address
     }
@@ -58,15 +66,16 @@ package final class DatagramListener: Sendable {
 
     /// Wakes the thread in `DatagramBatch.receive`; the socket receives nothing afterwards.
     ///
-    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. This would make an adopted
-    /// socket useless for the next process; `WorkerThread.joinInterrupting` wakes its readers.
+    /// Calls shutdown(2), which fails with ENOTCONN but wakes readers on Linux. An adopted socket
+    /// would be useless for the next process, so `WorkerThread.joinInterrupting` wakes its readers
+    /// instead.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
-    /// Releases the address, once no thread receives; later replies are dropped.
+    /// Releases the address when no thread receives any more; later replies are dropped.
     ///
-    /// Queries in flight retain the listener, and an open socket would still get datagrams of the
+    /// Queries in flight retain the listener, and an open socket would still get datagrams for the
     /// address (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
         // Fails only without a free descriptor; then the socket closes with the listener.

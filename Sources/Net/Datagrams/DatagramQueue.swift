@@ -16,7 +16,7 @@ final class DatagramQueue: TurnBatch {
     private static let capacity = 64
     private static let capacityOctets = 65_536
 
-    /// Keeps the descriptor open.
+    /// Object that sends a datagram, retained because it owns the descriptor.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
@@ -24,8 +24,8 @@ final class DatagramQueue: TurnBatch {
         case none
     }
 
-    private var senders: [Sender] = []
-    private var descriptors: [Int32] = []
+    /// Sender of each datagram, and its descriptor.
+    private var senders: [(sender: Sender, descriptor: Int32)] = []
     private var octets = 0
 
     private var failures: [(socket: DatagramSocket, error: SocketError)] = []
@@ -45,7 +45,6 @@ final class DatagramQueue: TurnBatch {
 
     private init() {
         senders.reserveCapacity(Self.capacity)
-        descriptors.reserveCapacity(Self.capacity)
     }
 
     private var count: Int { senders.count }
@@ -53,7 +52,7 @@ final class DatagramQueue: TurnBatch {
     // MARK: - Queueing
 
     func add(_ datagram: [UInt8], of socket: DatagramSocket, _ descriptor: Int32) {
-        let slot = reserve(datagram)
+        let slot = reserve(datagram, datagram.count)
         unsafe headers[slot].name = nil
         unsafe headers[slot].name_octets = 0
         unsafe headers[slot].control = nil
@@ -62,50 +61,61 @@ final class DatagramQueue: TurnBatch {
     }
 
     /// Sent from the destination address of the query.
-    func add(_ reply: [UInt8], to query: ReceivedDatagram, of listener: DatagramListener) {
-        let slot = reserve(reply)
+    func add(
+        _ reply: [UInt8],
+        count octets: Int,
+        to query: ReceivedDatagram,
+        of listener: DatagramListener
+    ) {
+        let slot = reserve(reply, octets)
         unsafe names[slot] = query.client
         unsafe headers[slot].name = UnsafeMutableRawPointer(names + slot)
         unsafe headers[slot].name_octets = query.clientCount
         let control = unsafe controls + slot * Int(DATAGRAM_CONTROL_OCTETS)
-        unsafe query.control.withUnsafeBytes {
-            unsafe UnsafeMutableRawBufferPointer(
-                start: control,
-                count: Int(DATAGRAM_CONTROL_OCTETS)
-            ).copyMemory(from: $0)
-        }
+        unsafe Self.copy(query.control, query.control.count, to: control)
         unsafe headers[slot].control = query.control.isEmpty ? nil : control
         unsafe headers[slot].control_octets = query.control.count
         append(.listener(listener), listener.descriptor)
     }
 
-    private func reserve(_ datagram: [UInt8]) -> Int {
-        precondition(datagram.count <= Self.capacityOctets, "a datagram has at most 65,535 octets")
+    /// Copies the first octets of a datagram to the next slot, and returns its number.
+    private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
+        precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
         // Reports no failure: the receiver could queue datagrams before this one has its slot.
-        if count == Self.capacity || octets + datagram.count > Self.capacityOctets { transmit() }
+        if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         precondition(count < Self.capacity, "the queue has no free slot")
         let start = unsafe buffer + octets
-        unsafe datagram.withUnsafeBytes {
-            unsafe UnsafeMutableRawBufferPointer(start: start, count: $0.count)
-                .copyMemory(from: $0)
-        }
-        octets += datagram.count
-        unsafe vectors[count] = iovec(iov_base: start, iov_len: datagram.count)
+        unsafe Self.copy(datagram, length, to: start)
+        octets += length
+        unsafe vectors[count] = iovec(iov_base: start, iov_len: length)
         unsafe headers[count] = datagram_header()
         unsafe headers[count].vectors = UnsafeMutableRawPointer(vectors + count)
         unsafe headers[count].vector_count = 1
         return count
     }
 
+    /// Nonisolated, because the closure would otherwise check its isolation: 350 instructions.
+    private nonisolated static func copy(
+        _ datagram: [UInt8],
+        _ length: Int,
+        to start: UnsafeMutableRawPointer
+    ) {
+        unsafe datagram.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(start: start, count: length)
+                .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<length]))
+        }
+    }
+
     private func append(_ sender: Sender, _ descriptor: Int32) {
-        if count == 0 { ServiceLoop.flushLater(self) }
-        senders.append(sender)
-        descriptors.append(descriptor)
+        senders.append((sender, descriptor))
+        if count == 1 { ServiceLoop.flushLater(self) }
     }
 
     func drop(_ socket: DatagramSocket) {
         for slot in senders.indices {
-            if case .socket(let other) = senders[slot], other === socket { senders[slot] = .none }
+            if case .socket(let other) = senders[slot].sender, other === socket {
+                senders[slot].sender = .none
+            }
         }
     }
 
@@ -124,7 +134,7 @@ final class DatagramQueue: TurnBatch {
     private func transmit() {
         let held = senders
         for slot in held.indices {
-            switch senders[slot] {
+            switch senders[slot].sender {
             case .none: continue
             case .listener: _ = send(from: slot, skipsErrors: true)
             case .socket(let socket):
@@ -134,19 +144,19 @@ final class DatagramQueue: TurnBatch {
             }
         }
         senders.removeAll(keepingCapacity: true)
-        descriptors.removeAll(keepingCapacity: true)
         octets = 0
         withExtendedLifetime(held) {}
     }
 
-    /// Sends the datagrams of one descriptor from `first` on; returns the errno that stopped it.
+    /// Sends the datagrams of one descriptor from `first` on; returns the errno that ended the
+    /// sending.
     private func send(from first: Int, skipsErrors: Bool) -> Int32? {
-        let descriptor = descriptors[first]
+        let descriptor = senders[first].descriptor
         var total = 0
-        for slot in first..<count where descriptors[slot] == descriptor {
-            if case .none = senders[slot] { continue }
+        for slot in first..<count where senders[slot].descriptor == descriptor {
+            if case .none = senders[slot].sender { continue }
             unsafe outgoing[total] = headers[slot]
-            senders[slot] = .none
+            senders[slot].sender = .none
             total += 1
         }
         var next = 0
@@ -165,8 +175,10 @@ final class DatagramQueue: TurnBatch {
 
 extension DatagramListener {
     /// Queues a reply from the queried address; if the kernel rejects it, the reply is dropped.
+    ///
+    /// - Parameter count: the number of octets to send; nil for all.
     @ServiceLoop
-    package func reply(_ octets: [UInt8], to query: ReceivedDatagram) {
-        DatagramQueue.shared.add(octets, to: query, of: self)
+    package func reply(_ octets: [UInt8], count: Int? = nil, to query: ReceivedDatagram) {
+        DatagramQueue.shared.add(octets, count: count ?? octets.count, to: query, of: self)
     }
 }

@@ -7,10 +7,10 @@ package struct ReceivedDatagram: Sendable {
     let client: sockaddr_storage
     let clientCount: UInt32
 
-    /// With the destination address; empty unless the socket is a wildcard socket.
+    /// Control message with the destination address; empty unless the socket is a wildcard socket.
     let control: [UInt8]
 
-    /// Sufficient for a reply.
+    /// Copy without the octets of the query; sufficient for a reply.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self
         datagram.octets = []

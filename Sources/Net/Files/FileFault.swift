@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// Failure to read or replace a file at a path.
 package enum FileFault: Error, Hashable {
     case system(call: String, path: String, code: Int32)
 
-    /// The link may point to a file of another user.
+    /// The path is a symbolic link, which may lead to a file of another user.
     case symbolicLink(String)
 
     case notRegular(String)
 
     case foreign(String, owner: uid_t)
 
-    /// Other users have permissions.
+    /// The mode gives permissions to other users.
     case open(String, mode: mode_t)
 
     case busy(String)
+
+    /// Another process holds the lock; nil if its number is unknown.
+    case used(String, process: Int32?)
 
     case stopped(String)
 
@@ -23,14 +25,14 @@ package enum FileFault: Error, Hashable {
         .system(call: call, path: path, code: errno)
     }
 
-    /// `errno` of a system call.
+    /// `errno` of the failed system call; nil for other faults.
     package var code: Int32? {
         if case .system(_, _, let code) = self { code } else { nil }
     }
 }
 
 extension FileFault: CustomStringConvertible {
-    /// Such as `/var/x: open: Permission denied`.
+    /// Text such as `/var/x: open: Permission denied`.
     package var description: String {
         switch self {
         case .system(let call, let path, let code): "\(path): \(call): \(errorText(code))"
@@ -40,6 +42,8 @@ extension FileFault: CustomStringConvertible {
         case .open(let path, let mode):
             "\(path) is open to other users (mode 0\(String(mode, radix: 8)))"
         case .busy(let path): "\(path) is being written by another process"
+        case .used(let path, let process):
+            "\(path) is used by another daemon" + (process.map { " (process \($0))" } ?? "")
         case .stopped(let path): "\(path): stopped"
         }
     }

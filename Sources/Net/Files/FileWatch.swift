@@ -6,7 +6,8 @@ private import Glibc
 /// One watch of inotify(7) is on the directory or its nearest existing ancestor, the other on the
 /// file: for writes to the target of a symbolic link or to a mounted file.
 ///
-/// `sd_event_add_inotify` fails with EINVAL if the inode number of a removed file is reused.
+/// Does not use `sd_event_add_inotify`, which fails with EINVAL if the inode number of a removed
+/// file is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
@@ -16,7 +17,7 @@ package final class FileWatch {
 
     private var file: Int32?
 
-    /// Watch of the directory, and the entry that leads to the file.
+    /// Watch of the directory, and the name of the entry that leads to the file.
     private var directory: (watch: Int32, name: String)?
 
     /// Watches `path`, which is absolute and need not exist, until released.
@@ -63,7 +64,7 @@ package final class FileWatch {
         }
     }
 
-    /// Returns nil if `path` does not exist, and the existing watch if there is one.
+    /// Returns the existing or a new watch of `path`; nil if `path` does not exist.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(inotify.raw, path, UInt32(bitPattern: events))
@@ -74,7 +75,8 @@ package final class FileWatch {
         }
     }
 
-    /// A rename over the file is IN_ATTRIB, because its last link is removed.
+    /// Events that are reported for the file; a rename over it is IN_ATTRIB (its last link is
+    /// removed).
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
     private static let directoryEvents =
@@ -123,7 +125,7 @@ package final class FileWatch {
         let watch: Int32
         let mask: UInt32
 
-        /// Empty for the watched object itself.
+        /// Name of the directory entry; empty for the watched object itself.
         let name: String
 
         init?(_ octets: inout ArraySlice<UInt8>) {

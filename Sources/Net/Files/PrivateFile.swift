@@ -11,7 +11,7 @@ package struct PrivateFile: Sendable {
     private let directory: String
     private let name: String
 
-    /// `path` must be absolute.
+    /// Refers to the file at `path`, which must be absolute.
     package init(_ path: String) {
         precondition(path.hasPrefix("/"), "a private file has an absolute path")
         self.path = path
@@ -20,10 +20,9 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// Fixed, so a process that is killed repeatedly leaves at most one.
+    /// Path of the temporary file; it is fixed, so repeated kills leave at most one file.
     package var temporaryPath: String { path + Self.temporary }
 
-    /// Path to which `setAside` renames the file.
     package var damagedPath: String { path + Self.damaged }
 
     private static let temporary = ".tmp"
@@ -48,7 +47,8 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the contents by the chunks of `next`; returns their size in octets.
+    /// Replaces the contents by the chunks that `next` returns before nil; returns their total
+    /// octets.
     ///
     /// After an error the old file remains, except if only the sync of the directory failed.
     package func replace(
@@ -105,7 +105,7 @@ package struct PrivateFile: Sendable {
         return try Self.own(raw, "open", directory)
     }
 
-    /// The lock ends with its process.
+    /// Creates and locks the temporary file; the lock ends with this process.
     private func makeTemporary(
         in folder: borrowing OwnedDescriptor
     ) throws(FileFault) -> OwnedDescriptor {
@@ -129,7 +129,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // Fails for a link or an unreadable file, which has no writer of this program.
+        // `open` fails for a link or an unreadable file, which no process of this program is
+        // writing.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
@@ -157,7 +158,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// EINVAL: some file systems do not support this.
+    /// Syncs the directory; ignores EINVAL, because some file systems do not support this.
     private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
         guard fsync(folder.raw) == 0 || errno == EINVAL else {
             throw .last("fsync", directory)
@@ -207,9 +208,8 @@ package struct PrivateFile: Sendable {
     }
 }
 
-/// Private file opened for reading.
 package struct PrivateFileReader: ~Copyable {
-    /// When the file was opened.
+    /// Octets of the file when it was opened.
     package let size: Int
 
     private let file: OwnedDescriptor
@@ -221,7 +221,7 @@ package struct PrivateFileReader: ~Copyable {
         self.size = size
     }
 
-    /// Returns at most `count` octets; empty at the end of the file.
+    /// Returns at most `count` octets from `offset` on; none at the end of the file.
     package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         while true {

@@ -5,33 +5,37 @@ internal import Glibc
 ///
 /// One `pwrite` replaces the content, so a killed process leaves the old or the new content, up to
 /// one memory page. Line feeds pad a shorter text to the former size: a process can be killed before
-/// a `ftruncate`.
+/// a `ftruncate`.  A new file has its initial content when it gets its name: an empty file is damaged.
 @ServiceLoop
 package final class SharedFile {
     package let path: String
 
+    private let initial: [UInt8]
+
     private var file: OwnedDescriptor?
 
-    /// Reason why the file was not changed.
     package enum Fault: Error {
         case unavailable(String)
 
-        /// Locked, too large, or not readable or writable.
+        /// The file is locked, too large, or not readable or writable.
         case failed(String)
     }
 
-    /// In octets.
+    /// Maximum octets of the content.
     package nonisolated static let largest = 64 << 10
 
     private nonisolated static let padding = UInt8(ascii: "\n")
 
-    /// Other processes hold the lock for microseconds.
+    /// Maximum attempts to lock the file; other processes hold the lock for microseconds.
     private nonisolated static let attempts = 1_000
 
-    /// First use creates the file (mode 0600) and its directory (0700).
-    package nonisolated init(_ path: String) { self.path = path }
+    /// First use creates the file (mode 0600) with the content `initial`, and its directory (0700).
+    package nonisolated init(_ path: String, initial: [UInt8]) {
+        self.path = path
+        self.initial = initial
+    }
 
-    /// Replaces the content, empty in a new file, by the result of `change`; nil changes nothing.
+    /// Replaces the content by the result of `change`; nil changes nothing.
     package func change(_ change: (ArraySlice<UInt8>) -> [UInt8]?) throws(Fault) {
         let raw = try open()
         try lock(raw)
@@ -39,13 +43,7 @@ package final class SharedFile {
         let old = try read(raw)
         guard var octets = change(old) else { return }
         octets += repeatElement(Self.padding, count: max(0, old.count - octets.count))
-        // SAFETY: pwrite reads the octets of the array, which lives during the call.
-        let count = unsafe octets.withUnsafeBytes {
-            unsafe pwrite(raw, $0.baseAddress, $0.count, 0)
-        }
-        guard count == octets.count else {
-            throw .failed("cannot write \(path): \(errorText(count < 0 ? errno : ENOSPC))")
-        }
+        try write(octets, to: raw)
     }
 
     /// Opens the file if it is not open, or was removed or renamed.
@@ -66,10 +64,41 @@ package final class SharedFile {
         if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
             throw .unavailable("cannot create \(directory): \(errorText(errno))")
         }
-        let raw = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC
+        var raw = unsafe Glibc.open(path, flags)
+        if raw < 0, errno == ENOENT {
+            try create()
+            raw = unsafe Glibc.open(path, flags)
+        }
         guard raw >= 0 else { throw .unavailable("cannot open \(path): \(errorText(errno))") }
         file = OwnedDescriptor(taking: raw)
         return raw
+    }
+
+    /// Makes the file, unless another process makes it at the same time.
+    ///
+    /// `link` does not replace a file, which `rename` would do.
+    private func create() throws(Fault) {
+        let temporary = "\(path).\(UInt64.random(in: .min ... .max))"
+        // SAFETY: open, link and unlink read the paths as C strings, which Swift makes for each call.
+        let raw = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard raw >= 0 else { throw .unavailable("cannot create \(path): \(errorText(errno))") }
+        let new = OwnedDescriptor(taking: raw)
+        defer { _ = unsafe unlink(temporary) }
+        try write(initial, to: new.raw)
+        guard unsafe link(temporary, path) == 0 || errno == EEXIST else {
+            throw .unavailable("cannot create \(path): \(errorText(errno))")
+        }
+    }
+
+    private func write(_ octets: [UInt8], to raw: Int32) throws(Fault) {
+        // SAFETY: pwrite reads the octets of the array, which lives during the call.
+        let count = unsafe octets.withUnsafeBytes {
+            unsafe pwrite(raw, $0.baseAddress, $0.count, 0)
+        }
+        guard count == octets.count else {
+            throw .failed("cannot write \(path): \(errorText(count < 0 ? errno : ENOSPC))")
+        }
     }
 
     private func lock(_ raw: Int32) throws(Fault) {

@@ -12,10 +12,10 @@ import Glibc
 final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
-    /// Retained while libcurl uses them.
+    /// Transfers in flight by handle, retained while libcurl uses them.
     private var transfers: [UInt: Transfer] = [:]
 
-    /// libcurl still closes sockets while the pool is being freed.
+    /// Sockets of libcurl, which still closes sockets while the pool is being freed.
     private let sockets = WatchedSockets()
 
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
@@ -25,7 +25,7 @@ final class ConnectionPool {
     private let meter: LoopMeter
     private let isSecure: Bool
 
-    /// True after an exhausted ``LoopBudget``; the connections are not used again.
+    /// True after the ``LoopBudget`` was exhausted; the connections are not used again.
     private(set) var isAbandoned = false
 
     private var turns = 0
@@ -48,7 +48,7 @@ final class ConnectionPool {
     }
 
     isolated deinit {
-        // The callbacks would use the freed pool.
+        // Otherwise the callbacks would use the freed pool.
         sockets.forgetAll()
         // SAFETY: no transfer is left, because each transfer retains the pool until it ends.
         unsafe curl_multi_set_socket_callback(multi, nil, nil)
@@ -176,7 +176,7 @@ extension ConnectionPool {
     /// Until then the handle reports the values of its previous transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// Returns the connection if nothing arrived in the second half of the wait.
+    /// Returns the socket and its local port if nothing arrived in the second half of the wait.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
@@ -188,7 +188,7 @@ extension ConnectionPool {
         }.map { ($0.key, port) }
     }
 
-    /// Repeats a request once, if its reused connection ended without a reply.
+    /// Repeats a request once if its reused connection ended without a reply; returns true if sent.
     ///
     /// A server may close a connection while a request is on its way, such as nginx after
     /// `keepalive_requests` (RFC 9110 §9.2.2, RFC 9113 §8.7). libcurl repeats only some requests of
@@ -216,7 +216,7 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Changes a watch for libcurl; -1 fails the socket's transfers.
+    /// Changes the watch of a socket for libcurl; the result -1 makes the socket's transfers fail.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
             sockets.forget(descriptor)
@@ -236,7 +236,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Schedules the next call of libcurl; -1 cancels it.
+    /// Schedules the next call of libcurl; a time of -1 cancels it.
     private func wake(in milliseconds: Int) {
         guard milliseconds == 0 else {
             return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
@@ -265,7 +265,7 @@ extension ConnectionPool {
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         let time = meter.end()
         guard code == CURLM_OK else {
-            // `watch` fails only without descriptors or memory.
+            // `watch` fails only if descriptors or memory are exhausted.
             let isOurs = code == CURLM_ABORTED_BY_CALLBACK
             return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
         }

@@ -32,8 +32,8 @@ extension EasyHandle {
 
     /// Sets the time limit, 1 s after the deadline of `ConnectionPool.expire`.
     ///
-    /// A shorter limit for the connection would fail every request to a server with a slow
-    /// handshake.
+    /// A shorter limit for the connection setup would make every request to a server with a slow
+    /// handshake fail.
     func set(time: Duration) throws(HTTPError) {
         let last = time.millisecondsRoundedUp + 1000
         try set(CURLOPT_TIMEOUT_MS, last)
@@ -190,7 +190,6 @@ extension EasyHandle {
             case .http3: CURL_HTTP_VERSION_3
             }
         try set(CURLOPT_HTTP_VERSION, Int(version))
-        // Prefer multiplexing to another connection.
         if request.wantsFreshConnection {
             try set(CURLOPT_FRESH_CONNECT, 1)
         } else if request.version != .http1, isSecure || request.version == .http2 {
@@ -210,7 +209,7 @@ extension EasyHandle {
         try set(CURLOPT_HTTPHEADER, to: headers)
     }
 
-    /// A control character could end the line.
+    /// True if `line` has a control character, which could end the header line.
     private nonisolated static func hasControl(_ line: String) -> Bool {
         line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }

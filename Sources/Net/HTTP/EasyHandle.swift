@@ -54,7 +54,7 @@ final class EasyHandle {
 // MARK: - Requests
 
 extension EasyHandle {
-    /// All properties that determine options: all except URL, body and time limit.
+    /// Request properties that determine the options: all except URL, body and time limit.
     struct Kind: Hashable {
         private let server: SocketAddress
         private let headers: [String]
@@ -62,7 +62,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Nil for a rare kind that is not worth reusing.
+        /// Returns the kind of `request`; nil for a rare kind, whose handle is not worth reusing.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -139,7 +139,7 @@ extension EasyHandle {
 
     var isReusing: Bool { wasSent && connectionsOpened == 0 }
 
-    /// True if the request has a connection, after TLS handshake and proxy tunnel.
+    /// True if the request got a connection, including TLS handshake and proxy tunnel.
     var wasSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     var times: TransferTimes {
@@ -159,7 +159,8 @@ extension EasyHandle {
 
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
-    /// `socketFailure`: `errno` of a socket that could not be opened; libcurl does not record it.
+    /// `socketFailure` is the `errno` of a socket that could not be opened; libcurl does not record
+    /// it.
     func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }
@@ -285,7 +286,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// The handle must be in no pool.
+    /// Stores `handle`, which must be in no pool, for reuse.
     func giveBack(_ handle: EasyHandle) {
         if idle.count < Self.maximumIdle { idle.append(handle) }
     }

@@ -6,34 +6,34 @@ private import CCurl
 /// Servers are not trusted: see ``Limits`` and `EasyHandle+Options.swift`.
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
-    /// Resource limits.
     package struct Limits: Sendable, Hashable {
-        /// Of a reply body, 1…16 MiB.
+        /// Maximum octets of a reply body, from 1 octet to 16 MiB.
         package var bodyOctets = 64 << 10
 
-        /// Octets of all headers and bodies being received.
+        /// Maximum octets of all headers and bodies being received.
         ///
         /// Further replies fail with ``HTTPError/exhausted(_:)``. A provider may use at most as
         /// much as is still free: half of the limit if it is alone.
         package var receivedOctets = 8 << 20
 
-        /// Octets of a reply's header lines, interim replies and trailers; 96 extra per line.
+        /// Maximum octets of a reply's header lines, interim replies and trailers, plus 96 per
+        /// line.
         package var headerOctets = 16 << 10
 
-        /// Connections per provider and set of trusted certificates; further requests wait.
+        /// Maximum connections per provider and set of trusted certificates; further requests wait.
         package var connections = 64
 
-        /// Connections to one server and name.
+        /// Maximum connections to one server and name.
         package var connectionsPerServer = 32
 
-        /// Concurrent requests per HTTP/2 connection; the server may allow fewer.
+        /// Maximum concurrent requests per HTTP/2 connection; the server may allow fewer.
         package var requestsPerConnection = 1024
 
-        /// Idle connections, and the time after which they are closed.
+        /// Maximum idle connections, and the time after which an idle connection is closed.
         package var idleConnections = 32
         package var idleTime: Duration = .seconds(60)
 
-        /// Requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
+        /// Maximum requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
         package var inFlight = 4096
 
         package init() {}
@@ -47,7 +47,6 @@ package final class HTTPClient: HTTPTransport {
 
     private let memory: ReplyMemory
 
-    /// Creates a client without connections.
     package init(limits: Limits = Limits()) {
         self.limits = limits
         memory = ReplyMemory(limit: limits.receivedOctets)
@@ -62,7 +61,7 @@ package final class HTTPClient: HTTPTransport {
     package func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle {
         statistics.requests += 1
         statistics.inFlight += 1
@@ -88,7 +87,7 @@ package final class HTTPClient: HTTPTransport {
         }
     }
 
-    /// Returns the provider of `request`; when it is new, removes unused ones.
+    /// Returns the provider of `request`; if the provider is new, removes unused providers.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now

@@ -74,7 +74,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Memory of one provider: at most as much as is still free.
+    /// Memory of one provider: at most as much as other providers leave free.
     final class Share {
         private let whole: ReplyMemory
 

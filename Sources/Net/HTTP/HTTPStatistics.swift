@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counters of an ``HTTPClient``.
 package struct HTTPStatistics: Sendable, Hashable {
-    /// Kind of an ``HTTPError``.
     package enum Failure: String, Sendable, Hashable, CaseIterable {
         case timedOut = "timed-out"
         case connect
@@ -12,7 +10,6 @@ package struct HTTPStatistics: Sendable, Hashable {
         case invalidRequest = "invalid-request"
         case cancelled
 
-        /// Returns the kind of `error`.
         package init(_ error: HTTPError) {
             self =
                 switch error {
@@ -31,12 +28,12 @@ package struct HTTPStatistics: Sendable, Hashable {
 
     package internal(set) var replies = 0
 
-    /// Kinds without failures are absent.
+    /// Number of failures by kind; kinds without failures are absent.
     package internal(set) var failures: [Failure: Int] = [:]
 
     package internal(set) var inFlight = 0
 
-    /// Includes failed attempts.
+    /// Number of opened connections, including failed attempts to open one.
     package internal(set) var connectionsOpened = 0
 
     package internal(set) var connectionsReused = 0

@@ -3,7 +3,7 @@
 /// Interface through which vendors and upstreams send HTTP requests.
 @ServiceLoop
 package protocol HTTPTransport: Sendable {
-    typealias Completion = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
+    typealias Handler = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
 
     /// Sends `request`, which fails at `deadline`; calls `completion` once, after `send` has
     /// returned.
@@ -14,7 +14,7 @@ package protocol HTTPTransport: Sendable {
     func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle
 
     /// Drops all connections, for example after a network change.
@@ -24,16 +24,15 @@ package protocol HTTPTransport: Sendable {
     func reset()
 }
 
-/// Cancellable request in flight.
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
-    /// True if the server may have received, and charged for, the request; final at its end.
+    /// True if the server may have received the request and charged for it; final when it has
+    /// ended.
     ///
     /// False until connection, proxy tunnel and TLS handshake are complete.
     var wasSent: Bool { get }
 }
 
-/// HTTP request as a plain value.
 package struct HTTPRequest: Sendable, Hashable {
     /// Absolute URL; its host is used for TLS and `Host`, and is never resolved.
     package var url: String
@@ -41,13 +40,14 @@ package struct HTTPRequest: Sendable, Hashable {
     /// Address to connect to, independent of the URL's host.
     package var server: SocketAddress
 
-    /// Upstream or vendor, which has its own connections, processor time and share of memory.
+    /// Name of the upstream or vendor, which has its own connections, processor time and memory
+    /// share.
     package var provider = ""
 
     /// Body of a POST; nil for a GET.
     package var body: [UInt8]?
 
-    /// Such as `Accept: application/dns-json`.
+    /// Header lines, such as `Accept: application/dns-json`.
     package var headers: [String] = []
 
     /// PEM file that replaces the system's trusted certificates.
@@ -88,16 +88,15 @@ package struct HTTPRequest: Sendable, Hashable {
 
 /// Durations from the start of a transfer.
 package struct TransferTimes: Sendable, Hashable {
-    /// Zero if the connection was reused.
+    /// Time until the connection was open; zero if it was reused.
     package var connected: Duration
 
-    /// Zero without TLS or on a reused connection.
+    /// Time until the TLS handshake ended; zero without TLS or on a reused connection.
     package var secured: Duration
 
     package var firstOctet: Duration
 }
 
-/// Values of the setting `http:`.
 package enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
     /// HTTP/2 if TLS negotiates it, otherwise 1.1.
     case automatic = "auto"
@@ -119,12 +118,12 @@ package struct HTTPReply: Sendable, Hashable {
 
     package var connectionReused = false
 
-    /// Such as `1.1` or `2`.
+    /// HTTP version, such as `1.1` or `2`.
     package var version = ""
 
     package var times: TransferTimes?
 
-    /// From the start of the request to the last octet of the reply.
+    /// Time from the start of the request to the last octet of the reply.
     package var duration: Duration = .zero
 
     package init(status: Int, body: [UInt8]) {
@@ -133,19 +132,18 @@ package struct HTTPReply: Sendable, Hashable {
     }
 }
 
-/// Failure of an HTTP transfer.
 package enum HTTPError: Error, Hashable {
-    /// `reused` means a reused connection, which may be dead.
+    /// The deadline has passed; `reused` is true for a reused connection, which may be dead.
     case timedOut(reused: Bool)
 
-    /// No connection, or it ended before the first octet of the reply.
+    /// There was no connection, or it ended before the first octet of the reply.
     case connect(String)
 
     /// A reused connection ended before the first octet of the reply, and the request is not sent
     /// again; the server may have received it.
     case cutOff
 
-    /// Also if the certificate does not match the name.
+    /// TLS failed, for example because the certificate does not match the name.
     case tls(String)
 
     /// The reply was truncated or was not HTTP.
@@ -156,7 +154,7 @@ package enum HTTPError: Error, Hashable {
 
     case bodyTooLarge(limit: Int)
 
-    /// For example an invalid URL or certificate file.
+    /// The request is invalid, for example its URL or certificate file.
     case invalidRequest(String)
 
     case cancelled

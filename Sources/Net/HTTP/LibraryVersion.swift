@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CCurl
 
-/// Facts of the loaded libcurl.
+/// Versions and features of the loaded libcurl.
 package enum LibraryVersion {
-    /// Such as `libcurl/7.88.1 OpenSSL/3.0.19 zlib/1.2.13 nghttp2/1.52.0`.
+    /// Versions, such as `libcurl/7.88.1 OpenSSL/3.0.19 zlib/1.2.13 nghttp2/1.52.0`.
     package static var curl: String {
         // SAFETY: libcurl's text is static and ends with NUL.
         unsafe String(cString: curl_version())
     }
 
-    /// True if libcurl supports HTTP/3.
     package static var hasHTTP3: Bool {
         // SAFETY: libcurl's version information is static.
         guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return false }

@@ -12,13 +12,13 @@
 ///
 /// A reply earns more time than libcurl needs for it, so an honest provider is seldom throttled.
 struct LoopBudget {
-    /// Also the maximum that replies can earn in advance.
+    /// Capacity of the bucket; also the maximum that replies can earn in advance.
     static let capacity: Duration = .milliseconds(50)
 
     /// Level at which a throttled provider is read again, after at least 50 ms.
     static let resumptionLevel: Duration = .milliseconds(45)
 
-    /// The bucket empties by 1/10 of the elapsed time.
+    /// Divisor of the leak: the bucket empties by 1/10 of the elapsed time.
     static let leak = 10
 
     /// Time earned per octet, and per ended transfer.
@@ -31,7 +31,7 @@ struct LoopBudget {
     /// Time allowed per transfer in flight, because each call checks all of them.
     static let perTransferInFlight: Duration = .microseconds(1)
 
-    /// At `updated`; negative if replies have earned time.
+    /// Level of the bucket at `updated`; negative if replies have earned time.
     private var level: Duration = .zero
     private var updated: Instant
 
@@ -52,13 +52,14 @@ struct LoopBudget {
         if level <= Self.capacity / 2 { isExhausted = false }
     }
 
-    /// Returns true if one call, which delivered `octets`, overflows an otherwise empty bucket.
+    /// Returns true if one libcurl call, which delivered `octets`, overflows an otherwise empty
+    /// bucket.
     func overflows(_ time: Duration, octets: Int, inFlight: Int) -> Bool {
         let allowed = Self.perOctet * octets + Self.perTransferInFlight * inFlight
         return min(level, .zero) + time - allowed > Self.capacity
     }
 
-    /// Adds the time of one call, less what replies earn.
+    /// Adds the time of one libcurl call, less the time that replies earn.
     ///
     /// `isStopped` is true if the call overflowed the bucket while it was running.
     mutating func charge(

@@ -65,7 +65,7 @@ final class ReceivedReply {
         unsafe curl_easy_set_sending_callback(easy, sending, owner)
     }
 
-    /// Counts a sending of the request; returns false to abort the transfer.
+    /// Counts each time that libcurl sends the request; returns false to abort the transfer.
     private func takeSending() -> Bool {
         sendings += 1
         guard isSentOnce, sendings > 1 else { return true }
@@ -73,7 +73,7 @@ final class ReceivedReply {
         return false
     }
 
-    /// The result -1 aborts the transfer.
+    /// Passes octets from libcurl to `take`; the result -1 aborts the transfer.
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,
         _ count: Int,
@@ -88,7 +88,7 @@ final class ReceivedReply {
         return unsafe take(reply, octets) ? count : -1
     }
 
-    /// False aborts the transfer.
+    /// Stores octets of the body; returns false to abort the transfer.
     private func takeBody(_ octets: UnsafeRawBufferPointer) -> Bool {
         guard body.count + octets.count <= limits.bodyOctets else {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
@@ -109,7 +109,7 @@ final class ReceivedReply {
         return false
     }
 
-    /// False aborts the transfer.
+    /// Parses a header line; returns false to abort the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         let before = headers.octets
         // SAFETY: the line lives during the call.

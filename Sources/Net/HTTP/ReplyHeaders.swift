@@ -14,7 +14,7 @@ struct ReplyHeaders {
 
     private(set) var age: String?
 
-    /// The body is compressed, which the request did not allow.
+    /// True if the body is compressed, which the request did not allow.
     private(set) var isEncoded = false
 
     /// Parses one line, in libcurl's common form for all HTTP versions.

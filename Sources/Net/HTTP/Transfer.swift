@@ -12,10 +12,10 @@ final class Transfer: RequestHandle {
 
     var handles: EasyHandles?
 
-    /// Valid after the end.
+    /// Number of connections opened for the request; valid after its end.
     var connectionsOpened = 0
 
-    /// Valid after the end.
+    /// True if the server may have received the request; valid after its end.
     var wasSent = false
 
     /// Strong reference: a replaced pool lives until its last request has ended.

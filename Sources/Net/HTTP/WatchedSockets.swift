@@ -28,7 +28,6 @@ final class WatchedSockets {
                 from: "fcntl"
             )
             watch = nil
-            // Level-triggered, as libcurl expects.
             watch = try DescriptorWatch(duplicate.raw, events) { [weak self] in
                 if $0.contains(.readable) { self?.lastReceived = Clock.now }
                 handler($0)
@@ -57,7 +56,7 @@ final class WatchedSockets {
     /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
-    /// Receive buffer in octets, a limit per round trip; the default grows to 6 MiB.
+    /// Octets of the receive buffer, a limit per round trip; the default grows to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }
@@ -79,7 +78,7 @@ final class WatchedSockets {
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
-    /// If libcurl has closed a watched socket of the same number, the watch moves to the new
+    /// If libcurl has closed a watched socket with the same descriptor, the watch moves to the new
     /// socket.
     func open(family: Int32, type: Int32, protocol: Int32) -> Int32 {
         let descriptor = SpareDescriptors.open {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Timer that can be moved; moving it later sets no new timer.
+/// Timer whose instant can be changed; a later instant sets no new timer.
 @ServiceLoop
 package final class Alarm {
     private let clocks: Clocks
@@ -10,7 +10,6 @@ package final class Alarm {
 
     private var timer: (timer: any Cancellable, end: Instant)?
 
-    /// Creates an alarm that is not set.
     package init(_ clocks: Clocks, _ action: @escaping @ServiceLoop () -> Void) {
         self.clocks = clocks
         self.action = action
@@ -27,7 +26,7 @@ package final class Alarm {
         timer = (clocks.timer(instant) { [self] in rings() }, instant)
     }
 
-    /// Moves the alarm to an earlier instant.
+    /// Moves the alarm to `instant`, unless it is set to an earlier instant.
     package func bring(forward instant: Instant) {
         if let wanted, wanted <= instant { return }
         set(instant)

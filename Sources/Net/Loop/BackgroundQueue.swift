@@ -5,7 +5,7 @@ internal import Locks
 
 /// Bounded queue with a thread for a handler that may block; a full queue drops and counts items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles `items`; `dropped` items after them were lost.
+    /// Handles `items` on the queue's thread; `dropped` items that followed them were lost.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cancellation of unneeded work: its owner cancels, and its stages free their resources.
+/// Cancellation of unneeded work: the owner cancels, and the stages of the work free their
+/// resources.
 @ServiceLoop
 package final class CancellationSignal {
     package private(set) var isCancelled = false
@@ -13,13 +14,12 @@ package final class CancellationSignal {
     private var second: Action?
     private var others: [Action] = []
 
-    /// Client to which limits charge the work; nil for the daemon.
+    /// DNS client whose limits count this work; nil for work of the daemon.
     package let client: (any Hashable & Sendable)?
 
-    /// True if the client waits for the result; false for a refresh that the client has caused.
+    /// True if the DNS client waits for the result; false for a refresh that the client has caused.
     package let isAwaited: Bool
 
-    /// Creates a signal that is not cancelled.
     package init(client: (any Hashable & Sendable)? = nil, isAwaited: Bool = true) {
         self.client = client
         self.isAwaited = isAwaited
@@ -40,7 +40,7 @@ package final class CancellationSignal {
         }
     }
 
-    /// Ends the work and releases all actions.
+    /// Marks the work as finished and releases all actions.
     package func finish() {
         isOver = true
         (first, second, others) = (nil, nil, [])

@@ -2,14 +2,13 @@
 
 /// Clock and timers as a dependency; tests use virtual time.
 package struct Clocks: Sendable {
-    /// Sets a timer on the service loop.
     package typealias Timing =
         @Sendable @ServiceLoop (Instant, @escaping @ServiceLoop () -> Void) ->
         any Cancellable
 
     package var now: @Sendable () -> Instant
 
-    /// Wall clock in seconds since 1970, for signatures.
+    /// Returns the wall clock in seconds since 1970, for signatures.
     package var wallSeconds: @Sendable () -> Int64
 
     package var timer: Timing
@@ -25,7 +24,6 @@ package struct Clocks: Sendable {
         self.timer = timer
     }
 
-    /// Clock and timers of the system.
     package static let system = Clocks(
         now: { Clock.now },
         wallSeconds: { Clock.wallSeconds },
@@ -44,9 +42,8 @@ extension Clocks {
     }
 }
 
-/// Scheduled action that can be cancelled.
 @ServiceLoop
 package protocol Cancellable: AnyObject {
-    /// Does nothing if the action has already run.
+    /// Cancels the action; does nothing if the action has already run.
     func cancel()
 }

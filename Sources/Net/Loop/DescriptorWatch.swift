@@ -16,10 +16,10 @@ final class DescriptorWatch {
         static let writable = Events(rawValue: EPOLLOUT.rawValue)
         /// The peer has shut down its sending side.
         static let endOfInput = Events(rawValue: EPOLLRDHUP.rawValue)
-        /// Always reported.
+        /// The connection is closed in both directions; always reported.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
         static let error = Events(rawValue: EPOLLERR.rawValue)
-        /// Edge-triggered.
+        /// Option: each event is reported once (edge-triggered).
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 

@@ -12,16 +12,14 @@ package final class FlightRecorder: Sendable {
     private nonisolated(unsafe) let ring: OpaquePointer
     private let lock = Lock(())
 
-    /// Recorded log line.
     package struct Line: Sendable, Equatable {
-        /// Without its line break.
+        /// Text of the line without its line break.
         package let text: String
 
-        /// True if the line was also logged.
+        /// True if the log shows the line too.
         package let isShown: Bool
     }
 
-    /// Creates an empty recorder.
     package init() {
         guard let ring = unsafe recorder_new() else {
             preconditionFailure("cannot allocate 512 KiB for the flight recorder")
@@ -31,7 +29,7 @@ package final class FlightRecorder: Sendable {
 
     deinit { unsafe recorder_free(ring) }
 
-    /// Records a line, if full in place of the oldest one.
+    /// Records a line; if the recorder is full, the line replaces the oldest one.
     package func note(_ line: String, isShown: Bool) {
         var line = line
         lock.withLock { _ in
@@ -59,6 +57,6 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Writes the lines to standard error in a crash; for one recorder per process.
+    /// Makes a crash write the lines to standard error; call it for one recorder per process.
     package func writeAtCrash() { unsafe recorder_write_at_crash(ring) }
 }

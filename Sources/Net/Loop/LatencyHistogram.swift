@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// Durations from 1 µs to 16 s in 192 buckets, eight per power of two; one thread writes.
+/// Histogram of durations from 1 µs to 16 s in 192 buckets, eight per power of two; one thread
+/// writes.
 package final class LatencyHistogram: Sendable {
     private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
     private let longest = Atomic<UInt64>(0)
@@ -28,7 +29,6 @@ package final class LatencyHistogram: Sendable {
         return sum.count > 0 ? .microseconds(Int64(sum.quantile(0.5))) : nil
     }
 
-    /// Adds the counts to `sum`.
     package func add(to sum: inout LatencySum) {
         for index in sum.buckets.indices {
             sum.buckets[index] += buckets[index].load(ordering: .relaxed)
@@ -54,19 +54,19 @@ package final class LatencyHistogram: Sendable {
 package struct LatencySum: Sendable {
     fileprivate var buckets = [UInt64](repeating: 0, count: 192)
 
-    /// In microseconds.
+    /// Longest duration in microseconds.
     package fileprivate(set) var longest: UInt64 = 0
 
     package init() {}
 
     package var count: UInt64 { buckets.reduce(0, +) }
 
-    /// Number of events shorter than `microseconds`, a power of two up to 2^24.
+    /// Returns the number of events shorter than `microseconds`, a power of two up to 2^24.
     package func count(below microseconds: UInt64) -> UInt64 {
         buckets[..<LatencyHistogram.bucket(microseconds)].reduce(0, +)
     }
 
-    /// Sum of all durations, at most a sixteenth off.
+    /// Sum of all durations in microseconds, at most a sixteenth off.
     package var microseconds: Double {
         var lower: UInt64 = 0
         return buckets.enumerated().reduce(0) { sum, bucket in
@@ -76,7 +76,7 @@ package struct LatencySum: Sendable {
         }
     }
 
-    /// Quantile in microseconds, at most an eighth too high, for `share` in 0…1.
+    /// Returns the quantile `share` (0…1) in microseconds, at most an eighth too high.
     package func quantile(_ share: Double) -> UInt64 {
         let total = count
         guard total > 0 else { return 0 }
@@ -89,7 +89,6 @@ package struct LatencySum: Sendable {
         return longest
     }
 
-    /// Returns the sum of both.
     package func adding(_ others: LatencySum) -> LatencySum {
         var sum = self
         for index in buckets.indices { sum.buckets[index] += others.buckets[index] }
@@ -97,7 +96,7 @@ package struct LatencySum: Sendable {
         return sum
     }
 
-    /// Returns the events recorded after `earlier`; `longest` is at most an eighth too high.
+    /// Returns the sum of the events after `earlier`; its `longest` is at most an eighth too high.
     package func since(_ earlier: LatencySum) -> LatencySum {
         var difference = self
         for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }

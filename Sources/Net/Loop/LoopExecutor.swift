@@ -7,14 +7,14 @@ private import Synchronization
 
 /// Thread that alternates between polling an sd-event loop and running Swift jobs.
 ///
-/// It is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs that were
-/// queued at its start, in order of arrival, and then dispatches at most 16 sources. Therefore
-/// neither jobs nor sockets starve.
+/// It is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
+/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival, and then dispatches
+/// at most 16 sources. Therefore neither jobs nor sockets starve.
 ///
 /// **Waking.** Both sides hold the lock. The loop sets `polling` if the queue is empty, and clears
-/// it after the poll. A thread that queues a job while `polling` is set clears it and writes to the
-/// eventfd, which makes the poll return. So no job is lost, and only the first job of a burst costs
-/// a system call.
+/// it after the poll. A thread that queues a job or a wakeup while `polling` is set clears it and
+/// writes to the eventfd, which makes the poll return. So nothing is lost, and only the first of a
+/// burst costs a system call, if the loop sleeps.
 // SAFETY: the only unsafe stored property is the sd-event loop, explained at `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
@@ -30,8 +30,9 @@ package final class LoopExecutor: SerialExecutor {
     }
 
     private struct State {
-        /// From other threads, for the next iteration.
+        /// Jobs that other threads queued, for the next iteration.
         var jobs: [Job] = []
+        var wakeups: [LoopWakeup] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
         var polling = false
         var stopping = false
@@ -40,7 +41,7 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// From the loop's own thread, for the next iteration.
+    /// Jobs that the loop's own thread queued, for the next iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
@@ -100,15 +101,24 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
+    /// Queues the handler of a wakeup; callable from any thread.
+    func enqueue(_ wakeup: LoopWakeup) {
+        let wake = state.withLock { state in
+            state.wakeups.append(wakeup)
+            defer { state.polling = false }
+            return state.polling
+        }
+        if wake { signal() }
+    }
+
     /// True on the loop's thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Traps unless called on the loop's thread.
     package func checkIsolated() {
         precondition(isCurrent, "this runs on the service loop's thread only")
     }
 
-    /// Reports the isolation to the runtime.
+    /// Tells the Swift runtime whether the current thread is the loop's thread.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }
 
@@ -172,12 +182,14 @@ extension LoopExecutor {
         let serial = unsafe asUnownedSerialExecutor()
         let task = unsafe LoopTaskExecutor.shared.asUnownedTaskExecutor()
         var batch: [Job] = []
+        var wakeups: [LoopWakeup] = []
         while true {
             // SAFETY: this is the loop's thread.
             unsafe swap(&own, &batch)
             let goesOn = state.withLock { state in
                 batch += state.jobs
                 state.jobs.removeAll(keepingCapacity: true)
+                swap(&state.wakeups, &wakeups)
                 return !state.stopping
             }
             guard goesOn else { break }
@@ -191,6 +203,8 @@ extension LoopExecutor {
                 }
             }
             batch.removeAll(keepingCapacity: true)
+            ServiceLoop.assumeIsolated { for wakeup in wakeups { wakeup.call() } }
+            wakeups.removeAll(keepingCapacity: true)
             poll()
         }
         flushBatches()
@@ -214,10 +228,10 @@ extension LoopExecutor {
         unsafe own.isEmpty && batches.isEmpty
     }
 
-    /// Dispatches ready sources, at most ``sourcesPerTurn``, then does the collected work.
+    /// Dispatches ready sources, at most ``sourcesPerTurn``, then flushes the collected work.
     ///
     /// Waits for the first source if there is neither a job nor collected work. Stops as soon as
-    /// there is some, or when no source is ready.
+    /// there is a job or collected work, or when no source is ready.
     private func poll() {
         for _ in 0..<Self.sourcesPerTurn {
             guard dispatch(waits: isIdle), !isIdle else { break }
@@ -237,7 +251,8 @@ extension LoopExecutor {
             let idle =
                 waits
                 && state.withLock { state in
-                    state.polling = state.jobs.isEmpty && !state.stopping
+                    state.polling =
+                        state.jobs.isEmpty && state.wakeups.isEmpty && !state.stopping
                     return state.polling
                 }
             status = unsafe sd_event_wait(event, idle ? .max : 0)
@@ -261,7 +276,6 @@ package final class LoopTaskExecutor: TaskExecutor {
 
     private init() {}
 
-    /// Queues a job; callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) {
         LoopExecutor.shared.enqueue(.preferring(UnownedJob(job)))
     }

@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-private import CLinux
 private import Synchronization
 
 /// Calls a handler on the service loop at the request of any thread.
 ///
-/// The handler runs after each `ring` and sees all earlier writes; several rings may share one
-/// call. The loop clears `rung` first, so a ring during the handler causes another call.
+/// The handler runs after each `ring` and sees all writes before it; several rings may share one
+/// run. The loop clears `rung` first, so a ring during the handler causes another run.
 @ServiceLoop
 package final class LoopWakeup {
     private nonisolated let rung = Atomic(false)
+    private let handler: @ServiceLoop () -> Void
 
-    /// Edge-triggered, so never read.
-    private nonisolated let counter: Int32
+    /// Creates a wakeup that has not rung.
+    package init(_ handler: @escaping @ServiceLoop () -> Void) { self.handler = handler }
 
-    private let descriptor: OwnedDescriptor
-    private var watch: DescriptorWatch?
-
-    /// Calls `handler` until released; throws if no descriptor is left.
-    package init(_ handler: @escaping @ServiceLoop () -> Void) throws(SocketError) {
-        descriptor = try OwnedDescriptor(linux_eventfd(), from: "eventfd")
-        counter = descriptor.raw
-        watch = nil
-        watch = try DescriptorWatch(counter, [.readable, .edges]) { [weak self] _ in
-            guard let self else { return }
-            _ = rung.exchange(false, ordering: .acquiringAndReleasing)
-            handler()
-        }
-    }
-
-    isolated deinit { watch?.cancel() }
-
-    /// Schedules a call: an atomic exchange, and a system call if none is pending.
+    /// Schedules a call: an atomic exchange, and a system call if the loop sleeps.
     package nonisolated func ring() {
         guard !rung.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // Fails only after 2^64 - 2 writes.
-        _ = linux_eventfd_signal(counter)
+        LoopExecutor.shared.enqueue(self)
+    }
+
+    func call() {
+        _ = rung.exchange(false, ordering: .acquiringAndReleasing)
+        handler()
     }
 }

@@ -27,13 +27,13 @@ package enum Clock {
             + .nanoseconds(boottime.tv_nsec - monotonic.tv_nsec)
     }
 
-    /// For `RELOADING=1` of sd_notify(3).
+    /// CLOCK_MONOTONIC, for `RELOADING=1` of sd_notify(3).
     static var monotonicMicroseconds: UInt64 {
         let time = read(CLOCK_MONOTONIC)
         return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
     }
 
-    /// Microseconds on CLOCK_BOOTTIME, rounded up so that no timer fires early.
+    /// Returns microseconds on CLOCK_BOOTTIME, rounded up so that no timer fires early.
     static func bootMicroseconds(_ instant: Instant) -> UInt64 {
         let nanoseconds = UInt64(max(0, instant.nanoseconds))
         return nanoseconds / 1000 + (nanoseconds % 1000 > 0 ? 1 : 0)
@@ -53,7 +53,7 @@ package enum Clock {
 }
 
 extension Duration {
-    /// Clamped to 0…584 years.
+    /// Number of nanoseconds, clamped to 0…584 years.
     package var nanoseconds: UInt64 {
         let (attoseconds, most) = (self.attoseconds, Int128(UInt64.max))
         guard attoseconds >= 0 else { return 0 }
@@ -62,7 +62,7 @@ extension Duration {
         return UInt64(clamping: attoseconds / 1_000_000_000)
     }
 
-    /// Rounded up, at least 0.
+    /// Number of milliseconds, rounded up, at least 0.
     var millisecondsRoundedUp: Int {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

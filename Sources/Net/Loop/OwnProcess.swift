@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 
-/// Hardening of this process.
 package enum OwnProcess {
     /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
     ///
@@ -15,5 +14,12 @@ package enum OwnProcess {
     /// Applies to the calling thread and the threads that it starts later.
     package static func dropCapabilities() throws(SocketError) {
         guard linux_drop_capabilities() == 0 else { throw .last("capset") }
+    }
+
+    /// Returns free memory of all threads to the system, which malloc(3) would keep.
+    ///
+    /// Takes about 1 ms for 30 MiB; call it on a worker thread.
+    package static func returnFreeMemory() {
+        linux_return_free_memory()
     }
 }

@@ -11,13 +11,12 @@ internal import Synchronization
 // SAFETY: every word is atomic; the indices are taken modulo the ring's size.
 @safe
 package final class RecordRing: Sendable {
-    /// 256 octets.
+    /// Number of 64-bit words per record, which has 256 octets.
     package static let wordCount = 32
 
     /// Octets of text after the five numbers of a record.
     package static let textOctets = (wordCount - 5) * 8
 
-    /// Number of records.
     package static let capacity = 4096
 
     // SAFETY: allocated by `init`, freed by `deinit`, and never changed in between.
@@ -35,7 +34,7 @@ package final class RecordRing: Sendable {
 
     // MARK: - Writing
 
-    /// Announces up to `count` records; writer thread only.
+    /// Announces that up to `count` records will be written; writer thread only.
     package func begin(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         reserved.store(start + UInt64(count), ordering: .relaxed)
@@ -96,22 +95,21 @@ package final class RecordRing: Sendable {
 
     // MARK: - Reading
 
-    /// Number of complete records so far.
+    /// Number of all records published so far.
     package var written: UInt64 { published.load(ordering: .acquiring) }
 
-    /// Result of reading the buffer.
     package struct Records {
-        /// Oldest record first.
+        /// Words of the records, the oldest record first.
         package fileprivate(set) var words: [UInt64] = []
 
-        /// Number of overwritten records.
+        /// Number of records that the writer overwrote before they were read.
         package fileprivate(set) var lost: UInt64 = 0
 
-        /// Start of the next read.
+        /// Number of the record at which the next read starts.
         package fileprivate(set) var next: UInt64
     }
 
-    /// Copies the remaining records from number `start` on.
+    /// Copies the records that are still in the buffer, from number `start` on.
     package func records(since start: UInt64) -> Records {
         let end = written
         let first = max(start, end > UInt64(Self.capacity) ? end - UInt64(Self.capacity) : 0)

@@ -7,7 +7,6 @@ private import Locks
 package actor ServiceLoop {
     package static let shared = ServiceLoop()
 
-    /// Executor of the loop's thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the executor is a global and never freed.
         unsafe LoopExecutor.shared.asUnownedSerialExecutor()
@@ -19,7 +18,7 @@ package actor ServiceLoop {
 // MARK: - Life
 
 extension ServiceLoop {
-    /// Starts the thread, as the first job does.
+    /// Starts the thread, which the first job would start otherwise.
     ///
     /// Call this if the thread must inherit the caller's signal mask or capabilities.
     package static func start() { LoopExecutor.shared.start() }
@@ -54,7 +53,6 @@ extension ServiceLoop {
         Task(executorPreference: LoopTaskExecutor.shared, operation: body)
     }
 
-    /// Starts a task that can throw.
     package static func throwingTask<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async throws -> Success
     ) -> Task<Success, any Error> {

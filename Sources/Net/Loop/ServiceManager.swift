@@ -7,9 +7,8 @@ private import Glibc
 /// Does nothing without systemd.
 @ServiceLoop
 package enum ServiceManager {
-    /// Listening socket from systemd.
     package struct ListenDescriptor: Sendable, Hashable {
-        /// `FileDescriptorName=`, otherwise the name of the socket unit.
+        /// Value of `FileDescriptorName=`, otherwise the name of the socket unit.
         package let name: String
         /// Descriptor, owned by this process.
         package let descriptor: Int32
@@ -17,7 +16,6 @@ package enum ServiceManager {
 
     // MARK: - Notifications
 
-    /// Reports that the daemon is ready.
     package static func ready(status text: String) { notify("READY=1\nSTATUS=\(oneLine(text))") }
 
     /// Sets the status text of `systemctl status`.
@@ -28,7 +26,6 @@ package enum ServiceManager {
         notify("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)")
     }
 
-    /// Reports the start of the shutdown.
     package static func stopping() { notify("STOPPING=1") }
 
     /// Watchdog timeout, nil if disabled.
@@ -55,7 +52,7 @@ package enum ServiceManager {
         }
     }
 
-    /// Waits up to 200 ms for the queue; only for the end of the process.
+    /// Waits up to 200 ms until the notifications are sent; only for the end of the process.
     package static func flush() { notifier?.flush(within: .milliseconds(200)) }
 
     // MARK: - Taking
@@ -79,7 +76,7 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Queues assignments, because sd_notify(3) blocks while systemd does not read.
+    /// Queues notifications, because sd_notify(3) blocks while systemd does not read.
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
     private static let notifier: BackgroundQueue<String>? = {
@@ -93,7 +90,7 @@ package enum ServiceManager {
 
     private static let notificationLimit = 64
 
-    /// A line break would begin another assignment.
+    /// Returns `text` with spaces for line breaks, which would begin another assignment.
     private static func oneLine(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

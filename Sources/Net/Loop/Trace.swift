@@ -6,13 +6,12 @@ package final class Trace {
     /// Maximum number of attempts, and of notes; further ones are only counted.
     package static let limit = 64
 
-    /// Reason of an attempt.
     package enum Why: String, Sendable {
         case first
 
         case next
 
-        /// The previous attempt has had no reply for long.
+        /// The previous attempt has had no reply for too long.
         case hedge
 
         /// A new connection is tried.
@@ -24,7 +23,7 @@ package final class Trace {
 
     /// A vendor request or an upstream query.
     package struct Attempt: Sendable {
-        /// Of the vendor or upstream.
+        /// Name of the vendor or upstream.
         package let name: String
         package let server: String
         package let why: Why
@@ -34,29 +33,25 @@ package final class Trace {
 
         package var transfer: Transfer?
 
-        /// Nil if unknown.
+        /// True if the connection was reused; nil if unknown.
         package var isReused: Bool?
 
-        /// Nil while in flight.
+        /// Time and result of the end; nil while in flight.
         package var end: (at: Instant, result: String)?
     }
 
-    /// Status and timings of an HTTP reply.
     package struct Transfer: Sendable {
         package let status: Int
         package let times: TransferTimes?
     }
 
-    /// Reference to one attempt.
     @ServiceLoop
     package struct Place {
         fileprivate let trace: Trace
         fileprivate let index: Int
 
-        /// Changes the attempt.
         package func update(_ change: (inout Attempt) -> Void) { change(&trace.attempts[index]) }
 
-        /// Records an HTTP reply.
         package func note(_ reply: HTTPReply) {
             update {
                 $0.transfer = Transfer(status: reply.status, times: reply.times)
@@ -64,7 +59,6 @@ package final class Trace {
             }
         }
 
-        /// Records the end of the attempt.
         package func end(_ result: String, at instant: Instant) {
             update { $0.end = (instant, result) }
         }
@@ -94,7 +88,6 @@ package final class Trace {
         return Place(trace: self, index: attempts.count - 1)
     }
 
-    /// Records a decision.
     package func note(_ text: @autoclosure () -> String) {
         if notes.count < Self.limit { notes.append(text()) } else { leftOut += 1 }
     }

@@ -7,7 +7,6 @@
 @safe
 @ServiceLoop
 package final class Waiter {
-    /// Reason for which the wait ended.
     package enum Outcome: Sendable {
         case ready
         case timedOut
@@ -16,7 +15,7 @@ package final class Waiter {
         case closed
     }
 
-    /// Never changes once set.
+    /// Reason for which the wait ended; nil before, and constant once set.
     package private(set) var outcome: Outcome?
 
     // SAFETY: set once, by the only call of `wait`, and resumed once, because `resume` then clears

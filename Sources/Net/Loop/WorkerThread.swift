@@ -65,12 +65,12 @@ package final class WorkerThread: Sendable {
         return result
     }
 
-    /// Blocks a thread without other work.
+    /// Blocks the calling thread, which must have no other work.
     package static func pause(milliseconds: Int32) {
         _ = poll(nil, 0, milliseconds)
     }
 
-    /// Processors that this process may use, at least 1.
+    /// Number of processors that this process may use, at least 1.
     package static var processors: Int { Int(processors_allowed()) }
 
     private final class Work: Sendable {

@@ -59,7 +59,7 @@ package final class TranslatingTransport: HTTPTransport {
     package func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle {
         var request = request
         // A proxy has its own ways to the server.

@@ -69,14 +69,14 @@ struct NetlinkAttribute: Equatable {
     var text: String { String(decoding: value.prefix { $0 != 0 }, as: UTF8.self) }
 }
 
-/// `at` is the octet offset in the datagram.
+/// Error in a netlink message; `at` is the octet offset in the datagram.
 enum NetlinkError: Error, Hashable {
     case truncated(at: Int)
 
-    /// Shorter than the header, or longer than the enclosing object.
+    /// A length is shorter than the header, or longer than the enclosing object.
     case length(at: Int)
 
-    /// Wrong for the address family.
+    /// The length of an address is wrong for its family.
     case address(at: Int)
 
     case refused(Int32)

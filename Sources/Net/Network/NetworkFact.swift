@@ -11,7 +11,7 @@ enum NetworkFact: Hashable {
         let index: Int32
         let name: String
 
-        /// Up, with carrier, and authenticated.
+        /// True if the link is up, has a carrier and is authenticated.
         let isRunning: Bool
 
         let isBridge: Bool
@@ -21,7 +21,7 @@ enum NetworkFact: Hashable {
     struct Address: Hashable {
         let index: Int32
 
-        /// In network byte order.
+        /// Address in network byte order.
         let octets: [UInt8]
     }
 
@@ -29,15 +29,15 @@ enum NetworkFact: Hashable {
     struct DefaultRoute: Hashable {
         let isIPv6: Bool
 
-        /// Several for a multipath route.
+        /// Interface indexes; several for a multipath route.
         let interfaces: [Int32]
 
-        /// Nil without a gateway or with several.
+        /// Address of the gateway; nil without a gateway or with several.
         let gateway: [UInt8]?
 
         let metric: UInt32
 
-        /// Source address and other forms of next hops.
+        /// Raw attributes with the source address and other forms of next hops.
         let details: [[UInt8]]
     }
 }

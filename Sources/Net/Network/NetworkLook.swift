@@ -5,12 +5,12 @@ private import Glibc
 /// Query of the network state over rtnetlink(7): about ten requests, which the kernel answers
 /// synchronously.
 struct NetworkLook {
-    /// Returns -1 on failure; tests open sockets of another network namespace.
+    /// Opens a netlink socket or returns -1; tests open sockets of another network namespace.
     var open: () -> Int32 = openRequests
 
     static let maximumReply = 4 << 20
 
-    /// Octets of a reply with routes, of which a router may have a million.
+    /// Maximum octets of a reply with routes, of which a router may have a million.
     ///
     /// The kernel lists the shortest prefixes first, so the default routes come first.
     static let maximumRoutes = 64 << 10
@@ -25,7 +25,7 @@ struct NetworkLook {
     func state() throws -> NetworkState {
         var state = NetworkState()
         for family in [UInt8(AF_INET), UInt8(AF_INET6)] {
-            // struct ifaddrmsg and struct rtmsg; 0 means any.
+            // `struct ifaddrmsg` or `struct rtmsg`, whose zeros select all.
             let addresses = [family] + [UInt8](repeating: 0, count: 7)
             var routes = [family] + [UInt8](repeating: 0, count: 11)
             routes[4] = UInt8(ROUTE_TABLE_MAIN)
@@ -37,7 +37,7 @@ struct NetworkLook {
             }
         }
         for index in state.interfaces {
-            // struct ifinfomsg.
+            // `struct ifinfomsg` of the interface.
             let link = [0, 0, 0, 0] + Self.octets(UInt32(bitPattern: index)) + [0, 0, 0, 0]
             try ask(ROUTE_GET_LINK, link + [0, 0, 0, 0], flags: 0) { state.note($0) }
         }

@@ -7,14 +7,13 @@
 /// ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
-    /// Difference between two network states.
     package struct Change: Sendable, Hashable, CustomStringConvertible {
-        /// Such as `got 192.0.2.7 on eth0`.
+        /// Texts of the differences, such as `got 192.0.2.7 on eth0`.
         package let parts: [String]
 
         static let shown = 8
 
-        /// The first parts, and the number of others.
+        /// Text of the first differences, and the number of others.
         package var description: String {
             let first = parts.prefix(Self.shown).joined(separator: ", ")
             return parts.count > Self.shown
@@ -34,7 +33,7 @@ package final class NetworkWatch {
     private struct Wait {
         let timer: LoopTimer
 
-        /// A replacement ends the period early.
+        /// True if a replacement ends the period early.
         let isForReplacement: Bool
     }
 
@@ -51,7 +50,7 @@ package final class NetworkWatch {
 
     private var hasNews = false
 
-    /// Failures since the latest query, such as lost notifications.
+    /// Failures since the latest query that may hide changes, such as lost notifications.
     private var losses: Set<String> = []
 
     /// Watches this process's network namespace, until released.

@@ -5,10 +5,10 @@ private import Glibc
 /// Reports when the machine resumes from suspension.
 ///
 /// The kernel cancels a timer when the wall clock is set, as at every resume. CLOCK_BOOTTIME minus
-/// CLOCK_MONOTONIC grows only during suspension.
+/// CLOCK_MONOTONIC grows only during suspension. A pause of a virtual machine is not detected.
 @ServiceLoop
 package final class ResumeWatch {
-    /// Connections survive shorter suspensions.
+    /// Shortest suspension that is reported; connections survive shorter ones.
     package static let shortestSleep: Duration = .seconds(5)
 
     private let timer: OwnedDescriptor

@@ -2,13 +2,12 @@
 private import CLinux
 private import Glibc
 
-/// Receiver of a ``DatagramSocket``.
 @ServiceLoop
 package protocol DatagramReceiving: AnyObject {
-    /// Also called for empty datagrams; `octets` is valid during the call only.
+    /// Takes a datagram, which may be empty; `octets` is valid during the call only.
     func received(_ octets: Span<UInt8>)
 
-    /// The socket has failed; nothing follows.
+    /// Reports that the socket has failed; no further call follows.
     func failed(_ error: SocketError)
 }
 
@@ -18,7 +17,7 @@ package protocol DatagramReceiving: AnyObject {
 /// and reports ICMP errors: a closed port is ECONNREFUSED.
 @ServiceLoop
 package final class DatagramSocket {
-    /// Released before `descriptor`, as ``DescriptorWatch`` requires.
+    /// Watch of `descriptor`; released before it, as ``DescriptorWatch`` requires.
     private var watch: DescriptorWatch?
     private var descriptor: OwnedDescriptor?
 
@@ -41,7 +40,7 @@ package final class DatagramSocket {
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.receive() }
     }
 
-    /// Nil once closed.
+    /// Bound address; nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
     /// Queues one datagram until the end of the event loop's iteration.

@@ -25,7 +25,7 @@ final class Endpoint {
     private var reader: Waiter?
     private var writer: Waiter?
 
-    /// Receives every edge instead of the waiting tasks.
+    /// Closure that receives every edge instead of the waiting tasks.
     var observer: (@ServiceLoop (Readiness) -> Void)?
 
     private var whenGone: (@ServiceLoop () -> Void)?
@@ -62,7 +62,7 @@ final class Endpoint {
         }
     }
 
-    /// 0 if none.
+    /// Error that the kernel holds for the socket (SO_ERROR); 0 if none.
     var pendingError: Int32 { descriptor?.pendingError ?? EBADF }
 
     var isConnected: Bool { descriptor?.isConnected ?? false }
@@ -137,7 +137,6 @@ final class Endpoint {
     }
 }
 
-/// Events of a connection.
 package struct Readiness: Sendable {
     package let isReadable: Bool
 
@@ -158,7 +157,7 @@ enum ReceiveBuffer {
         alignment: 16
     )
 
-    /// Returns nil if no octets are pending, an empty array at the end of input.
+    /// Returns received octets; nil if no octets are pending, an empty array at the end of input.
     static func receive(
         from descriptor: Int32,
         upTo limit: Int

@@ -3,7 +3,7 @@ import Glibc
 
 /// File descriptor, closed with its owner.
 struct OwnedDescriptor: ~Copyable {
-    /// Must not be stored.
+    /// Number of the descriptor; must not be stored.
     let raw: Int32
 
     /// Takes over the result of a system call; throws `errno` if negative.
@@ -38,18 +38,29 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("setsockopt") }
     }
 
+    /// Allows binding an address that no interface has yet.
+    func allowAbsentAddress(isIPv6: Bool) throws(SocketError) {
+        // <linux/in.h> and <linux/in6.h>.
+        let (freeBind, freeBindIPv6): (Int32, Int32) = (15, 78)
+        if isIPv6 {
+            try set(freeBindIPv6, at: Int32(IPPROTO_IPV6), to: 1)
+        } else {
+            try set(freeBind, at: Int32(IPPROTO_IP), to: 1)
+        }
+    }
+
     func bind(to address: SocketAddress) throws(SocketError) {
         // SAFETY: the pointer is valid during the call.
         let status = unsafe address.withSockaddr { unsafe Glibc.bind(raw, $0, $1) }
         guard status == 0 else { throw .last("bind") }
     }
 
-    /// Nil if the family is not IP.
+    /// Bound address; nil if the family is not IP.
     var localAddress: SocketAddress? {
         SocketAddress(localOf: raw)
     }
 
-    /// Nil if the family is not IP or the socket is not connected.
+    /// Address of the peer; nil if the family is not IP or the socket is not connected.
     var peerAddress: SocketAddress? {
         var storage = sockaddr_storage()
         // SAFETY: the storage fits any address, and its size is passed.
@@ -67,7 +78,7 @@ struct OwnedDescriptor: ~Copyable {
         }
     }
 
-    /// Reading clears it.
+    /// Error that the kernel holds for the socket; reading clears it.
     var pendingError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -97,7 +108,7 @@ struct OwnedDescriptor: ~Copyable {
 }
 
 extension SocketAddress {
-    /// Nil if the family is not IP.
+    /// Reads the bound address of `descriptor`; returns nil if the family is not IP.
     init?(localOf descriptor: Int32) {
         var storage = sockaddr_storage()
         // SAFETY: the storage fits any address, and its size is passed.

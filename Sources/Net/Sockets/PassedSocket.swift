@@ -3,7 +3,6 @@ private import Glibc
 
 /// Socket that systemd has bound (systemd.socket(5)) and keeps open when this process ends.
 package struct PassedSocket: Sendable, Hashable {
-    /// Socket type.
     package enum Transport: Sendable, Hashable {
         case datagrams, streams
     }
@@ -13,7 +12,7 @@ package struct PassedSocket: Sendable, Hashable {
     package let address: SocketAddress
     package let transport: Transport
 
-    /// Owned by the listener that adopts it.
+    /// Descriptor, which the listener that adopts it owns.
     let descriptor: Int32
 
     /// Throws `SocketError.unusable` unless the socket is a bound UDP or a listening TCP socket.

@@ -3,13 +3,12 @@ private import Glibc
 
 /// Random numbers of the kernel; used ones are erased, so memory reveals no query ID in use.
 package struct RandomPool: RandomNumberGenerator, Sendable {
-    /// getentropy(3) returns at most 256 octets.
+    /// Numbers per system call; getentropy(3) returns at most 256 octets.
     private static let count = 32
 
     private var numbers = [UInt64](repeating: 0, count: RandomPool.count)
     private var left = 0
 
-    /// Creates an empty pool.
     package init() {}
 
     package mutating func next() -> UInt64 {
@@ -19,7 +18,7 @@ package struct RandomPool: RandomNumberGenerator, Sendable {
         return numbers[left]
     }
 
-    /// Blocks only during boot, until the kernel has entropy.
+    /// Fills the pool; blocks only during boot, until the kernel has entropy.
     private mutating func fill() {
         // SAFETY: the array has exactly so many octets.
         let status = unsafe numbers.withUnsafeMutableBytes {

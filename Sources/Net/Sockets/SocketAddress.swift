@@ -5,7 +5,7 @@ package import Glibc
 ///
 /// Parsed from literals only: resolving a name would query the daemon itself.
 package struct SocketAddress: Sendable, Hashable {
-    /// Network byte order, 4 octets (IPv4) or 16 (IPv6).
+    /// Address in network byte order, 4 octets (IPv4) or 16 (IPv6).
     package let octets: [UInt8]
 
     package var port: UInt16
@@ -13,7 +13,6 @@ package struct SocketAddress: Sendable, Hashable {
     /// Interface index of a link-local IPv6 address, otherwise 0.
     package let scope: UInt32
 
-    /// Creates an address from 4 or 16 octets.
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
         guard octets.count == 4 || octets.count == 16 else { return nil }
         self.octets = octets
@@ -21,10 +20,8 @@ package struct SocketAddress: Sendable, Hashable {
         self.scope = scope
     }
 
-    /// True for an IPv6 address.
     package var isIPv6: Bool { octets.count == 16 }
 
-    /// True for 0.0.0.0 and `::`.
     package var isUnspecified: Bool { octets.allSatisfy { $0 == 0 } }
 }
 
@@ -69,14 +66,12 @@ extension SocketAddress: CustomStringConvertible {
         self.scope = scope
     }
 
-    /// Text that `init(_:defaultPort:)` parses.
     package var description: String {
         isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// Without port, in the format of RFC 5952.
+    /// Address without port, in the format of RFC 5952.
     package var host: String {
-        // The frequent case needs no allocation.
         guard isIPv6 else { return "\(octets[0]).\(octets[1]).\(octets[2]).\(octets[3])" }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         // SAFETY: inet_ntop reads 16 octets and terminates `text`.
@@ -110,7 +105,6 @@ extension SocketAddress: CustomStringConvertible {
 // MARK: - The kernel's form
 
 extension SocketAddress {
-    /// Calls `body` with this address as a `sockaddr`.
     package func withSockaddr<Result, Failure: Error>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -127,7 +121,6 @@ extension SocketAddress {
         return try result.get()
     }
 
-    /// Fills `storage` and returns its size.
     package func write(to storage: inout sockaddr_storage) -> socklen_t {
         // SAFETY: both socket address types are smaller than sockaddr_storage and aligned with it;
         // the copied count is the size of the field.
@@ -155,7 +148,7 @@ extension SocketAddress {
         }
     }
 
-    /// Returns nil if the family is not IP.
+    /// Reads the address in `storage`; returns nil if the family is not IP.
     package init?(_ storage: sockaddr_storage) {
         var storage = storage
         // SAFETY: the family field says which of the two types the kernel wrote.

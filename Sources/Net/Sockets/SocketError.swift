@@ -7,7 +7,7 @@ package enum SocketError: Error, Hashable {
 
     case cancelled
 
-    /// Closed by this process, possibly during a wait.
+    /// The socket was closed by this process, possibly during a wait.
     case closed
 
     /// The TLS stream is corrupt.
@@ -25,7 +25,6 @@ package enum SocketError: Error, Hashable {
 
     static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
 
-    /// True if the address is already in use.
     package var isAddressInUse: Bool {
         if case .system(_, EADDRINUSE) = self { true } else { false }
     }
@@ -38,7 +37,6 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True if this process lacks the permission.
     package var isForbidden: Bool {
         switch self {
         case .system(_, EACCES), .system(_, EPERM): true
@@ -54,7 +52,7 @@ package enum SocketError: Error, Hashable {
 }
 
 extension SocketError: CustomStringConvertible {
-    /// Such as `connect: Connection refused`.
+    /// Text such as `connect: Connection refused`.
     package var description: String {
         switch self {
         case .timedOut: "timed out"

@@ -5,7 +5,7 @@ private import Locks
 
 /// Reserve of descriptors for upstream queries when clients and files use all others.
 package enum SpareDescriptors {
-    /// Size; many queries can share one socket.
+    /// Number of spare descriptors; many queries can share one socket.
     package static let count = 16
 
     private struct Stock {
@@ -15,7 +15,7 @@ package enum SpareDescriptors {
 
     private static let stock = Lock(Stock())
 
-    /// Fills the reserve until the process ends.
+    /// Fills the reserve and keeps it full until the process ends.
     package static func keep() {
         stock.withLock { $0.wanted = count }
         refill()

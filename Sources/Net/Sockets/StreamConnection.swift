@@ -5,7 +5,7 @@ private import Glibc
 /// TCP or Unix stream connection; one task may read while another writes.
 @ServiceLoop
 package final class StreamConnection {
-    /// Peer of a Unix socket when it connected (SO_PEERCRED).
+    /// Process, user and group of a Unix socket's peer when it connected (SO_PEERCRED).
     package struct Credentials: Sendable, Hashable {
         package let pid: Int32
         package let uid: UInt32
@@ -71,13 +71,12 @@ package final class StreamConnection {
 
     // MARK: - Reading
 
-    /// Nil for a Unix socket and once closed.
+    /// Address of the peer; nil for a Unix socket and once closed.
     package var peerAddress: SocketAddress? { endpoint.peerAddress }
 
-    /// Nil for a Unix socket and once closed.
+    /// Bound address; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Peer of a Unix socket.
     package var peerCredentials: Credentials {
         get throws(SocketError) {
             var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)
@@ -134,7 +133,6 @@ package final class StreamConnection {
         }
     }
 
-    /// Shuts down the sending side.
     package func shutdownWrite() throws(SocketError) {
         guard shutdown(try endpoint.raw, Int32(SHUT_WR)) == 0 else { throw .last("shutdown") }
     }
@@ -203,7 +201,7 @@ package final class StreamConnection {
         }
     }
 
-    /// As for `receive`.
+    /// Not isolated, as `receive`.
     private nonisolated static func send(
         _ raw: Int32,
         _ octets: [UInt8],

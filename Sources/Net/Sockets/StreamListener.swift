@@ -5,14 +5,14 @@ import Glibc
 /// Listening TCP or Unix socket.
 @ServiceLoop
 package final class StreamListener {
-    /// In connections; net.core.somaxconn may reduce it.
+    /// Maximum connections that wait for `accept`; net.core.somaxconn may reduce it.
     static let backlog: Int32 = 1024
 
     static let pause: Duration = .milliseconds(100)
 
     static let row = 16
 
-    /// Octets per accepted TCP connection; Linux doubles both.
+    /// Octets of the buffers of an accepted TCP connection; Linux doubles both values.
     ///
     /// Otherwise the buffers grow to several MiB (tcp(7)) in the service's control group.
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
@@ -28,7 +28,9 @@ package final class StreamListener {
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
     /// Listens at `address`; IPv6 only (IPV6_V6ONLY) for IPv6, so both families can use one port.
-    package init(binding address: SocketAddress) throws(SocketError) {
+    ///
+    /// - Parameter isAbsent: true if no interface needs to have the address yet.
+    package init(binding address: SocketAddress, isAbsent: Bool = false) throws(SocketError) {
         let descriptor = try OwnedDescriptor.socket(
             address.isIPv6 ? AF_INET6 : AF_INET,
             SOCK_STREAM
@@ -37,6 +39,7 @@ package final class StreamListener {
         if address.isIPv6 { try descriptor.set(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), to: 1) }
         try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
         try descriptor.set(SO_RCVBUF, at: SOL_SOCKET, to: Self.buffers.receive)
+        if isAbsent { try descriptor.allowAbsentAddress(isIPv6: address.isIPv6) }
         try descriptor.bind(to: address)
         guard listen(descriptor.raw, Self.backlog) == 0 else { throw .last("listen") }
         endpoint = try Endpoint(descriptor, writes: false)
@@ -70,7 +73,6 @@ package final class StreamListener {
         }
     }
 
-    /// Takes over a listening socket from systemd.
     package init(adopting raw: Int32) throws(SocketError) {
         let descriptor = try OwnedDescriptor(raw, from: "listen")
         try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
@@ -81,14 +83,13 @@ package final class StreamListener {
         file = nil
     }
 
-    /// Takes over a checked socket from systemd.
     package convenience init(adopting socket: PassedSocket) throws(SocketError) {
         try self.init(adopting: socket.descriptor)
     }
 
     isolated deinit { close() }
 
-    /// Nil for a Unix socket and once closed.
+    /// Bound address; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     /// Waits for the next connection.
@@ -137,7 +138,7 @@ package final class StreamListener {
 
     // MARK: - Files
 
-    /// Throws EPERM for a link, or a file that is not this process's socket.
+    /// Sets mode and group; throws EPERM for a link, or a file that is not this process's socket.
     static func setAccess(
         of path: String,
         mode: UInt32,

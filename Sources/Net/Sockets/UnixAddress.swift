@@ -4,10 +4,10 @@ private import Glibc
 struct UnixAddress {
     let path: String
 
-    /// Maximum octets, without the terminating NUL.
+    /// Maximum octets of a path, without the terminating NUL.
     static let maximumOctets = 107
 
-    /// Throws `SocketError.pathTooLong`, also if the path is empty or has NUL.
+    /// Throws `SocketError.pathTooLong` if `path` is too long, is empty or contains NUL.
     init(_ path: String) throws(SocketError) {
         guard (1...Self.maximumOctets).contains(path.utf8.count), !path.utf8.contains(0) else {
             throw .pathTooLong(path)
@@ -15,13 +15,13 @@ struct UnixAddress {
         self.path = path
     }
 
-    /// Returns 0 or an `errno`.
+    /// Connects `descriptor` to this address; returns 0 or an `errno`.
     func connect(_ descriptor: Int32) -> Int32 {
         // SAFETY: the pointer is valid during the call.
         unsafe withSockaddr { unsafe Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
-    /// Returns 0 or an `errno`.
+    /// Binds `descriptor` to this address; returns 0 or an `errno`.
     func bind(_ descriptor: Int32) -> Int32 {
         // SAFETY: the pointer is valid during the call.
         unsafe withSockaddr { unsafe Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }

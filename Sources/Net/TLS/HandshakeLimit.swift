@@ -6,9 +6,9 @@ internal import COpenSSL
 /// OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1) in a handshake, in one call as long as they
 /// arrive.
 enum HandshakeLimit {
-    /// Maximum number of records and messages.
+    /// Maximum number of records and messages in one handshake.
     ///
-    /// A chain of 100 KiB, OpenSSL's maximum, needs 160 with records of 1,300 octets.
+    /// A chain of 100 KiB, OpenSSL's maximum, in records of 1,300 octets needs 160.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(
@@ -30,7 +30,7 @@ enum HandshakeLimit {
         return count <= events
     }
 
-    /// Each further read reports the end of input.
+    /// Ends the connection: each further read reports the end of input.
     static func end(_ connection: OpaquePointer) {
         // SAFETY: the connection is alive during the callback.
         unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN)

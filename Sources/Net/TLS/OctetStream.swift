@@ -9,13 +9,13 @@ package protocol OctetStream: AnyObject, Sendable {
         deadline: Instant?
     ) async throws(SocketError) -> [UInt8]
 
-    /// After an error, part of `octets` may have been sent.
+    /// Writes all of `octets`; after an error, part of them may have been sent.
     func write(
         _ octets: [UInt8],
         deadline: Instant?
     ) async throws(SocketError)
 
-    /// Waiting tasks get `SocketError.closed`.
+    /// Closes the stream; waiting tasks get `SocketError.closed`.
     func close()
 }
 

@@ -80,7 +80,7 @@ package final class TLSClient {
 
     isolated deinit { unsafe SSL_CTX_free(context) }
 
-    /// Swift cannot import the macros.
+    /// Options of OpenSSL, whose macros Swift cannot import.
     private nonisolated static let noRenegotiation: UInt64 = 1 << 30
     private nonisolated static let noCompression: UInt64 = 1 << 17
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// TCP connection with TLS.
 @ServiceLoop
 package final class TLSConnection: OctetStream {
     private let stream: StreamConnection
@@ -10,13 +9,14 @@ package final class TLSConnection: OctetStream {
 
     private var isFlushing = false
 
-    /// Since the last data; tickets and key updates, for example.
+    /// Octets since the last data, such as tickets and key updates.
     private var octetsWithoutData = 0
 
-    /// Twice a record (RFC 8446 §5.2): a server must not occupy the loop with key updates.
+    /// Maximum of `octetsWithoutData`, two records (RFC 8446 §5.2): key updates must not occupy the
+    /// loop.
     private static let controlLimit = 32 << 10
 
-    /// The records of one read are processed without a pause.
+    /// Maximum octets per read, whose records are processed without a pause.
     private static let inputLimit = 16 << 10
 
     /// Reads since the task yielded.
@@ -37,10 +37,9 @@ package final class TLSConnection: OctetStream {
 
     // MARK: - Facts
 
-    /// True if the handshake resumed a session.
     package var isResumed: Bool { engine.isResumed }
 
-    /// Such as `TLSv1.3`.
+    /// TLS version, such as `TLSv1.3`.
     package var version: String { engine.version }
 
     // MARK: - Talking
@@ -124,7 +123,7 @@ package final class TLSConnection: OctetStream {
         stream.close()
     }
 
-    /// Returns false at the end of the stream.
+    /// Reads from the socket into the engine; returns false at the end of the stream.
     private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: Self.inputLimit, deadline: deadline)
         guard !octets.isEmpty else { return false }

@@ -31,7 +31,6 @@ final class TLSEngine {
         unsafe connection = made
         unsafe self.input = input
         unsafe self.output = output
-        // Takes ownership of both buffers.
         unsafe SSL_set_bio(connection, input, output)
         unsafe SSL_set_connect_state(connection)
         if let session { unsafe SSL_set_session(connection, session.raw) }

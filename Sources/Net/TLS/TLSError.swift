@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 
-/// Failure to open a TLS connection.
 package enum TLSError: Error, Hashable {
     /// The trusted certificates cannot be read, or OpenSSL failed.
     case setup(String)
@@ -10,7 +9,7 @@ package enum TLSError: Error, Hashable {
 
     case untrusted(String)
 
-    /// For example because the peer does not use TLS.
+    /// The handshake failed, for example because the peer does not use TLS.
     case handshake(String)
 }
 
@@ -27,7 +26,7 @@ extension TLSError: CustomStringConvertible {
 
 /// OpenSSL's error queue of the calling thread.
 enum OpenSSLErrors {
-    /// Required before calls that report errors.
+    /// Clears the queue, as is required before calls that report errors.
     static func clear() { ERR_clear_error() }
 
     static func take() -> String? {

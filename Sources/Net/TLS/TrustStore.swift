@@ -36,10 +36,10 @@ final class TrustStore: @unchecked Sendable {
 }
 
 enum TrustSource: Hashable, Sendable {
-    /// Or `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// Certificates of the system, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
     case system
 
-    /// Setting `ca-file`.
+    /// Certificates in the file of the setting `ca-file`.
     case file(String)
 
     init(_ file: String?) { self = file.map { .file($0) } ?? .system }
@@ -51,10 +51,10 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// OpenSSL reads their files, named by subject hash, when needed.
+    /// Directories of files, named by subject hash, which OpenSSL reads when needed.
     var directories: [String] { self == .system ? Self.systemDirectories : [] }
 
-    /// Changes with contents and link targets.
+    /// Versions of files and directories, which change with contents and link targets.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
     private static let systemFile: String? = {

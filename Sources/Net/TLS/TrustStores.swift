@@ -7,11 +7,10 @@
 package final class TrustStores {
     package static let shared = TrustStores()
 
-    /// Event for the log.
     package enum Notice: Sendable {
         case reloaded(source: String)
 
-        /// The previous certificates remain in force.
+        /// The certificates cannot be read, so the previous ones remain in force.
         case failed(source: String, TLSError)
     }
 
@@ -40,7 +39,7 @@ package final class TrustStores {
     /// Parses the system's certificates: 20 ms, on a worker thread.
     package nonisolated static func prepare() { _ = system }
 
-    /// Throws if the certificates were never readable.
+    /// Returns the store of `source`; throws if its certificates were never readable.
     func store(for source: TrustSource) throws(TLSError) -> TrustStore {
         let now = Clock.now
         guard let entry = entries[source] else {

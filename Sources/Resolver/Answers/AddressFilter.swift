@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Filter for the addresses in an upstream's answer; a pure function.
+/// Filter of the addresses in an upstream's answer.
 struct AddressFilter {
-    /// Source of the address hints in an SVCB or HTTPS record.
+    /// Addresses to use as hints in an SVCB or HTTPS record.
     enum Hints {
         case theirs
 
-        /// Addresses that this daemon knows for the target, possibly none, valid for some seconds.
+        /// Addresses that this daemon has cached for the target, valid for `seconds`; may be empty.
         case ours([IPAddress], seconds: UInt32)
     }
 
@@ -16,16 +16,15 @@ struct AddressFilter {
     /// Address types whose hints are removed.
     var suppressed: Set<RecordType>
 
-    /// Returns the source of the hints for `target`; called once per target.
+    /// Returns the hints to use for a target; called once per target.
     private let hints: (_ target: Name) -> Hints
     private var hintsByTarget: [Name: Hints] = [:]
 
-    /// Service bindings so far.
     private var bindings = 0
 
-    /// Maximum number of service bindings, and of inserted hints per family.
+    /// Maximum number of SVCB and HTTPS records, and of inserted hints per family.
     ///
-    /// A reply of 64 KiB has up to 2,700 bindings, each of which gets its own copy of the hints.
+    /// A reply of 64 KiB has up to 2,700 such records, each with its own copy of the hints.
     private static let mostBindings = 64
     fileprivate static let mostHints = 16
 
@@ -33,10 +32,9 @@ struct AddressFilter {
 
     private(set) var hasChanged = false
 
-    /// Number of removed private addresses.
     private(set) var dropped = 0
 
-    /// Seconds for which the inserted hints are valid; `.max` if none were inserted.
+    /// Seconds for which the inserted hints are valid; `.max` if no hint was inserted.
     private(set) var lifetime = UInt32.max
 
     init(guards: Bool, suppressed: Set<RecordType>, hints: @escaping (_ target: Name) -> Hints) {
@@ -56,14 +54,12 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // Unchanged hints also come from the cache now, so they expire with the cached
-            // addresses.
+            // Even unchanged hints are now from the cache, and expire with its entries.
             records[index].ttl = lifetime
             hasChanged = true
         }
     }
 
-    /// Adds an address record unless its address is private and must be removed.
     private mutating func keepAddress(_ record: Record) {
         if guards, let address = record.data.address, address.reach != .global {
             dropped += 1
@@ -73,7 +69,7 @@ struct AddressFilter {
         }
     }
 
-    /// Adds a record with the allowed hints.
+    /// Adds a record, with only the allowed hints.
     ///
     /// Records in alias mode have no parameters (RFC 9460 §2.4.2).
     private mutating func keep(_ record: Record, _ binding: ServiceBinding) {
@@ -121,7 +117,7 @@ struct AddressFilter {
         )
     }
 
-    /// Removes private addresses from a hint; removes a malformed hint.
+    /// Removes private addresses from the hint with this key; removes a malformed hint.
     private mutating func dropInside(of binding: inout ServiceBinding, _ key: ServiceKey) {
         let addresses: [IPAddress]? =
             key == .ipv4Hint
@@ -138,8 +134,7 @@ struct AddressFilter {
 }
 
 extension ServiceBinding {
-    /// Replaces the hint of one family by the matching `addresses`, or removes it if there are
-    /// none.
+    /// Sets a hint to the addresses of its family; removes the hint if there are none.
     fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
         let most = AddressFilter.mostHints
         if key == .ipv4Hint {

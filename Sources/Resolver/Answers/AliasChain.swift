@@ -3,28 +3,27 @@ internal import DNSWire
 
 /// CNAME chain from a question to its answer (RFC 1034 §3.6.2).
 struct AliasChain: Equatable {
-    /// The name of the question, then the target of each CNAME.
+    /// Names in the chain: the queried name, then the target of each CNAME.
     var names: [Name]
 
     var end: Name { names[names.count - 1] }
 
     var ending = Ending.target
 
-    /// Reasons for the end of a chain.
     enum Ending {
         case target
 
         /// The last CNAME points to a name in the chain.
         case loop
 
-        /// There are more CNAMEs than `ResolverLimits.longestChain`.
+        /// The chain has more CNAMEs than `ResolverLimits.longestChain`.
         case tooLong
     }
 }
 
 extension Message {
     func aliasChain(from question: Question) -> AliasChain {
-        // A chain is too short for hashing to pay off.
+        // A linear search is faster than a hash table for so few names.
         var chain = AliasChain(names: [question.name])
         guard question.type != .cname else { return chain }
         while true {
@@ -43,17 +42,19 @@ extension Message {
         }
     }
 
-    /// True if the target of the chain must be queried: no record of the type, and no SOA.
+    /// True if the target must be queried: no record has the queried type, and there is no SOA.
     ///
-    /// An SOA makes the message a negative answer (RFC 2308 §2.2).
+    /// A message with an SOA is a negative answer (RFC 2308 §2.2).
     func lacksTarget(of chain: AliasChain, _ question: Question) -> Bool {
         rcode == .noError && chain.names.count > 1
             && !answers.contains { $0.name == chain.end && $0.type == question.type }
             && !authorities.contains { $0.type == .soa }
     }
 
-    /// Returns the records that prove `chain`: for each name its first CNAME (RFC 2181 §10.1), the
-    /// DNAMEs above it, and its signatures if the client wants them.
+    /// Returns the records of `chain`: the first CNAME of each name, DNAMEs, and requested
+    /// signatures.
+    ///
+    /// Only the first CNAME of a name is used, because a name has at most one (RFC 2181 §10.1).
     func records(of chain: AliasChain, for query: Query) -> [Record] {
         var aliases = Set<Name>()
         return answers.filter { record in
@@ -68,7 +69,6 @@ extension Message {
         }
     }
 
-    /// Adds the reply for the target of the chain.
     mutating func join(_ target: Message) {
         answers += target.answers
         authorities = target.authorities
@@ -90,7 +90,7 @@ extension [Record] {
         numbers.reserveCapacity(count)
         var number = 0
         for index in indices {
-            // A record is nearly always in the same RRset as the record before it.
+            // Most records are in the same RRset as the record before them.
             if index == 0 || !self[index].isInSet(of: self[index - 1]) {
                 let key = self[index].setKey
                 number = sets[key] ?? lowest.count
@@ -110,7 +110,6 @@ extension [Record] {
         return records
     }
 
-    /// A record without TTL, whose RRset has a number.
     private struct Content: Hashable {
         let number: Int
         let data: RecordData
@@ -118,7 +117,7 @@ extension [Record] {
 }
 
 extension Record {
-    /// True if the record is certainly in the same RRset as `other`.
+    /// True if both records are certainly in the same RRset.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

@@ -5,13 +5,12 @@ internal import DNSWire
 package struct AnswerPolicy: Sendable {
     /// Treatment of SVCB and HTTPS records for names that vendors answer.
     package enum ServiceBindings: Sendable {
-        /// Address hints are replaced by the addresses in the cache, or removed.
+        /// Hints are replaced with cached addresses, or removed.
         case align
 
-        /// The records are forwarded unchanged.
         case forward
 
-        /// The answer is NODATA.
+        /// HTTPS and SVCB queries are answered NODATA.
         case block
     }
 
@@ -38,19 +37,18 @@ package struct AnswerPolicy: Sendable {
 
     package var synthesis = Synthesis.off
 
-    /// DNS rebinding protection.
     package var rebinding = Rebinding()
 
-    /// Order of the addresses of a name.
+    /// Order of the addresses in an answer.
     package enum Order: Sendable {
-        /// The order of the source.  The cache may still rotate its copy (`order: rotate`).
+        /// Order in which the source sent them; the cache may rotate its copy (`order: rotate`).
         case asReceived
 
         /// The address that accepts connections fastest comes first.
         case fastest([ProbeRule])
     }
 
-    /// Names with servers to probe, and the port.
+    /// Names whose servers are measured, and the port.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Registry of answer sources, which numbers vendor servers and upstreams for cache entries.
+/// Numbers of vendor servers and upstreams, which cache entries store; thread-safe.
 ///
 /// Numbers are never reused. An upstream has an additional number for each vendor for which it is
-/// the fallback: a cache hit on the upstream's answer then counts as an avoided call of the vendor.
-/// Thread-safe, because the thread that writes snapshots reads the names of the sources.
+/// the fallback: a cache hit on an answer from there counts as an avoided call of the vendor.
 package final class AnswerSourceRegistry: Sendable {
-    /// The number of the daemon itself.
+    /// Number that stands for this daemon as the source of an answer.
     package static let itself: UInt16 = 0
 
-    /// An answer source.
-    ///
-    /// `vendor` is the vendor whose call is avoided by a cache hit on an answer of this source.
+    /// Answer source, and the vendor that a cache hit on its answer does not need to call.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
@@ -21,12 +18,11 @@ package final class AnswerSourceRegistry: Sendable {
         var isSynthesized = false
     }
 
-    /// Sources by number, and numbers by source.
     private struct Table {
         var origins: [Origin]
         var numbers: [Origin: UInt16]
 
-        /// Names of the sources that are trusted to validate DNSSEC.
+        /// Names of sources that are trusted to validate DNSSEC.
         var believed: Set<String> = []
 
         /// Vendors without TLS or authentication: their replies can be forged in transit.
@@ -43,10 +39,11 @@ package final class AnswerSourceRegistry: Sendable {
 
     package init() {}
 
-    /// Returns the number of `name`, or registers it; `itself` after 65,535 numbers.
+    /// Returns the number of the source `name`, and registers a new one; `itself` if all 65,535
+    /// numbers are in use.
     ///
-    /// - Parameter vendor: the vendor that owns the server, or the vendor for which the
-    ///   upstream is the fallback.
+    /// - Parameter vendor: the vendor that owns the server, or the vendor for which the upstream is
+    ///   the fallback.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }
@@ -61,7 +58,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the number of the same source in its role as fallback of `vendor`.
+    /// Returns the number of the same upstream as the fallback of `vendor`.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
@@ -78,10 +75,9 @@ package final class AnswerSourceRegistry: Sendable {
         origin(number)?.isSynthesized ?? false
     }
 
-    /// Returns the name of a number.
     package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
 
-    /// Returns the numbers of a vendor's servers, or of an upstream.
+    /// Returns the numbers of all servers of a vendor or an upstream.
     package func numbers(of source: String) -> Set<UInt16> {
         table.withLock { table in
             let known = table.origins.indices.filter { index in
@@ -91,8 +87,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor whose call is avoided by a cache hit on an answer of this number; nil if
-    /// none.
+    /// Returns the vendor to which a cache hit with this source number saves a call; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -103,12 +98,12 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - Believing
 
-    /// Trusts the DNSSEC validation of exactly these sources, also in answers from a snapshot.
+    /// Trusts exactly these sources to validate DNSSEC, also for answers from a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }
 
-    /// True if the DNSSEC validation of the source with this label is trusted.
+    /// True if the source with this label is trusted to validate DNSSEC.
     package func isBelieved(labelled label: String) -> Bool {
         let name = label.firstIndex(of: "\t").map { label[label.index(after: $0)...] } ?? label[...]
         return table.withLock { $0.believed.contains(String(name)) }
@@ -116,14 +111,13 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - Protection
 
-    /// Replaces the set of vendors without TLS or authentication.
     package func setUnprotected(vendors: Set<String>) {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// True if an answer with this number could have been forged in transit.
+    /// True if an answer from this source could have been forged in transit.
     ///
-    /// That is the case for vendors without TLS or authentication, and for plain DNS upstreams.
+    /// That applies to vendors without TLS or authentication, and to plain DNS upstreams.
     package func isUnprotected(_ number: UInt16) -> Bool {
         let parts = name(number).split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }
@@ -133,17 +127,16 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - Over a restart
 
-    /// Returns the label that identifies a number in a snapshot: the vendor, if any, and the name.
+    /// Returns the label of a source for snapshots: the vendor, if any, with a tab, then the name.
     ///
-    /// A tab separates the two parts.  The vendor comes first because a long text is truncated at
-    /// its end.  The label of synthesized answers begins with a tab.
+    /// The vendor comes first because long texts are truncated at the end.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return "?" }
         let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
         return origin.isSynthesized ? "\t" + label : label
     }
 
-    /// Returns the number of this process for a label.
+    /// Returns the number that a label's source has in this process.
     package func number(labelled label: String) -> UInt16 {
         guard label.first != "\t" else {
             return number(synthesizedFrom: number(labelled: String(label.dropFirst())))

@@ -5,19 +5,19 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// The sources for names of a route, or for names without a route.
+/// Answer sources for the names of a route, or for names without a route.
 struct NameSources: Equatable {
     let vendors: [String]
     let fallsBack: Bool
     let allowsPrivateAnswers: Bool
 
-    /// Parameters that the route sets for vendors; nil if those of the vendors' settings apply.
+    /// Vendor parameters of the route; nil if the vendors' settings apply.
     let parameters: RouteParameters?
 
-    /// True if the upstreams belong to the route; their answers may be private.
+    /// True if the route has its own upstreams, which may answer with private addresses.
     let hasOwnUpstreams: Bool
 
-    /// Names of the upstream servers as in `AnswerSourceRegistry`, and whether each validates DNSSEC.
+    /// True for each upstream server that validates DNSSEC, by its name in `AnswerSourceRegistry`.
     let servers: [String: Bool]
 
     @ServiceLoop
@@ -37,7 +37,6 @@ struct NameSources: Equatable {
         )
     }
 
-    /// Creates the same sources with these vendors.
     private init(_ other: NameSources, vendors: [String]) {
         self.vendors = vendors
         fallsBack = other.fallsBack
@@ -47,41 +46,40 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns the sources that the former settings must have had to give an answer; the former
-    /// settings themselves are unknown.
+    /// Returns the former sources that an answer implies if the former settings are unknown.
     ///
-    /// - Parameter vendor: the vendor that gave the answer, or had no address before an upstream
-    ///   gave it; nil if neither is known.
+    /// - Parameter vendor: the vendor that gave the answer, or that had no address before an
+    ///   upstream answered; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
 }
 
-/// The rule by which a cached answer is valid under new settings; usable on any thread.
+/// Rule that decides if a cached answer stays valid under new settings; usable on any thread.
 ///
-/// An answer is valid if the new settings use its source, and query no source before it that the
-/// old settings did not query.  A vendor added at the end of a list causes no new calls; a name
-/// that moved to another network is not answered from the former one.
+/// An answer is valid if the new settings use its source, and do not put a source before it that
+/// the old settings did not query. Therefore a vendor added at the end of a list causes no calls,
+/// and a name that moved to another network gets no answer from the former network.
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
-    /// Names of the vendors that still give the same answers.
+    /// Names of vendors whose answers did not change with the settings.
     let sameVendors: Set<String>
 
-    /// True for questions with a local answer under the new settings, such as `hosts`.
+    /// Returns true for questions with a local answer under the new settings, such as `hosts`.
     let overridden: @Sendable (Question) -> Bool
 
-    /// True if the treatment of service bindings, or of private addresses, has changed.
+    /// True if the settings for service bindings have changed.
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
     /// True if other names get synthesized addresses.
     var synthesisChanged = false
 
-    /// True if the former parameters of routes for vendors are unknown.
+    /// True if the old settings' vendor parameters for routes are unknown.
     var parametersUnknown = false
 
-    /// True if the answer is invalid whatever the sources of the name are.
+    /// True if the answer is invalid whatever the sources of its name are.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
         if synthesisChanged, question.type == .aaaa || question.type == .ptr { return true }
@@ -89,13 +87,14 @@ struct AnswerValidity: Sendable {
         return question.type.isAddress && rebindingChanged && source == .upstream
     }
 
-    /// True if both settings have the same sources, with the same answers.
+    /// True if both values have the same sources, and these give the same answers.
     func areSame(_ old: NameSources, _ new: NameSources) -> Bool {
         old == new && new.vendors.allSatisfy(sameVendors.contains)
     }
 
-    /// True if an answer of this source, with this number in `AnswerSourceRegistry`, is still valid
-    /// although the sources of the name have changed.
+    /// True if an answer is valid although the sources of its name have changed.
+    ///
+    /// - Parameter number: the number of the answer's source in `AnswerSourceRegistry`.
     func keeps(
         _ question: Question,
         _ source: AnswerSource,
@@ -103,7 +102,7 @@ struct AnswerValidity: Sendable {
         _ old: NameSources,
         _ new: NameSources
     ) -> Bool {
-        // The cached record does not show which vendor's addresses are in its hints.
+        // The cached record does not show which vendor's addresses are its hints.
         guard !question.type.isServiceBinding else { return false }
         let isVendors = question.type.isAddress && question.name.isHostname
         switch source {
@@ -135,7 +134,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings queried all these vendors, and the vendors have not changed.
+    /// True if the old settings queried all of `vendors`, and these are unchanged.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

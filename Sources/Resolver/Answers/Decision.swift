@@ -4,104 +4,101 @@ package import DNSWire
 package import HTTPDNS
 package import Upstream
 
-/// The resolver's plan for a query, as each stage reports it.
+/// The resolver's plan for a query, as reported by its stages.
 ///
-/// The client gets the first available of `hit`, `own`, the result of `plan` and `lastResort`.
-/// `LocalAnswers` keeps answers of `own` out of the cache, so the order of the first two does not
-/// matter.
+/// The client gets the first of `hit`, `own`, the result of `plan`, and `lastResort`. At most one
+/// of `hit` and `own` is set, because `LocalAnswers` keeps answers of `own` out of the cache.
 package struct Decision: Sendable {
     package let query: Query
 
-    /// The route of the name; nil if it has none.
+    /// Route of the name and the matching pattern; nil without a route.
     package var match: RouteTable.Match?
 
     /// More specific routes that exclude the name with `except`.
     package var passedOver: [RouteTable.Match] = []
 
-    /// The fresh cache entry.
+    /// Fresh cache entry that answers the query.
     package var hit: CacheEntry?
 
-    /// The local answer and its stage.
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// The cached answer that the client gets if no better answer comes in time: its cache entry,
-    /// the TTL in seconds to send, and the time to wait for a better answer (nil: no wait).
+    /// Cached answer to send if no better answer comes in time.
+    ///
+    /// `ttl` is the TTL to send, in seconds. `delay` is the time to wait for a better answer; nil
+    /// to send the entry without waiting.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
-    /// True if the query is already in flight, so that the client would wait for its result.
+    /// True if an equal query is in flight, whose result the client would get.
     package var isAsked = false
 
     /// The NAT64 prefix for synthesized addresses; nil if the name gets none.
     package var prefix: NAT64Prefix?
 
-    /// The sources that are queried if the cache and the local stages have no answer.
+    /// Sources to query if neither the cache nor a local stage has an answer.
     package var plan = ResolutionPlan()
 
-    /// Stages that answer locally, in order.
+    /// Stages with local answers, in order.
     package enum OwnStage: Sendable, CaseIterable {
-        /// Static hosts.
         case hosts
 
-        /// Types that do not ask for records of a name.
+        /// Query types that do not ask for records of a name.
         case types
 
         /// Names of the NAT64 discovery.
         case nat64
 
-        /// Special names, which are never forwarded.
         case specialNames
 
         /// Suppression of an address family.
         case suppressing
     }
 
-    /// The sources of an answer, in order.
+    /// Sources that would be queried, in order.
     package struct ResolutionPlan: Sendable {
-        /// An answer that needs no query.
+        /// Answer that the stages give without a query to a source.
         package var refusal: Resolution?
 
-        /// The vendors; empty if the query is not for vendors.
+        /// Vendors of the route; empty if vendors do not answer such queries.
         package var vendors: [Candidate] = []
 
-        /// The first vendor that would be queried and waited for; nil if there is none.
+        /// First vendor whose answer the client would wait for; nil if there is none.
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
-        /// The vendor server that recently had no address for the name; then no vendor is queried.
+        /// Vendor server that recently had no address for the name, so that no vendor is queried.
         package var emptyVendor: String?
 
-        /// True if upstreams are queried, either first or after the vendors.
+        /// True if upstreams are queried, immediately or after the vendors.
         package var asksUpstreams = false
 
-        /// The upstream servers in the order of their selection.
+        /// Upstream servers in the order of their selection.
         package var upstreams: [(server: any Forwarding, condition: ServerCondition)] = []
 
-        /// True if address hints in the reply are replaced.
+        /// True if address hints in the reply would be replaced.
         package var alignsHints = false
     }
 
-    /// A vendor of a route.
     package struct Candidate: Sendable {
         package let client: VendorClient
 
-        /// State of the vendor; only an `open` vendor is queried.
+        /// State of the vendor, which is queried only if `open`.
         package let state: VendorStatistics.State
 
-        /// True if the vendor is skipped: it is unresponsive, and there is another source.
+        /// True if the vendor is skipped because it does not respond and there is another source.
         package let isPassedOver: Bool
 
-        /// True if the vendor would be probed in the background.
+        /// True if a skipped vendor would be probed in the background.
         package let isTried: Bool
 
-        /// True if the vendor is queried and its answer is waited for.
+        /// True if the client would wait for an answer from this vendor.
         package var isAsked: Bool { state == .open && !isPassedOver }
     }
 
-    /// The vendor that would bill a call for this query; nil if none is called.
+    /// Vendor that would bill a call for this query; nil if no vendor is called.
     package var payee: VendorClient? {
         plan.emptyVendor == nil ? plan.firstAsked : nil
     }
 
-    /// Vendors that the resolver would skip for the query and probe in the background.
+    /// Vendors that the query skips and that are probed in the background.
     package var trials: [VendorClient] {
         guard plan.emptyVendor == nil else { return [] }
         return plan.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)

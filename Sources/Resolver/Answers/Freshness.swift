@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Settings for stale and expiring answers.
+/// Settings for serve-stale and prefetch.
 package struct Freshness: Sendable, Equatable {
-    /// Rules for serving stale answers; nil if disabled.
+    /// Serve-stale settings; nil if serve-stale is disabled.
     package var stale: Stale? = Stale()
 
-    /// Rules for prefetching; nil if disabled.
+    /// Prefetch settings; nil if prefetch is disabled.
     package var prefetch: Prefetch? = Prefetch()
 
     package init() {}
 
-    /// Rules for serving expired answers (RFC 8767).
+    /// Serve-stale settings (RFC 8767).
     package struct Stale: Sendable, Equatable {
-        /// Seconds after expiry during which an answer can be served.
+        /// Seconds after its expiry during which an answer can be served.
         package var window: UInt32 = 86_400
 
         /// Time that a client waits for a fresh answer before it gets the stale one; 0 for no wait.
         package var after: Duration = .milliseconds(300)
 
-        /// TTL in seconds of all records in a stale answer; RFC 8767 §4 recommends 30.
+        /// TTL of stale records in seconds; RFC 8767 §4 recommends 30.
         package var ttl: UInt32 = 30
 
         package init() {}
     }
 
-    /// Rules of prefetch.
+    /// Prefetch settings.
     package struct Prefetch: Sendable, Equatable {
-        /// Percentage of the lifetime after which an answer in demand is refreshed.
+        /// Percentage of its lifetime after which an answer in demand is refreshed.
         package var at: UInt32 = 75
 
-        /// Vendor look-ups allowed for refreshes per minute; upstreams are not limited.
+        /// Maximum vendor calls for refreshes per minute; refreshes by upstreams are not limited.
         package var budgetPerMinute = 60
 
-        /// Names to keep fresh in the cache, even without demand.
+        /// Names that are refreshed without demand.
         package var names: [Name] = []
 
         package init() {}

@@ -3,31 +3,29 @@ package import DNSWire
 
 /// Static hosts: names and addresses from hosts files and settings.
 ///
-/// A value type, so that a reload replaces the whole table atomically.  The size is bounded,
-/// because some hosts files are block lists with a million names.
+/// The size is bounded, because some hosts files are block lists with a million names.
 package struct HostsTable: Sendable, Equatable {
-    /// Maximum number of names; about 30 MB.
+    /// Maximum number of names: about 30 MB.
     package static let mostNames = 200_000
 
-    /// Maximum number of addresses per name; more would not fit into a message.
+    /// Maximum number of addresses per name; more do not fit into a message.
     package static let mostAddresses = 256
 
     /// Addresses by name, in the order of the sources.
     private var addresses: [Name: [IPAddress]] = [:]
 
-    /// Reverse names and their targets: the first name of each address.
+    /// First name of each address, by the address's reverse name.
     private var pointers: [Name: Name] = [:]
 
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
-    /// Number of names and addresses that were dropped because of the limits.
+    /// Number of names and addresses left out because of the limits.
     package private(set) var leftOut = 0
 
-    /// Creates an empty table.
     package init() {}
 
-    /// Creates a table with the entries of the settings, which override hosts files.
+    /// Creates a table with the entries of the settings, which take precedence over hosts files.
     package init(records: [(name: Name, addresses: [IPAddress])]) {
         for record in records {
             for address in record.addresses { add(address, names: [record.name]) }
@@ -66,9 +64,9 @@ extension HostsTable {
 }
 
 extension IPAddress {
-    /// True if a hosts file can name the address in reverse.
+    /// True if the table answers PTR queries for the address.
     ///
-    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, which block lists assign to all their names.
+    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, to which block lists map all their names.
     fileprivate var hasPointer: Bool {
         switch unmapped {
         case .v4(let address): !address.isUnspecified && address.value != 0x7F00_0001
@@ -82,20 +80,20 @@ extension IPAddress {
 extension HostsTable {
     var isEmpty: Bool { addresses.isEmpty }
 
-    /// Number of names with addresses.
     package var count: Int { addresses.count }
 
-    /// Returns the addresses of `name` of both families; nil if the table does not have the name.
+    /// Returns the addresses of `name` of both families; nil if the name is not in the table.
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }
 
     func pointer(_ name: Name) -> Name? { pointers[name] }
 
-    /// True if `name` is in the table, with addresses or as a reverse name.
+    /// True if the table has addresses for `name`, or `name` is the reverse name of an address.
     func contains(_ name: Name) -> Bool { addresses[name] != nil || pointers[name] != nil }
 
-    /// True if the table determines the answer to `question`, even if that answer is NODATA.
+    /// True if the table determines the answer to `question`, which may be NODATA.
     ///
-    /// Includes SVCB and HTTPS: their hints would lead clients to other addresses (RFC 9460 §7.3).
+    /// This includes SVCB and HTTPS: their hints would lead clients to other addresses (RFC 9460
+    /// §7.3).
     func covers(_ question: Question) -> Bool {
         guard !addresses.isEmpty else { return false }
         return switch question.type {

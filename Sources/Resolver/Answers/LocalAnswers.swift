@@ -2,11 +2,11 @@
 internal import DNSWire
 internal import Net
 
-/// Answers that the settings determine: never requested from a source, and never in the cache.
+/// Answers that the settings determine: no source is queried, and they are not cached.
 ///
-/// Workers answer from the cache before the resolver sees a query.  Therefore the cache must not
-/// contain a contradicting answer: not a sibling of a vendor's reply, not a result that was in
-/// flight when the hosts changed, and not an entry of a loaded snapshot.
+/// Workers answer from the cache before the resolver sees a query. Therefore no cache entry may
+/// contradict the settings: no answer for the other family from a vendor's reply, no result that
+/// was in flight when the hosts changed, and no entry of a loaded snapshot.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable()
@@ -23,16 +23,15 @@ final class LocalAnswers {
         suppressed.contains(question.type) || hosts.covers(question)
     }
 
-    /// Removes from a result the answers that the settings now determine.
+    /// Removes from a result the answers that the settings determine by now.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
-            // The hosts have changed while the query was in flight.
+            // The settings determined the answer while the query was in flight.
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The hosts have addresses for the name.  A client that caches NXDOMAIN would not query
-            // the addresses (RFC 8020 §2).
+            // The hosts have the name. After NXDOMAIN a client would not query it (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

@@ -3,18 +3,17 @@ internal import DNSWire
 
 /// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
-/// A web page under such a name could access printers, routers or the machine itself.  Names of
-/// routes with their own upstreams are not public: such routes are for internal names.
+/// Such an address would let a web page access printers, routers or this machine. A route with its
+/// own upstreams is for internal names, so its answers are not changed.
 package struct Rebinding: Sendable, Equatable {
-    /// True if the protection is enabled.
     package var protects = false
 
-    /// Names that may have private addresses.
+    /// Patterns of names that may have private addresses.
     package var exceptions: [RoutePattern] = []
 
     package init() {}
 
-    /// True if answers for `name` are filtered.
+    /// True if private addresses must be removed from answers for `name`.
     func guards(_ name: Name, _ match: RouteTable.Match?) -> Bool {
         guard protects else { return false }
         if let route = match?.route, route.upstreams != nil || route.allowsPrivateAnswers {

@@ -5,20 +5,20 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Decides after a reload which cached answers are still valid.
+/// Decides after a reload which cached answers are still valid, by the rule in `AnswerValidity`.
 ///
-/// `AnswerValidity` is the rule.  Invalid answers are removed, not marked stale, because they must
-/// not be served even if no source responds.
+/// Invalid answers are removed, not marked stale: they must not be served even if no source
+/// responds.
 @ServiceLoop
 final class ReloadInvalidation {
-    /// The parts of a resolver's settings that determine its answers.
+    /// Settings of a resolver that determine its answers.
     struct Plan {
         let routes: RouteTable
         let standard: UpstreamGroup?
         let answers: AnswerPolicy
     }
 
-    /// Numbers of the former and the present sources of a name; nil for a name without a route.
+    /// A name's old and new sources, by `RouteTable.Match.sources`; nil without a route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -29,12 +29,12 @@ final class ReloadInvalidation {
     private let comparison: RouteTable.Comparison?
     private let validity: AnswerValidity
 
-    /// Sources of the pairs compared so far; nil if both are equal.
+    /// Sources of the pairs that were compared; nil if old and new are equal.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
-    /// Compares two plans.
+    /// Prepares the comparison of the old and the new settings.
     ///
-    /// - Parameter comparison: result of comparing the routes; computed on demand if nil.
+    /// - Parameter comparison: result of comparing the routes; nil to compare them when needed.
     init(
         from old: Plan,
         to new: Plan,
@@ -56,7 +56,8 @@ final class ReloadInvalidation {
         )
     }
 
-    /// True if every name has the same sources, and answers are treated in the same way.
+    /// True if all cached answers stay valid: every name has the same sources, and answers are
+    /// treated in the same way.
     var isUneventful: Bool {
         guard !validity.bindingsChanged, !validity.rebindingChanged, !validity.synthesisChanged
         else { return false }
@@ -65,7 +66,7 @@ final class ReloadInvalidation {
             && comparison.pairs.allSatisfy { same($0.old, $0.new) }
     }
 
-    /// True if an answer of this source, with this number in `AnswerSourceRegistry`, is still valid.
+    /// True if an answer from this source is still valid; `number` is from `AnswerSourceRegistry`.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)
@@ -78,7 +79,7 @@ final class ReloadInvalidation {
         ways(before, now) == nil
     }
 
-    /// Returns the sources of names with these routes; nil if they are equal.
+    /// Returns the old and new sources of names with these routes; nil if both are equal.
     private func ways(
         _ before: RouteTable.Match?,
         _ now: RouteTable.Match?

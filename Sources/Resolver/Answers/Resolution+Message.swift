@@ -15,7 +15,6 @@ extension Resolution {
         isAuthentic = answer.isAuthentic
     }
 
-    /// Creates the resolution from a plain reply of an upstream; see the initializer for messages.
     package init(
         _ reply: PlainReply,
         to query: Query,
@@ -40,12 +39,12 @@ extension Resolution {
     /// Creates the resolution from an upstream's reply.
     ///
     /// Only the CNAME chain and the records at its end are used; other records may be an attack
-    /// (RFC 2181 §5.4.1).  A negative answer keeps its SOA and DNSSEC proof; additional records are
-    /// dropped.  RDATA is not changed (RFC 3597 §5, RFC 5625 §4); the settings bound the TTLs.
+    /// (RFC 2181 §5.4.1). A negative answer keeps its SOA and DNSSEC proof. Additional records are
+    /// dropped. RDATA is unchanged (RFC 3597 §5, RFC 5625 §4); the settings bound the TTLs.
     ///
-    /// The resolution is authentic if the reply has AD and its source is trusted.  The lower
-    /// TTL bounds do not apply to an authentic resolution, because the validator has limited the
-    /// TTLs by the lifetimes of the signatures (RFC 4035 §5.3.3).
+    /// The resolution is authentic if the reply has AD and its source is trusted. Then the lower
+    /// TTL bounds do not apply, because the validator limits TTLs by the signatures (RFC 4035
+    /// §5.3.3).
     ///
     /// - Parameter isBelieved: true if AD in the reply is trusted.
     /// - Throws: `BuildError` if the records do not fit into a message.
@@ -61,13 +60,12 @@ extension Resolution {
         let policy = isProven ? policy.withoutLowerBounds : policy
         let aliases = message.aliasChain(from: question)
         let (chain, end) = (aliases.names, aliases.end)
-        // The other records are dropped first: a reply can have thousands of them, and each
-        // remaining record takes time.
+        // The records are filtered before TTLs are bounded: a reply can have thousands of records.
         let answers = policy.clamped(
             message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
-                // Before the queried type, which may be DNAME itself.
+                // DNAME comes before the queried type, which may itself be DNAME.
                 case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 case question.type, .cname: return chain.contains(record.name)
                 case .rrsig where query.dnssecOK: return chain.contains(record.name)

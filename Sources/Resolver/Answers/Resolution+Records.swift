@@ -12,7 +12,7 @@ extension Resolution {
         explanation: Explanation? = nil,
         provenance: Provenance
     ) -> Resolution {
-        // One small record always fits into a message, so encoding cannot fail.
+        // Cannot fail: one small record fits into a message.
         (try? Resolution(
             question,
             authorities: [.syntheticSOA(zone, seconds: seconds)],
@@ -24,13 +24,11 @@ extension Resolution {
             ?? Resolution(rcode: .servFail, provenance: provenance)
     }
 
-    /// Returns the records of the answer section.
     package func answers(to question: Question) -> [Record] {
         sections.message(to: question)?.answers ?? []
     }
 
-    /// Returns a copy with other answer records and without AD; nil if they do not fit into a
-    /// message.
+    /// Returns a copy with other records and without AD; nil if they do not fit into a message.
     func replacing(
         answers: [Record],
         of question: Question,

@@ -2,17 +2,17 @@
 package import DNSCache
 package import DNSWire
 
-/// An answer with its cache lifetime and its source.
+/// Answer with its cache lifetime and its source.
 package struct Resolution: Sendable {
     package var rcode: RCode
 
-    /// The records, encoded as they follow the question in a message.
+    /// Records in the wire form in which they follow the question.
     package var sections: AnswerSections
 
-    /// Seconds for which the answer can be cached; 0 means not cached.
+    /// Seconds for which the answer can be cached; 0 if it must not be cached.
     package var lifetime: UInt32
 
-    /// The variant of queries that the answer fits.
+    /// DO and CD bits of the queries for which the answer is valid.
     package var variant: AnswerVariant
 
     /// Extended DNS error for clients that use EDNS.
@@ -20,19 +20,18 @@ package struct Resolution: Sendable {
 
     package var provenance: Provenance
 
-    /// True if a trusted upstream validated all records: the AD flag (RFC 4035 §3.2.3).
+    /// AD flag: true if a trusted upstream validated all records (RFC 4035 §3.2.3).
     ///
-    /// False in every initializer that creates records.  True only for an upstream's reply and its
-    /// cached copy.
+    /// True only for an upstream's reply and its cached copy; initializers with records set false.
     package var isAuthentic = false
 
-    /// True if the query was refused because its client has reached its limit.
+    /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if the servers that were asked have not answered in time.
-    var isUnanswered = false
+    /// True if a server did not answer an attempt in time, even if it answered a repetition.
+    var hasLostAttempt = false
 
-    /// Creates an answer with these records; TTLs are sent unchanged.
+    /// Creates an answer with these records, whose TTLs are sent unchanged.
     init(
         _ question: Question,
         rcode: RCode = .noError,
@@ -84,24 +83,23 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// SERVFAIL for a query that was evicted; not cached.
+    /// SERVFAIL for a query that was evicted by other queries; not cached.
     static let evicted = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .other, text: "too many pending queries"),
         provenance: .local
     )
 
-    /// SERVFAIL for a query of a client that has reached its limit; not cached.
+    /// SERVFAIL for a query whose client reached a limit; not cached.
     static let refused: Resolution = {
         var refused = evicted
         refused.isRefused = true
         return refused
     }()
 
-    /// Header flags of the answer: AD or none.
+    /// AD flag of the header, or 0.
     package var flags: UInt16 { isAuthentic ? HeaderFlags.authenticData : 0 }
 
-    /// True if no source had an answer.
     package var isFailure: Bool { rcode == .servFail }
 }
 
@@ -109,10 +107,10 @@ package struct Resolution: Sendable {
 package struct Explanation: Sendable, Equatable {
     package var code: ExtendedError
 
-    /// Text for humans; must not contain addresses, accounts or secrets.
+    /// Text that users may read, without addresses, accounts or secrets.
     package var text: String
 
-    /// The encoded EDNS option (RFC 8914 §2).
+    /// Encoded EDNS option (RFC 8914 §2).
     package var option: [UInt8] {
         let text = Array(text.utf8)
         let numbers = [EDNSOption.Code.extendedError, UInt16(2 + text.count), code.rawValue]
@@ -120,25 +118,23 @@ package struct Explanation: Sendable, Equatable {
     }
 }
 
-/// Source of an answer, and the reason for that source.
+/// Source of an answer, and why this source answered.
 package struct Provenance: Sendable, Equatable {
     package var source: AnswerSource
 
-    /// Number of the vendor or upstream in `AnswerSourceRegistry`.
+    /// Number of the vendor server or upstream in `AnswerSourceRegistry`.
     package var origin: UInt16
 
-    /// True if the query joined a resolution that another client's query had started.
+    /// True if the query got the result of an equal query in flight.
     package var wasMerged = false
 
-    /// True if the answer is stale (RFC 8767).
     package var isStale = false
 
-    /// Reason for answering from an upstream instead of the vendors; nil otherwise.
+    /// Reason why an upstream answered for a vendor's name; nil if none did.
     package var fallback: Fallback?
 
-    /// Reasons for the fallback to upstreams.
     package enum Fallback: UInt8, CaseIterable, Sendable {
-        /// The vendors have no address, or do not know the name.
+        /// No vendor has an address of the name.
         case empty = 1
 
         /// No vendor answered in time, or no vendor could be called.

@@ -2,19 +2,18 @@
 internal import DNSWire
 package import Net
 
-/// Counters and answer sources, which outlive a resolver.
+/// Counters and answer sources, which are kept when a reload replaces the resolver.
 ///
-/// A reload creates a new resolver, which takes over this object from the previous resolver. So
-/// counters never decrease, and the source numbers in cache entries stay valid.
+/// A reload passes this object to the new resolver. Counters therefore never decrease, and the
+/// source numbers in cache entries stay valid.
 @ServiceLoop
 package final class ResolverStatistics {
-    /// Registry of answer sources; cache entries carry its numbers.
+    /// Registry of the source numbers in cache entries.
     package nonisolated let origins = AnswerSourceRegistry()
 
-    /// Latency of vendors' answers.
     nonisolated let vendorLatency = LatencyHistogram()
 
-    /// Latency of upstreams' answers, including failed attempts.
+    /// Latency of upstreams' answers, including the attempts that failed before.
     nonisolated let upstreamLatency = LatencyHistogram()
 
     var vendors = VendorStageNumbers()
@@ -27,12 +26,11 @@ package final class ResolverStatistics {
     /// Queries answered by an upstream because no vendor had answered yet.
     var earlyFallbacks: UInt64 = 0
 
-    /// Queries answered by work that another query had started.
+    /// Queries answered with the result of an equal query in flight.
     var merged: UInt64 = 0
 
-    /// Number of these queries by origin, as numbered in `AnswerSourceRegistry`.
+    /// `merged` by the number of the answer's source in `AnswerSourceRegistry`.
     var mergedByOrigin: [UInt16: UInt64] = [:]
 
-    /// Creates zero counters.
     package nonisolated init() {}
 }

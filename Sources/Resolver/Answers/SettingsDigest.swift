@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Digest of settings, equal in all processes: FNV-1a, 64 bits.
+/// Digest of settings, which is the same in every process: FNV-1a, 64 bits.
 ///
-/// It detects changes; it does not resist an attacker, who cannot choose settings.
+/// It detects changes. It need not resist attackers, who cannot choose settings.
 struct SettingsDigest {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    /// Adds octets and an end mark.
+    /// Adds octets and their count.
     mutating func add(_ octets: some Sequence<UInt8>) {
         var count: UInt64 = 0
         for octet in octets {
@@ -44,7 +44,6 @@ struct SettingsDigest {
 }
 
 extension SettingsDigest {
-    /// The digest of a text.
     package static func of(_ text: String) -> UInt64 {
         var digest = SettingsDigest()
         digest.add(text)

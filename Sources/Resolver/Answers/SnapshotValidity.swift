@@ -3,35 +3,32 @@ package import DNSCache
 internal import DNSWire
 internal import HTTPDNS
 
-/// Decides after a restart which answers of a cache snapshot are still valid.
+/// Decides after a restart which answers of a cache snapshot are still valid; thread-safe.
 ///
-/// A snapshot contains digests of the settings by which its answers were made.  If all are equal,
-/// all answers are valid; otherwise each answer is judged by the rule of a reload
-/// (`AnswerValidity`).  If the routes or upstreams differ, the former sources of a name are
-/// unknown, except those that the answer itself shows.  An answer is then invalid if its validity
-/// depends on the unknown sources.  Thread-safe.
+/// A snapshot contains digests of the settings that produced it. If all digests are unchanged, all
+/// answers are valid. Otherwise `AnswerValidity` judges each answer. If the routes or upstreams
+/// differ, the only known former source of an answer is its own; an answer that depends on other
+/// sources is invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// The sources of names without a route, and of the routes by `RouteTable.Match.sources`.
+    /// Sources for names without a route, and for routes by `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
 
     let answers: AnswerPolicy
 
-    /// The settings of each vendor that determine its answers, as a text, by the vendor's name.
+    /// Settings that determine a vendor's answers, as text, by the vendor's name.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry
 
-    /// True for questions with a local answer.
+    /// Returns true for questions with a local answer.
     let overridden: @Sendable (Question) -> Bool
 
     // MARK: - Digests
 
-    /// Digests of the settings for a snapshot.
-    ///
-    /// The time is linear in the number of routes' domains.
+    /// Digests of the present settings; the work is linear in the number of domains in routes.
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))
@@ -54,7 +51,7 @@ package struct SnapshotValidity: Sendable {
         return digest.value
     }
 
-    /// Digest of the map from names to the parameters of their routes; nil if no route has any.
+    /// Digest of the route parameters of all names; nil if no route has parameters.
     private var parametersDigest: UInt64? {
         guard sources.contains(where: { $0.parameters != nil }) else { return nil }
         return routes.digest(sources.map { SettingsDigest.of($0.parameters?.text ?? "") })
@@ -62,9 +59,9 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Judging
 
-    /// Returns a function that reports whether an answer of a snapshot is valid.
+    /// Returns a function that returns true for a valid answer of a snapshot.
     ///
-    /// - Parameter former: the digests in the snapshot; none in a file of an earlier version.
+    /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
         // The NAT64 prefix may have changed.
         let isSynthesized = { [origins] (answer: CachedAnswer) in
@@ -104,14 +101,15 @@ package struct SnapshotValidity: Sendable {
         }
     }
 
-    /// True if the settings allow the addresses of an answer, whatever the former settings allowed.
+    /// True if the present settings allow the addresses of an answer.
     private func isAllowed(_ answer: CachedAnswer, _ match: RouteTable.Match?) -> Bool {
         guard answer.question.type.isAddress else { return true }
         switch answer.source {
         case .local:
             return false
         case .vendor:
-            // The former settings may have had no fallback, and a fallback may have an address.
+            // The former settings may have had no fallback, and the present fallback may have an
+            // address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || answer.reaches.allSatisfy { $0 != .local }
@@ -123,7 +121,6 @@ package struct SnapshotValidity: Sendable {
 }
 
 extension CachedAnswer {
-    /// The `AddressReach` of each address in the answer.
     fileprivate var reaches: [AddressReach] {
         (sections.message(to: question)?.answers ?? []).compactMap(\.data.address?.reach)
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// TTL bounds from the settings; computes for how long an answer can be cached.
+/// TTL bounds in the settings, which determine how long answers are cached.
 package struct TTLPolicy: Sendable, Equatable {
     /// Bounds in seconds for positive answers; the default has no lower bound.
     ///
     /// RFC 2181 §8 limits a TTL to 2³¹ - 1.
     package var positive: ClosedRange<UInt32> = 0...86_400
 
-    /// Bounds in seconds for negative answers; RFC 2308 §5 suggests one to three hours at most.
+    /// Bounds in seconds for negative answers; RFC 2308 §5 suggests at most one to three hours.
     package var negative: ClosedRange<UInt32> = 5...300
 
     package init() {}
 
-    /// Returns the policy for names of a route.
+    /// Returns the policy for names with this route.
     func of(_ match: RouteTable.Match?) -> TTLPolicy {
         guard let options = match?.route.options else { return self }
         var policy = self
@@ -29,8 +29,7 @@ package struct TTLPolicy: Sendable, Equatable {
         return policy
     }
 
-    /// Returns `records` with TTLs within the bounds and without duplicates; each RRset has its lowest
-    /// TTL (RFC 2181 §5.2).
+    /// Returns `records` without duplicates, with bounded, equal TTLs per RRset (RFC 2181 §5.2).
     func clamped(_ records: [Record]) -> [Record] {
         var records = records.consolidated
         for index in records.indices {
@@ -56,10 +55,10 @@ package struct TTLPolicy: Sendable, Equatable {
 }
 
 extension Record {
-    /// Creates an SOA for a negative answer that has none, so that clients can cache it (RFC 2308
-    /// §5).
+    /// Creates an SOA for a negative answer that has none, so that clients can cache the answer
+    /// (RFC 2308 §5).
     ///
-    /// The primary server in the SOA is `localhost`, because no zone exists.
+    /// The primary server is `localhost`, because no zone exists.
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {
         Record(
             name: zone,
@@ -82,7 +81,6 @@ extension Record {
 }
 
 extension Name {
-    /// Creates a name from a literal in the source code.
     init(literal: StaticString) {
         do {
             try self.init("\(literal)")

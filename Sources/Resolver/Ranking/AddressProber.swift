@@ -3,18 +3,18 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Measures in the background how fast servers accept connections, and reorders cached addresses.
+/// Measures how fast servers accept connections, and reorders cached addresses.
 ///
-/// No answer waits for a measurement.  The load is bounded: few names at a time, each server once
-/// in 5 min; answers that do not fit into the queue keep their order.
+/// It runs in the background; no answer waits for it. The load is bounded: few names at a time, and
+/// each server once in 5 min. If the queue is full, an answer keeps its order.
 @ServiceLoop
 package final class AddressProber {
-    /// Connects to a server before a deadline; returns true if the server accepted.
+    /// Connects to a server before `deadline`; returns true if the server accepted.
     package typealias Probe =
         @Sendable @ServiceLoop (AddressRanking.Target, _ deadline: Instant) async ->
         Bool
 
-    /// The addresses of a cached answer.
+    /// Cached answer whose addresses are to be ordered.
     struct Job {
         let question: Question
         let variant: AnswerVariant
@@ -25,17 +25,16 @@ package final class AddressProber {
     /// Maximum number of names in the queue.
     static let queueLimit = 256
 
-    /// Number of names that are measured concurrently.
+    /// Number of names measured concurrently.
     static let concurrency = 4
 
-    /// Number of servers per name that are measured.
+    /// Maximum number of servers measured per name.
     static let addressLimit = 8
 
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause after the measurements for a name, times the number of its servers that were measured;
-    /// limits all measurements to 40 servers/s.
+    /// Pause after a name, for each measured server; limits the rate to 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()
@@ -46,13 +45,12 @@ package final class AddressProber {
     private var queue: [Job] = []
     private var running = 0
 
-    /// Measurements in flight, shared by all names with the same server.
+    /// Measurements in flight, which all names with the same server share.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
-    /// Number of network changes so far.
     private var networksLeft: UInt64 = 0
 
-    /// Number of names that were not measured because the queue was full.
+    /// Number of names not measured because the queue was full.
     private(set) var dropped: UInt64 = 0
 
     init(_ probe: @escaping Probe, cache: AnswerCache, clocks: Clocks) {
@@ -61,7 +59,7 @@ package final class AddressProber {
         self.clocks = clocks
     }
 
-    /// Reorders a cached answer, after measuring the servers without results.
+    /// Measures the servers that have no result, then reorders the cached answer.
     func order(_ job: Job) {
         guard !unknown(job).isEmpty else {
             reorder(job)
@@ -80,9 +78,7 @@ package final class AddressProber {
         }
     }
 
-    /// Discards all results after a network change.
-    ///
-    /// Measurements in flight continue, but their results are ignored.
+    /// Discards all results, also of measurements in flight, after a network change.
     func networkChanged() {
         networksLeft += 1
         ranking.removeAll()
@@ -92,7 +88,6 @@ package final class AddressProber {
 
     // MARK: - Trying
 
-    /// Returns the servers without a valid result.
     private func unknown(_ job: Job) -> [AddressRanking.Target] {
         let now = clocks.now()
         return job.addresses.prefix(Self.addressLimit)
@@ -100,8 +95,7 @@ package final class AddressProber {
             .filter { !ranking.knows($0, now: now) }
     }
 
-    /// Measures the servers of a name concurrently, and waits for measurements that other names
-    /// started.
+    /// Measures the servers of a name concurrently; joins measurements of other names.
     private func run(_ job: Job) async {
         let targets = unknown(job)
         let new = targets.filter { underWay[$0] == nil }
@@ -122,7 +116,6 @@ package final class AddressProber {
         underWay[target] = nil
     }
 
-    /// Reorders the cached answer, if the cache still has it.
     private func reorder(_ job: Job) {
         let now = clocks.now()
         cache.reorder(

@@ -4,9 +4,9 @@ internal import Net
 
 /// Measured connection times of servers, which order the addresses of a name.
 ///
-/// A value without a clock.  Results expire after 5 min, and their number is bounded.
+/// Results expire after 5 min, and their number has a limit.
 package struct AddressRanking {
-    /// A server as a client would connect to it.
+    /// Address and port of a server to which clients connect.
     package struct Target: Hashable, Sendable {
         package var address: IPAddress
         package var port: UInt16
@@ -17,9 +17,8 @@ package struct AddressRanking {
         }
     }
 
-    /// Result of a measurement.
     private struct Result {
-        /// nil if the server did not accept the connection.
+        /// Connection time; nil if the server did not accept the connection.
         let latency: Duration?
         let until: Instant
     }
@@ -30,7 +29,7 @@ package struct AddressRanking {
 
     static let lifetime: Duration = .seconds(300)
 
-    /// Latencies that differ by less count as equal, so that noise does not change the order.
+    /// Times that differ by less count as equal, so that noise does not change the order.
     static let step: Duration = .milliseconds(10)
 
     init() {}
@@ -43,13 +42,11 @@ package struct AddressRanking {
         results[target] = Result(latency: latency, until: now + Self.lifetime)
     }
 
-    /// True if there is a valid result for a server.
     func knows(_ target: Target, now: Instant) -> Bool {
         results[target].map { now < $0.until } ?? false
     }
 
-    /// Returns the addresses in order: measured ones by speed, then unknown ones, then unreachable
-    /// ones.
+    /// Returns the addresses: measured ones by latency, then unknown, then unreachable ones.
     ///
     /// Addresses of equal rank keep their order.
     func ordered(
@@ -63,10 +60,9 @@ package struct AddressRanking {
             .map(\.2)
     }
 
-    /// Removes all results after a network change.
     mutating func removeAll() { results = [:] }
 
-    /// Returns the latency in steps; unknown and unreachable servers come last.
+    /// Returns the latency as a number of steps; unknown and unreachable servers come last.
     private func rank(
         _ address: IPAddress,
         _ port: UInt16,
@@ -78,7 +74,7 @@ package struct AddressRanking {
         return result.latency.map { Int($0 / Self.step) } ?? .max
     }
 
-    /// Removes expired results; if there are none, the older half.
+    /// Removes expired results; if no result has expired, removes the older half.
     private mutating func makeRoom(_ now: Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }

@@ -3,16 +3,15 @@ package import DNSWire
 package import HTTPDNS
 package import Upstream
 
-/// Sources for the names of a route.
+/// Route: the answer sources for a set of names.
 package struct Route: Sendable {
-    /// Position in the settings, `file:line`.
+    /// Position in the settings, as `file:line`.
     package var place: String
 
-    /// The vendors for addresses, in order; may be empty.
+    /// Vendors for addresses, in order; may be empty.
     package var vendors: [VendorClient]
 
-    /// The upstreams for other types, and for addresses if vendors have none; nil for the default
-    /// group.
+    /// Upstreams for other types and for fallback; nil for the default group.
     package var upstreams: UpstreamGroup?
 
     /// True if upstreams are queried when the vendors have no answer (`fallback: upstream`).
@@ -21,37 +20,37 @@ package struct Route: Sendable {
     /// True if vendors may answer with private addresses (`private-answers: allow`).
     package var allowsPrivateAnswers: Bool
 
-    /// True if stale answers are allowed for this route (`stale: on`).
+    /// True if stale answers are allowed (`stale: on`).
     package var servesStale: Bool
 
-    /// Options of this route, which override the general options and those of its vendors.
     package var options: Options
 
-    /// Options of a route, which override the general options and those of its vendors.
+    /// Options of a route, which override the general options and those of the route's vendors.
     package struct Options: Sendable {
-        /// Lower bound of positive TTLs in seconds; nil for the general one.
+        /// Lower bound of positive TTLs in seconds; nil for the general bound.
         package var minimumTTL: UInt32?
 
-        /// Upper bound of positive TTLs in seconds; nil for the general one.
+        /// Upper bound of positive TTLs in seconds; nil for the general bound.
         package var maximumTTL: UInt32?
 
-        /// False if answers are never refreshed before they expire (`prefetch: off`).
+        /// False if answers are not refreshed before they expire (`prefetch: off`).
         package var isPrefetched = true
 
-        /// Parameters that the route sets for vendors; nil if those of the vendors' settings apply.
+        /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Time without a vendor's answer after which a new name is answered by upstreams; nil if
-        /// they are queried only after the vendors.
+        /// Time without a vendor's answer after which upstreams are queried for a name not in the
+        /// cache.
+        ///
+        /// Nil if upstreams are queried only after the vendors.
         package var fallbackAfter: Duration?
 
-        /// Families to request from vendors; nil for the setting of the vendor.
+        /// Address families to request from vendors; nil for the vendor's setting.
         package var families: FamilyChoice?
 
         package init() {}
     }
 
-    /// Creates a route.
     package init(
         place: String,
         vendors: [VendorClient],
@@ -71,7 +70,7 @@ package struct Route: Sendable {
     }
 }
 
-/// A pattern in a route's `domains`.
+/// Pattern in a route's `domains`.
 package enum RoutePattern: Hashable, Sendable {
     /// `example.com`: the name and all names below it.
     case suffix(Name)
@@ -82,7 +81,6 @@ package enum RoutePattern: Hashable, Sendable {
     /// `*.example.com`: all names below it, without the name itself.
     case below(Name)
 
-    /// The domain of the pattern.
     package var domain: Name {
         switch self {
         case .suffix(let domain), .exact(let domain), .below(let domain): domain
@@ -98,52 +96,58 @@ package enum RoutePattern: Hashable, Sendable {
     }
 }
 
-/// Maps names to routes; the most specific pattern wins.
+/// Map from names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// A route and the pattern by which it matches.
+    /// Route of a name, with the pattern that matched; created once per pattern.
     ///
-    /// A class, because every miss passes its match through all stages, and a reference is cheap to
-    /// pass.  Created once per pattern.
+    /// This is a class, because every miss passes its match through all stages.
     package final class Match: Sendable {
-        package let route: Route
+        fileprivate let entry: Entry
 
-        /// The matching pattern.
         package let pattern: RoutePattern
 
+        package var route: Route { entry.route }
+
         /// Index of the route in the table.
-        let number: Int
+        var number: Int { entry.number }
 
         /// Number that identifies the sources; equal for routes with the same sources and options.
-        let sources: Int
+        var sources: Int { entry.sources }
 
-        fileprivate let exceptions: [RoutePattern]
+        fileprivate var exceptions: [RoutePattern] { entry.exceptions }
 
-        fileprivate init(
-            _ route: Route,
-            _ pattern: RoutePattern,
-            number: Int,
-            sources: Int,
-            except exceptions: [RoutePattern]
-        ) {
-            self.route = route
+        fileprivate init(_ entry: Entry, _ pattern: RoutePattern) {
+            self.entry = entry
             self.pattern = pattern
-            self.number = number
-            self.sources = sources
-            self.exceptions = exceptions
         }
 
-        /// The domain of the pattern; the zone of synthetic negative answers.
+        /// Domain of the pattern, which is the zone of synthetic negative answers.
         package var domain: Name { pattern.domain }
 
         var hasVendors: Bool { !route.vendors.isEmpty }
 
-        /// True if vendors are queried: they resolve only addresses of hostnames.
+        /// True if vendors are queried for `query`: vendors resolve only addresses of hostnames.
         func asksVendors(_ query: Query) -> Bool {
             hasVendors && query.asksForAddress && query.question.name.isHostname
         }
 
-        /// True if the route overrides special names; a route for `.` does not.
+        /// True if the route overrides special names; false for a route for `.`.
         var claimsSpecialNames: Bool { !domain.isRoot }
+    }
+
+    /// A route, once for all its patterns: a route may have 100,000 patterns.
+    fileprivate final class Entry: Sendable {
+        let route: Route
+        let number: Int
+        let sources: Int
+        let exceptions: [RoutePattern]
+
+        init(_ route: Route, number: Int, sources: Int, except exceptions: [RoutePattern]) {
+            self.route = route
+            self.number = number
+            self.sources = sources
+            self.exceptions = exceptions
+        }
     }
 
     /// The patterns of one domain.
@@ -152,14 +156,14 @@ package struct RouteTable: Sendable {
         var suffix: Match?
         var below: Match?
 
-        /// True if all routes have the same indexes.
+        /// True if both values have routes with the same indexes.
         func areThose(of other: Claims) -> Bool {
             exact?.number == other.exact?.number && suffix?.number == other.suffix?.number
                 && below?.number == other.below?.number
         }
     }
 
-    /// The parts of a route that determine which answers are valid.
+    /// Parts of a route that determine which answers are valid.
     private struct Sources: Hashable {
         let vendors: [ObjectIdentifier]
         let upstreams: ObjectIdentifier?
@@ -176,14 +180,14 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// The routes in order, each as a match for the root.
+    /// Routes in order, each as the match of a pattern for the root.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources; there are few sets, even with many routes.
+    /// Number of each distinct set of sources; there are few, even with many routes.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources; its index is the number of the set.
+    /// One match for each distinct set of sources; the index is the number of the set.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -197,17 +201,16 @@ package struct RouteTable: Sendable {
         let key = Sources(route)
         let number = sources[key] ?? sources.count
         sources[key] = number
-        func match(_ pattern: RoutePattern) -> Match {
-            Match(route, pattern, number: matches.count, sources: number, except: except)
-        }
+        let entry = Entry(route, number: matches.count, sources: number, except: except)
         for pattern in patterns {
+            let match = Match(entry, pattern)
             switch pattern {
-            case .suffix(let name): claim(name, \.suffix, match(pattern))
-            case .exact(let name): claim(name, \.exact, match(pattern))
-            case .below(let name): claim(name, \.below, match(pattern))
+            case .suffix(let name): claim(name, \.suffix, match)
+            case .exact(let name): claim(name, \.exact, match)
+            case .below(let name): claim(name, \.below, match)
             }
         }
-        let whole = match(.suffix(.root))
+        let whole = Match(entry, .suffix(.root))
         if number == examples.count { examples.append(whole) }
         matches.append(whole)
     }
@@ -221,10 +224,10 @@ package struct RouteTable: Sendable {
         claims[name, default: Claims()][keyPath: pattern] = match
     }
 
-    /// Returns the route of `name`; nil if no pattern matches or an exception applies.
+    /// Returns the route of `name`; nil if no pattern matches or an `except` pattern does.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
-    /// Returns the route of `name`, and reports more specific matches that exclude the name.
+    /// Returns the route of `name`, and reports more specific routes that exclude the name.
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
         guard !claims.isEmpty else { return nil }
         func accepted(_ match: Match?) -> Match? {
@@ -248,16 +251,15 @@ package struct RouteTable: Sendable {
 // MARK: - Comparing
 
 extension RouteTable {
-    /// Result of comparing two tables.
     package struct Comparison: Sendable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// One example for each distinct pair of sources at the same route index.
+        /// One example for each distinct pair of old and new sources at the same route index.
         let pairs: [(old: Match, new: Match)]
     }
 
-    /// Compares this table with an `older` one, on any thread, in time linear in their size.
+    /// Compares this table with an `older` table in linear time; usable on any thread.
     package func comparison(with older: RouteTable) -> Comparison {
         struct Pair: Hashable {
             let old: Int
@@ -270,7 +272,6 @@ extension RouteTable {
         return Comparison(claimsAreSame: claimsTheSame(as: older), pairs: pairs.map { ($0, $1) })
     }
 
-    /// True if every name maps to the same route index as in another table.
     private func claimsTheSame(as other: RouteTable) -> Bool {
         matches.count == other.matches.count && claims.count == other.claims.count
             && zip(matches, other.matches).allSatisfy { $0.exceptions == $1.exceptions }
@@ -283,11 +284,11 @@ extension RouteTable {
 // MARK: - Digest
 
 extension RouteTable {
-    /// Returns a digest of the map from names to sources, which is equal in all processes.
+    /// Returns a digest of the map from names to sources, which is the same in every process.
     ///
     /// The time is linear in the size of the table.
     ///
-    /// - Parameter sources: digests of the sources, by their number.
+    /// - Parameter sources: digests of the sets of sources, by their number.
     func digest(_ sources: [UInt64]) -> UInt64 {
         let routes = matches.map { match in
             var digest = SettingsDigest()
@@ -295,7 +296,7 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // A sum, because a dictionary has a different order in each process.
+        // The digests are summed, because the order of a dictionary differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

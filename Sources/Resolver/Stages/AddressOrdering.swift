@@ -5,8 +5,8 @@ internal import Net
 
 /// Puts the fastest address first (`order: fastest`).
 ///
-/// Runs after the answer was cached, because most clients are answered from the cache.  No answer
-/// waits for measurements: the first answer keeps the order in which it was received.
+/// The stage runs after the answer was cached, because most clients are answered from the cache.
+/// The first answer has the order of its source; it does not wait for measurements.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]
@@ -15,14 +15,13 @@ final class AddressOrdering {
 
     /// Creates the stage.
     ///
-    /// - Parameter rules: names to order; if empty, the names that vendors answer.
+    /// - Parameter rules: names to order; if empty, all names that vendors answer.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules
         self.prober = prober
         self.clocks = clocks
     }
 
-    /// Orders the addresses in an answer and in its siblings.
     func order(_ finding: inout ResolvedAnswer, _ query: Query, _ match: RouteTable.Match?) {
         guard let port = port(query.question.name, match) else { return }
         order(&finding.resolution, of: query.question, port)
@@ -35,7 +34,7 @@ final class AddressOrdering {
         }
     }
 
-    /// Returns the port on which the servers of a name are probed; nil if they are not probed.
+    /// Returns the port at which the servers of a name are measured; nil to not measure them.
     private func port(_ name: Name, _ match: RouteTable.Match?) -> UInt16? {
         guard rules.isEmpty else { return rules.first { $0.names.covers(name) }?.port }
         return match?.hasVendors ?? false ? Self.standardPort : nil
@@ -43,8 +42,7 @@ final class AddressOrdering {
 
     private static let standardPort: UInt16 = 443
 
-    /// Orders the addresses as far as measured, and starts missing measurements for the cached
-    /// answer.
+    /// Orders the addresses by known results, and starts the missing measurements.
     private func order(_ resolution: inout Resolution, of question: Question, _ port: UInt16) {
         guard question.type.isAddress, resolution.sections.answerCount > 1,
             let message = resolution.sections.message(to: question)
@@ -56,7 +54,7 @@ final class AddressOrdering {
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
-                // The reordered record keeps the TTL that came with its address.
+                // A record keeps the TTL that its address had.
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }
@@ -66,7 +64,7 @@ final class AddressOrdering {
                     of: question,
                     authorities: message.authorities
                 ) ?? resolution
-            // Only the order changed, which signatures do not cover (RFC 4034 §6.3).
+            // Signatures do not cover the order (RFC 4034 §6.3).
             inOrder.isAuthentic = resolution.isAuthentic
             resolution = inOrder
         }

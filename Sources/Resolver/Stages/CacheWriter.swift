@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Writes answers to the cache; no other part of the resolver adds entries.
+/// Writer of answers to the cache; no other part of the resolver adds entries.
 @ServiceLoop
 final class CacheWriter {
     private let freshness: Freshness
@@ -11,12 +11,10 @@ final class CacheWriter {
     private let snapshotWaiters: SnapshotWaiters
     private let clocks: Clocks
 
-    /// Number of network changes so far.
     private(set) var networksLeft: UInt64 = 0
 
-    /// The cache writer of the settings that replaced the settings of this writer, and the check
-    /// whether an answer is valid under the new settings; nil while the settings of this writer are
-    /// active.
+    /// Cache writer of the settings that replaced these, and the rule for valid answers; nil while
+    /// these settings are active.
     private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
 
     init(
@@ -31,11 +29,10 @@ final class CacheWriter {
         self.clocks = clocks
     }
 
-    /// Failures of work that is in flight now will not be cached.
+    /// Prevents failures of queries in flight from being cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Marks the settings of this writer as replaced: from now on an answer is cached only if it is
-    /// valid under the new settings.
+    /// Marks the settings as replaced: only answers valid under the new settings are cached.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = (cacheWriter, succession)
     }
@@ -53,27 +50,21 @@ final class CacheWriter {
         return true
     }
 
-    /// Caches an answer and its siblings.
-    ///
-    /// - Parameter before: the value of `networksLeft` when the query was sent.
-    func keep(
-        _ finding: ResolvedAnswer,
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        networksLeftBefore before: UInt64,
-        trace: Trace?
-    ) {
-        // A cached failure would hide the answer that the snapshot may contain.
-        let keepsFailure = before == networksLeft && snapshotWaiters.cachesFailures
-        if !finding.resolution.isFailure || keepsFailure {
-            keep(finding.resolution, for: query.question, match, trace)
+    /// Caches the answer to a query, and the siblings of the answer.
+    func keep(_ answer: ResolvedAnswer, _ query: PendingQuery) {
+        if answer.resolution.isFailure {
+            // A cached failure would hide the answer that the snapshot may contain.
+            if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
+                keep(answer.resolution, for: query.query.question, query.match, query.trace)
+            }
+        } else {
+            keep(answer.resolution, for: query.query.question, query.match, query.trace)
         }
-        for sibling in finding.siblings {
-            keep(sibling.resolution, for: sibling.question, match, trace)
+        for sibling in answer.siblings {
+            keep(sibling.resolution, for: sibling.question, query.match, query.trace)
         }
     }
 
-    /// Caches an answer for its lifetime; an answer with lifetime 0 is not cached.
     private func keep(
         _ resolution: Resolution,
         for question: Question,
@@ -113,6 +104,6 @@ final class CacheWriter {
 }
 
 extension Explanation {
-    /// Marks a failure as cached (RFC 8914 §4.14).
+    /// Extended error of a cached failure (RFC 8914 §4.14).
     fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
 }

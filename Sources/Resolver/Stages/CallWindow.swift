@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Sliding-window limit of events per minute.
+/// Limit of events per minute, as an exact sliding window.
 ///
-/// A token bucket would allow twice the limit in a minute that starts with a full bucket.  The
-/// limit bounds paid calls, so it must be exact.
+/// A token bucket would allow up to twice the limit in a minute, but this one bounds paid calls.
 struct CallWindow {
     /// Times of the latest events, at most `limit`: a ring buffer that starts at `oldest`.
     private var times: [Instant] = []
@@ -15,14 +14,14 @@ struct CallWindow {
         self.limit = limit
     }
 
-    /// Copies the latest events of a window that may have another limit.
+    /// Copies the latest events from `old`, whose limit may differ.
     mutating func takeOver(from old: CallWindow) {
         let times = old.times[old.oldest...] + old.times[..<old.oldest]
         self.times = Array(times.suffix(limit))
         oldest = 0
     }
 
-    /// Counts an event and returns true, or returns false if the limit is reached.
+    /// Counts an event and returns true; returns false if the limit is reached.
     mutating func take(_ now: Instant) -> Bool {
         guard limit > 0 else { return false }
         guard times.count == limit else {

@@ -3,27 +3,28 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Replaces an upstream's NXDOMAIN by NODATA for names that vendors serve.
+/// Replaces an upstream's NXDOMAIN with NODATA for names that vendors serve.
 ///
 /// NXDOMAIN applies to all types of a name (RFC 8020 §2), but upstreams do not know names that are
-/// registered only with a vendor.  A stub resolver that caches such an NXDOMAIN for TXT or HTTPS
-/// would drop the vendor's addresses.  NODATA is correct even if the name does not exist.
+/// registered only with a vendor.  A stub resolver that caches NXDOMAIN for TXT or HTTPS would drop
+/// the vendor's addresses.  NODATA is correct even if the name does not exist.
 @ServiceLoop
 struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
-    /// Seconds for which NXDOMAIN or NODATA from an upstream is valid if the vendors have failed:
-    /// a vendor may have addresses of the name.
+    /// Seconds for which an upstream's NXDOMAIN or NODATA is cached after the vendors have failed.
+    ///
+    /// A vendor may have addresses for the name.
     let unconfirmedLifetime: UInt32
 
-    /// Returns an upstream's answer to `query`, with NODATA in place of an unreliable NXDOMAIN.
+    /// Returns an upstream's answer to `query`, with NODATA instead of an unreliable NXDOMAIN.
     ///
     /// - Parameters:
     ///   - match: the route of the name; without vendors the answer is not changed.
     ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
-    ///   - hasVendorFailed: true if vendors were called and none has answered.
-    ///   - siblings: answers to other types of the name that came with the vendor's reply.
+    ///   - hasVendorFailed: true if vendors were called and no vendor answered.
+    ///   - siblings: answers to other types of the name from the vendor's reply.
     func filtered(
         _ resolution: Resolution,
         _ query: Query,
@@ -56,22 +57,20 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // The answer relies on a cached NXDOMAIN for the addresses, so it expires with that
-            // NXDOMAIN.
+            // The answer relies on a cached NXDOMAIN, so both expire at the same time.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial
         }
         var noData = resolution
         noData.rcode = .noError
-        // The AD flag was for NXDOMAIN, not for NODATA.
+        // AD was valid for NXDOMAIN, not for NODATA.
         noData.isAuthentic = false
         return noData
     }
 }
 
 extension Resolution {
-    /// True for NXDOMAIN and NODATA.
     fileprivate var isDenial: Bool {
         rcode == .nxDomain || rcode == .noError && sections.answerCount == 0
     }

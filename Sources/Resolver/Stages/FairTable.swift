@@ -2,54 +2,22 @@
 internal import DNSWire
 internal import Net
 
-/// Entry of a ``FairTable``.
 @ServiceLoop
 protocol FairEntry: AnyObject {
-    /// The client that the entry counts against; nil for the daemon itself.
+    /// Client that the entry counts against; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// Time at which the entry was added.
     var began: Instant { get }
 
-    /// Number of the entry in the order of admission; a moved entry gets a new number.
-    var order: UInt64 { get set }
-
-    /// True if the entry has left the table.
-    var isOver: Bool { get set }
-
-    /// List of the entries of the client, set while the entry is in the table.
-    var line: FairLine<Self>? { get set }
+    /// Index of the entry in the table; nil if the entry is not in the table.
+    var place: Int? { get set }
 }
 
-/// Entries in order of admission; entries that have left are removed lazily.
-@ServiceLoop
-final class FairLine<Entry: FairEntry> {
-    private var entries: ArraySlice<(entry: Entry, order: UInt64)> = []
-    fileprivate var count = 0
-
-    /// Limit of the client; unused in the list of all clients.
-    fileprivate var window: LossWindow
-
-    nonisolated init(_ window: LossWindow) { self.window = window }
-
-    fileprivate func append(_ entry: Entry) {
-        entries.append((entry, entry.order))
-        count += 1
-        if entries.count > 2 * count + 64 { entries = ArraySlice(entries.filter(Self.isIn)) }
-    }
-
-    fileprivate var oldest: Entry? {
-        while let first = entries.first, !Self.isIn(first) { entries.removeFirst() }
-        return entries.first?.entry
-    }
-
-    /// Returns false for an entry that has left the table or was moved after it was listed.
-    private static func isIn(_ listed: (entry: Entry, order: UInt64)) -> Bool {
-        !listed.entry.isOver && listed.entry.order == listed.order
-    }
+extension FairEntry {
+    /// True if the entry is not in the table, or no longer.
+    var isOver: Bool { place == nil }
 }
 
-/// Bounds of a ``FairTable``.
 package struct FairLimits: Sendable {
     /// Maximum number of entries of all clients.
     package let all: Int
@@ -57,24 +25,23 @@ package struct FairLimits: Sendable {
     /// Maximum number of entries of one client; beyond it the client replaces its own oldest entry.
     package let perClient: Int
 
-    /// Number of entries up to which a client is protected: clients with more are evicted first.
+    /// Number of entries up to which a client is protected: larger clients are evicted first.
     package let share: Int
 
     /// Minimum age of an entry before its own client can replace it.
     package let grace: Duration
 }
 
-/// Table with limits in total and per client.
+/// Table with limits in total and per client; unbound calls such a table the jostle list.
 ///
-/// When the table is full, a new entry evicts the oldest entry of the client with the most entries,
-/// if this client has more than `FairLimits.share` entries.  If no client has more, the new entry
-/// evicts the oldest entry of clients without a verified address, if these have more than half of
-/// the table, and else that of the other clients.  A flood from forged addresses therefore evicts
-/// no work of this machine.  unbound calls such a table the jostle list.
+/// When the table is full, a new entry evicts the oldest entry of the largest client, if that
+/// client has more than `FairLimits.share` entries.  If no client has more, it evicts the oldest
+/// entry of clients without a verified address, if these have more than half of the table, and
+/// otherwise that of verified clients.  A flood from forged addresses therefore evicts no work of
+/// this machine.
 ///
-/// A new entry of the client with the most entries evicts an older entry of the same client.  If
-/// the oldest entry of that client is younger than `LossWindow.grace`, the new entry is refused.
-/// This bounds the rate of new work.
+/// A new entry of the largest client replaces the oldest entry of that client.  It is refused if
+/// that entry is younger than `LossWindow.grace`, which bounds the rate of new work.
 ///
 /// The limit of a client shrinks while much of its work is lost (``LossWindow``).
 @ServiceLoop
@@ -83,35 +50,60 @@ struct FairTable<Entry: FairEntry> {
 
     private(set) var count = 0
 
-    /// Result of an admission check.
     enum Admission {
-        /// The table has space.
         case accepted
 
         /// The caller must evict this entry first.
         case replaces(Entry)
 
-        /// The client has reached its limit.
         case refused
     }
 
-    /// All entries, by whether the address of their client is verified.
-    private let verified: FairLine<Entry>
-    private let unverified: FairLine<Entry>
-    private var lines: [ClientNetwork?: FairLine<Entry>] = [:]
+    /// Entry, and the index of the list of its client.
+    private struct Slot {
+        var entry: Entry?
+        var line = 0
+    }
 
-    /// The client that used the table last, because one client often sends many queries in a row.
-    ///
-    /// Its list of entries may be empty.  The lists of all other clients in `lines` have entries.
-    private var latest: (client: ClientNetwork?, line: FairLine<Entry>)?
+    /// List of the entries of a client.
+    private struct Line {
+        var ends = Links()
+        var count = 0
+        let client: ClientNetwork?
 
-    /// Clients with more entries than `limits.share`: at most `limits.all / limits.share`.
-    private var large: Set<ClientNetwork?> = []
+        /// Limit of the client.
+        var window: LossWindow
+    }
 
-    /// Reduced limits of clients that have no entries now.
+    /// Entries and lists of clients, and the unused indices of both.
+    private var slots: [Slot] = []
+    private var freeSlots: [Int] = []
+
+    /// Neighbours of each entry in the list of its client, and in that of all clients of its kind.
+    private var ofClient: [Links] = []
+    private var ofAll: [Links] = []
+
+    private var lines: [Line] = []
+    private var freeLines: [Int] = []
+
+    /// Lists of the entries of all clients with and without a verified address.
+    private var (verified, unverified) = (Links(), Links())
+    private var unverifiedCount = 0
+
+    /// Index of the list of each client that has entries.
+    private var places: [ClientNetwork?: Int] = [:]
+
+    /// List of the client that used the table last, because one client often sends many queries in
+    /// a row; it may be empty.
+    private var latest: Int?
+
+    /// Lists with more entries than `limits.share`: at most `limits.all / limits.share`.
+    private var large: Set<Int> = []
+
+    /// Reduced limits of clients without entries.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// The client that lost work last, and the last one before it that is another client.
+    /// The client that lost work last, and the last other client before it.
     private var losers:
         (
             latest: (client: ClientNetwork?, lostAt: Instant),
@@ -121,139 +113,182 @@ struct FairTable<Entry: FairEntry> {
     /// Time for which lost work of one client permits the reduction of another client's limit.
     private static var rivalry: Duration { .seconds(10) }
 
-    /// Maximum number of ``reduced`` limits.
     private static var mostReduced: Int { 256 }
 
-    /// Number of the latest admission.
-    private var order: UInt64 = 0
-
-    init(_ limits: FairLimits) {
-        self.limits = limits
-        verified = FairLine(LossWindow(limits))
-        unverified = FairLine(LossWindow(limits))
-    }
+    init(_ limits: FairLimits) { self.limits = limits }
 
     /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
     mutating func add(_ entry: Entry) {
+        let place = freeSlots.popLast() ?? slots.count
+        if place == slots.count {
+            slots.append(Slot())
+            ofClient.append(Links())
+            ofAll.append(Links())
+        }
+        slots[place].entry = entry
+        entry.place = place
         count += 1
-        enter(entry)
+        enter(place, client: entry.client)
     }
 
     /// Removes an entry; idempotent.
     mutating func remove(_ entry: Entry) {
-        guard !entry.isOver else { return }
-        entry.isOver = true
+        guard let place = entry.place else { return }
+        entry.place = nil
         count -= 1
-        all(of: entry.client).count -= 1
-        leave(entry, from: entry.client)
+        leave(place)
+        slots[place].entry = nil
+        freeSlots.append(place)
     }
 
-    /// Counts a result of a client's work, before the entry is removed; the daemon's own work has
-    /// no reduced limit.
+    /// Counts a result of a client's work before its entry is removed; ignores the daemon's own
+    /// work.
     mutating func note(_ entry: Entry, _ result: LossWindow.Result, now: Instant) {
-        guard let line = entry.line, let client = entry.client else { return }
+        guard let place = entry.place, let client = entry.client else { return }
         if result == .lost, losers.latest.client != client { losers.previous = losers.latest }
         if result == .lost { losers.latest = (client, now) }
         let rival = losers.latest.client == client ? losers.previous : losers.latest
-        line.window.note(
+        let line = slots[place].line
+        lines[line].window.note(
             result,
             age: now - entry.began,
-            entries: line.count,
+            entries: lines[line].count,
             hasRival: rival.client != nil && now - rival.lostAt < Self.rivalry,
             now: now,
             limits
         )
     }
 
-    /// Counts work that its own client replaces, if it is old enough to be lost.
+    /// Counts work that its own client replaces as lost, if it is old enough.
     mutating func noteReplaced(_ entry: Entry, by client: ClientNetwork?, now: Instant) {
-        guard let line = entry.line, entry.client == client,
-            now - entry.began >= line.window.grace(limits)
+        guard let place = entry.place, entry.client == client,
+            now - entry.began >= lines[slots[place].line].window.grace(limits)
         else { return }
         note(entry, .lost, now: now)
     }
 
-    /// Moves an entry to the list of its new `client`, as the newest entry.
-    mutating func move(_ entry: Entry, from former: ClientNetwork?) {
-        leave(entry, from: former)
-        all(of: former).count -= 1
-        enter(entry)
+    /// Moves an entry, whose client has changed, to the list of its new client as the newest entry.
+    mutating func move(_ entry: Entry) {
+        guard let place = entry.place else { return }
+        leave(place)
+        enter(place, client: entry.client)
     }
 
-    private func all(of client: ClientNetwork?) -> FairLine<Entry> {
-        client?.isProven ?? true ? verified : unverified
-    }
-
-    /// Decides whether `client` can add an entry.
     mutating func admission(
         of client: ClientNetwork?,
         now: Instant
     ) -> Admission {
         let line = line(of: client)
-        if line.count >= line.window.size(at: now, limits) { return replacement(of: client, now) }
-        guard count >= limits.all else { return .accepted }
-        let largest = large.max { lines[$0]?.count ?? 0 < lines[$1]?.count ?? 0 }
-        if let largest {
-            guard largest != client else { return replacement(of: client, now) }
-            return oldest(of: largest).map(Admission.replaces) ?? .refused
+        if lines[line].count >= lines[line].window.size(at: now, limits) {
+            return replacement(in: line, now)
         }
-        let larger = unverified.count > limits.all / 2 ? unverified : verified
-        return larger.oldest.map(Admission.replaces) ?? .refused
+        guard count >= limits.all else { return .accepted }
+        if let largest = large.max(by: { lines[$0].count < lines[$1].count }) {
+            guard largest != line else { return replacement(in: line, now) }
+            return admission(replacing: lines[largest].ends.oldest)
+        }
+        let larger = unverifiedCount > limits.all / 2 ? unverified : verified
+        return admission(replacing: larger.oldest)
+    }
+
+    private func admission(replacing place: Int?) -> Admission {
+        place.flatMap { slots[$0].entry }.map(Admission.replaces) ?? .refused
     }
 
     /// Returns the client's own oldest entry for replacement, if it is old enough.
-    private mutating func replacement(
-        of client: ClientNetwork?,
-        _ now: Instant
-    ) -> Admission {
-        guard let oldest = oldest(of: client), let line = oldest.line,
-            now - oldest.began >= line.window.grace(limits)
+    private func replacement(in line: Int, _ now: Instant) -> Admission {
+        guard let place = lines[line].ends.oldest, let oldest = slots[place].entry,
+            now - oldest.began >= lines[line].window.grace(limits)
         else { return .refused }
         return .replaces(oldest)
     }
 
-    private mutating func oldest(of client: ClientNetwork?) -> Entry? {
-        lines[client]?.oldest
+    /// Returns the list of a client, and stores it in `latest`.
+    private mutating func line(of client: ClientNetwork?) -> Int {
+        if let latest {
+            if lines[latest].client == client { return latest }
+            if lines[latest].count == 0 { forget(latest) }
+        }
+        latest = places[client] ?? newLine(of: client)
+        return latest ?? 0
     }
 
-    /// Returns the list of a client, and stores it in `latest`.
-    private mutating func line(of client: ClientNetwork?) -> FairLine<Entry> {
-        if let latest {
-            if latest.client == client { return latest.line }
-            if latest.line.count == 0 { forget(latest.client, latest.line) }
+    private mutating func newLine(of client: ClientNetwork?) -> Int {
+        let window = reduced.removeValue(forKey: client) ?? LossWindow(limits)
+        let line = freeLines.popLast() ?? lines.count
+        if line == lines.count {
+            lines.append(Line(client: client, window: window))
+        } else {
+            lines[line] = Line(client: client, window: window)
         }
-        let line =
-            lines[client]
-            ?? FairLine(reduced.removeValue(forKey: client) ?? LossWindow(limits))
-        lines[client] = line
-        latest = (client, line)
+        places[client] = line
         return line
     }
 
-    private mutating func enter(_ entry: Entry) {
-        let client = entry.client
-        let line = line(of: client)
-        order += 1
-        entry.order = order
-        entry.line = line
-        all(of: client).append(entry)
-        line.append(entry)
-        if line.count > limits.share { large.insert(client) }
-    }
-
-    private mutating func leave(_ entry: Entry, from client: ClientNetwork?) {
-        guard let line = entry.line else { return }
-        entry.line = nil
-        line.count -= 1
-        if line.count == limits.share { large.remove(client) }
-        if line.count == 0, latest?.line !== line { forget(client, line) }
-    }
-
     /// Removes the list of a client without entries; keeps its limit if it is reduced.
-    private mutating func forget(_ client: ClientNetwork?, _ line: FairLine<Entry>) {
-        lines[client] = nil
-        guard line.window.isReduced(limits) else { return }
+    private mutating func forget(_ line: Int) {
+        let (client, window) = (lines[line].client, lines[line].window)
+        places[client] = nil
+        freeLines.append(line)
+        guard window.isReduced(limits) else { return }
         if reduced.count >= Self.mostReduced { reduced.remove(at: reduced.startIndex) }
-        reduced[client] = line.window
+        reduced[client] = window
+    }
+
+    // MARK: - Lists
+
+    private mutating func enter(_ place: Int, client: ClientNetwork?) {
+        let line = line(of: client)
+        slots[place].line = line
+        lines[line].ends.append(place, &ofClient)
+        lines[line].count += 1
+        if lines[line].count > limits.share { large.insert(line) }
+        if client?.isProven ?? true {
+            verified.append(place, &ofAll)
+        } else {
+            unverified.append(place, &ofAll)
+            unverifiedCount += 1
+        }
+    }
+
+    private mutating func leave(_ place: Int) {
+        let line = slots[place].line
+        lines[line].ends.remove(place, &ofClient)
+        lines[line].count -= 1
+        if lines[line].count == limits.share { large.remove(line) }
+        if lines[line].client?.isProven ?? true {
+            verified.remove(place, &ofAll)
+        } else {
+            unverified.remove(place, &ofAll)
+            unverifiedCount -= 1
+        }
+        if lines[line].count == 0, latest != line { forget(line) }
+    }
+}
+
+/// Oldest and newest element of a list, or older and newer neighbour of an element, by index.
+private struct Links {
+    private(set) var oldest: Int?
+    private(set) var newest: Int?
+
+    /// Adds the newest element.
+    mutating func append(_ place: Int, _ links: inout [Links]) {
+        links[place] = Links(oldest: newest, newest: nil)
+        if let newest { links[newest].newest = place } else { oldest = place }
+        newest = place
+    }
+
+    mutating func remove(_ place: Int, _ links: inout [Links]) {
+        let neighbours = links[place]
+        if let older = neighbours.oldest {
+            links[older].newest = neighbours.newest
+        } else {
+            oldest = neighbours.newest
+        }
+        if let newer = neighbours.newest {
+            links[newer].oldest = neighbours.oldest
+        } else {
+            newest = neighbours.oldest
+        }
     }
 }

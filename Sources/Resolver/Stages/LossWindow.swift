@@ -3,20 +3,18 @@ internal import Net
 
 /// Limit of the work of one client, which shrinks while much of this work is lost.
 ///
-/// An upstream that limits its rate drops the queries of all clients alike.  A client that sends
-/// more than the upstream answers would therefore make the names of other clients fail.  Lost work
-/// is counted against the client that started it: the client with the most work loses the most, and
+/// An upstream that limits its rate drops the queries of all clients alike, so one client that
+/// sends too much makes the names of others fail.  The client with the most work loses the most;
 /// its limit shrinks until the upstream answers nearly all queries again.
 ///
 /// Once per second the limit is halved if more than an eighth of the work was lost, another client
 /// has lost work lately, and the client has more than `FairLimits.share` entries.  Otherwise the
 /// limit grows by `FairLimits.share`.  A client without rivals is never limited.
 struct LossWindow {
-    /// Result of work that a server was asked to do.
     enum Result {
         case answered
 
-        /// No server has answered in time.
+        /// No server has answered in time, or only a repetition was answered.
         case lost
     }
 
@@ -35,25 +33,26 @@ struct LossWindow {
     /// One part in this many may be lost.
     private static var tolerance: Int { 8 }
 
-    /// Longest ``grace(_:)``.
     private static var longestGrace: Duration { .seconds(4) }
 
     init(_ limits: FairLimits) { size = limits.perClient }
 
-    /// True if the limit was reduced and no result has shown since that it has grown back.
+    /// True if the limit was reduced and has not grown back at the last result.
     func isReduced(_ limits: FairLimits) -> Bool { size < limits.perClient }
 
     /// Returns the maximum number of entries of the client.
     ///
-    /// - Parameter limits: the limits that this was created with.
+    /// - Parameter limits: the limits that this window was created with.
     func size(at now: Instant, _ limits: FairLimits) -> Int {
         guard size < limits.perClient, let since else { return size }
         let periods = Int(min((now - since) / Self.period, Double(limits.perClient)))
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the minimum age of an entry that the client may replace: twice the usual time of an
-    /// answer, so that a slow server does not lose all its answers.
+    /// Returns the minimum age of an entry that the client may replace.
+    ///
+    /// It is twice the usual time of an answer, so that a slow server does not lose all its
+    /// answers.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }
@@ -61,9 +60,9 @@ struct LossWindow {
     /// Counts a result.
     ///
     /// - Parameters:
-    ///   - age: the time that the work took.
-    ///   - entries: the number of entries of the client, this one included.
-    ///   - hasRival: true if another client has lost work lately.
+    /// - age: the time that the work took.
+    /// - entries: the number of entries of the client, including this one.
+    /// - hasRival: true if another client has lost work lately.
     mutating func note(
         _ result: Result,
         age: Duration,
@@ -76,7 +75,9 @@ struct LossWindow {
         since = start
         ended += 1
         switch result {
-        case .answered: usual += (age - usual) / 8
+        case .answered:
+            // An eighth; `/` would take 400 instructions.
+            usual += Duration(attoseconds: (age - usual).attoseconds >> 3)
         case .lost: lost += 1
         }
         guard now - start >= Self.period, ended >= limits.share / 2 else { return }

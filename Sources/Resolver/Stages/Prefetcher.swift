@@ -6,9 +6,9 @@ package import Net
 
 /// Prefetch: refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// Queries go through `SingleFlight`, which shares them with clients' queries.  The number of
-/// refreshes is bounded: an answer is refreshed once, and only if it is in demand; vendor calls
-/// have a budget per minute; nothing is sent while no vendor of the route accepts queries.
+/// Queries go through `SingleFlight`, which shares them with clients. Refreshes are bounded: an
+/// answer is refreshed once, and only in demand; vendor calls have a budget per minute; nothing is
+/// sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -19,23 +19,21 @@ package final class Prefetcher {
     private let cache: AnswerCache
     private let clocks: Clocks
 
-    /// Vendor look-ups of the last minute.
     private var window: CallWindow
 
     private var underWay: Set<Subject> = []
 
-    /// Next check of each name in `prefetch.names`; a name is absent while its check runs.
+    /// Time of the next check of each name in `prefetch.names`; absent while the name is checked.
     private var due: [Name: Instant] = [:]
     private var isKeeping = false
 
-    /// Consecutive failures of each name in `prefetch.names`.
+    /// Number of consecutive failures of each name in `prefetch.names`.
     private var failures: [Name: Int] = [:]
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
-    /// Counters.
     package var numbers: RefreshNumbers { statistics.refreshes }
 
-    /// Creates the component; `start` begins to refresh the names in `prefetch.names`.
+    /// Creates the prefetcher; `start` begins to refresh the names in `prefetch.names`.
     init(
         _ rule: Freshness.Prefetch?,
         routes: RouteTable,
@@ -57,16 +55,17 @@ package final class Prefetcher {
 
     // MARK: - In demand
 
-    /// Refreshes an answer that a client got from the cache, at the cache's request.
+    /// Refreshes an answer that a client got from the cache, when the cache requests it.
     ///
-    /// - Parameter client: the client, to which vendor calls are charged; nil for the daemon itself.
+    /// - Parameter client: the client whose limits vendor calls count against; nil for the
+    ///   daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
     }
 
-    /// Refreshes stale entries of a loaded snapshot, the most used first: as many as the budget of
-    /// one minute allows.
+    /// Refreshes stale entries of a loaded snapshot, the most used first, within one minute's
+    /// budget.
     package func refresh(hottest entries: [HotEntry]) {
         guard let rule else { return }
         let stale = entries.lazy.filter { [self] entry in
@@ -84,20 +83,18 @@ package final class Prefetcher {
 
     // MARK: - Always kept
 
-    /// Starts to refresh the names in `prefetch.names`.
     package func start() {
         isKeeping = true
         lookAtNames(clocks.now())
     }
 
-    /// Stops refreshing the names in `prefetch.names`.
     package func stop() {
         isKeeping = false
         due = [:]
         alarm.set(nil)
     }
 
-    /// Continues in place of `old`, with its budget window and failure counts.
+    /// Continues the work of `old`, with its calls of the current minute and its failure counts.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -106,13 +103,13 @@ package final class Prefetcher {
         start()
     }
 
-    /// Forgets failures, and checks all names after one second, when the network has settled.
+    /// Clears failure counts, and checks all names after 1 s, when the network has settled.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
     }
 
-    /// Schedules a check at `instant` for all names that are not answered locally.
+    /// Schedules a check of all names in `prefetch.names` without a local answer.
     private func lookAtNames(_ instant: Instant) {
         guard isKeeping, let rule else { return }
         for name in rule.names where isPrefetched(name) {
@@ -133,16 +130,16 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes the addresses of a name as far as due.
+    /// Refreshes those addresses of a name that are due.
     ///
-    /// A before AAAA: the call for A may return both families.
+    /// A is queried before AAAA, because a call for A may return both families.
     private func keep(_ name: Name) async {
         let shortest = Duration.seconds(ResolverLimits.shortestRefresh)
         var next = clocks.now() + ResolverLimits.longestRetry
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // Static hosts and `aaaa: suppress` answer this question; both can change later.
+            // A local answer needs no refresh; hosts and settings can change later.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -159,7 +156,7 @@ package final class Prefetcher {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// Returns false for AAAA that no client wants, from a vendor that bills each family.
+    /// False for an AAAA query that no client sends, if the vendor bills each family.
     private func isWanted(_ query: Query) -> Bool {
         guard query.question.type == .aaaa,
             let route = routes.route(for: query.question.name)?.route,
@@ -168,7 +165,7 @@ package final class Prefetcher {
         return vendor.isWorthRefreshing(query.question.name, .v6, route.options.families)
     }
 
-    /// Returns the refresh time of the cached answer; nil if it is due now or not cached.
+    /// Returns the time at which the cached answer must be refreshed; nil if due now or not cached.
     private func refreshTime(_ query: Query) -> Instant? {
         let now = clocks.now()
         guard let rule,
@@ -182,21 +179,20 @@ package final class Prefetcher {
 
     // MARK: - Queries
 
-    /// Unit of a refresh: a question, or a name if one call returns both families.
+    /// Unit of one refresh: a question, or a name if one call returns both families.
     private struct Subject: Hashable {
         let name: Name
         let type: RecordType?
     }
 
-    /// Outcome of a refresh.
     private enum Outcome {
         case done, failed
 
-        /// Not started: already in flight, no vendor available, or over the budget.
+        /// Not started: the query is in flight, no vendor is available, or the budget is used up.
         case refrained
     }
 
-    /// Refreshes an answer unless it is in flight, over the budget or without an available vendor.
+    /// Refreshes an answer, unless it is in flight, over the budget or without an available vendor.
     private func attempt(_ query: Query, for payer: ClientNetwork? = nil) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []
@@ -220,7 +216,7 @@ package final class Prefetcher {
         underWay.insert(subject)
         statistics.refreshes.started += 1
         let now = clocks.now()
-        let finding = await withCheckedContinuation { continuation in
+        let answer = await withCheckedContinuation { continuation in
             let deadline = now + ResolverLimits.total
             singleFlight.ask(
                 query,
@@ -228,13 +224,12 @@ package final class Prefetcher {
                 for: nil,
                 payer: payer,
                 now: now,
-                deadline: deadline
-            ) {
-                continuation.resume(returning: $0)
-            }
+                deadline: deadline,
+                Completion { continuation.resume(returning: $0) }
+            )
         }
         underWay.remove(subject)
-        guard !finding.resolution.isFailure else {
+        guard !answer.isFailure else {
             statistics.refreshes.failed += 1
             return .failed
         }
@@ -243,20 +238,18 @@ package final class Prefetcher {
     }
 }
 
-/// Counters of refreshes.
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Refreshes started; each becomes `done` or `failed`, or is in flight.
+    /// Refreshes started; each is later counted in `done` or `failed`.
     package var started: UInt64 = 0
 
-    /// Refreshes that got an answer.
     package var done: UInt64 = 0
 
-    /// Refreshes that failed; the cached answer is not changed.
+    /// Refreshes that failed; the cached answer did not change.
     package var failed: UInt64 = 0
 
     /// Refreshes not started because of the budget per minute.
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because no vendor accepted queries.
+    /// Refreshes not started because no vendor of the route accepted queries.
     package var held: UInt64 = 0
 }

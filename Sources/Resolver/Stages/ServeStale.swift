@@ -13,22 +13,23 @@ final class ServeStale {
 
     /// Creates the stage.
     ///
-    /// - Parameter rule: nil if stale answers are disabled.
+    /// - Parameter rule: settings; nil if stale answers are disabled.
     init(_ rule: Freshness.Stale?, cache: AnswerCache) {
         self.rule = rule
         self.cache = cache
     }
 
-    /// Fallback answer for a client that cannot wait for a better one.
+    /// Cached answer for a client that gets no better answer in time.
     struct LastResort {
         let resolution: Resolution
 
-        /// Longest time to wait for a better answer; nil if the fallback is given immediately.
+        /// Longest time to wait for a better answer; nil to send the cached answer without waiting.
         let delay: Duration?
 
-        /// Returns `found` if its RCODE is a statement about the name, otherwise the fallback.
+        /// Returns `found` if its RCODE describes the name, otherwise the cached answer.
         func unless(_ found: Resolution) -> Resolution {
-            // SERVFAIL and the other RCODEs describe the server (RFC 8767 §5, RFC 6672 §2.2).
+            // SERVFAIL and other RCODEs describe the server, not the name (RFC 8767 §5, RFC 6672
+            // §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }
@@ -51,8 +52,7 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns, for `explain`, the stale entry that would be served, its TTL in seconds and the time
-    /// after which it would be served.
+    /// Returns for `explain` the stale entry, its TTL in seconds and the wait before it is served.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -74,19 +74,19 @@ final class ServeStale {
         match?.route.servesStale ?? true ? rule : nil
     }
 
-    /// Returns the time to wait for a better answer; nil if the entry is given immediately.
+    /// Returns the time to wait for a better answer; nil for no wait.
     private static func delay(
         _ rule: Freshness.Stale,
         isFresh: Bool,
         isHeld: Bool
     ) -> Duration? {
-        // While a failure is cached, another attempt is pointless (RFC 9520 §3.2).
+        // While a failure is cached, another attempt would be pointless (RFC 9520 §3.2).
         isFresh || isHeld ? nil : rule.after
     }
 }
 
 extension Resolution {
-    /// Converts a stale answer, with the extended error that marks it (RFC 8914 §4.4 and §4.20).
+    /// Creates the resolution for a stale answer, with its extended error (RFC 8914 §4.4, §4.20).
     fileprivate init(_ stale: StaleAnswer) {
         var explanation: Explanation?
         if let seconds = stale.expiredFor {

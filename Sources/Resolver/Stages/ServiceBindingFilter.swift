@@ -4,11 +4,11 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Queries upstreams, and removes from their answers the addresses that the settings do not allow.
+/// Stage that queries upstreams, and removes addresses that the settings do not allow.
 ///
-/// Private addresses of public names are removed.  Address hints in SVCB and HTTPS records are
-/// replaced by cached addresses if a vendor or the setting `hosts` resolves their target.  Without
-/// cached addresses the hints are removed, and clients send A and AAAA queries (RFC 9460 §7.3).  No
+/// Private addresses of public names are removed. Address hints in SVCB and HTTPS records are
+/// replaced with cached addresses if a vendor or the setting `hosts` resolves their target. Without
+/// cached addresses the hints are removed, and clients send A and AAAA queries (RFC 9460 §7.3). No
 /// vendor is called for a hint.
 @ServiceLoop
 final class ServiceBindingFilter {
@@ -16,7 +16,6 @@ final class ServiceBindingFilter {
     private let lifetimes: TTLPolicy
     private let routes: RouteTable
     private let localAnswers: LocalAnswers
-    private let upstreams: UpstreamStage
     private let cache: AnswerCache
     private let clocks: Clocks
 
@@ -25,7 +24,6 @@ final class ServiceBindingFilter {
         _ lifetimes: TTLPolicy,
         routes: RouteTable,
         localAnswers: LocalAnswers,
-        upstreams: UpstreamStage,
         cache: AnswerCache,
         clocks: Clocks
     ) {
@@ -33,36 +31,11 @@ final class ServiceBindingFilter {
         self.lifetimes = lifetimes
         self.routes = routes
         self.localAnswers = localAnswers
-        self.upstreams = upstreams
         self.cache = cache
         self.clocks = clocks
     }
 
-    /// Queries upstreams, and calls `completion` exactly once with the filtered answer, possibly
-    /// synchronously.
-    func ask(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        through group: UpstreamGroup?,
-        deadline: Instant,
-        trace: Trace?,
-        cancellation: CancellationSignal?,
-        _ completion: @escaping UpstreamStage.Completion
-    ) {
-        if let refusal = refusal(query, match) { return completion(refusal) }
-        upstreams.ask(
-            query,
-            match,
-            through: group,
-            deadline: deadline,
-            trace: trace,
-            cancellation: cancellation
-        ) { [self] resolution in
-            completion(shaped(resolution, query, match))
-        }
-    }
-
-    /// Returns the plan of `ask`; sends nothing.
+    /// Returns the plan of a query for upstreams; sends nothing.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -82,7 +55,7 @@ final class ServiceBindingFilter {
     // MARK: - Local answers
 
     /// Returns the answer for service bindings of a vendor's name that are never forwarded.
-    private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
+    func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
         }
@@ -92,7 +65,7 @@ final class ServiceBindingFilter {
         case .block:
             return noData(query, match, .blocked, "HTTPS and SVCB records are blocked here", .any)
         case .align where query.dnssecOK:
-            // Signed records cannot be changed: the client gets them as they are or not at all.
+            // Signed records cannot be changed: the client gets them unchanged or not at all.
             return noData(query, match, .synthesized, Self.misaligned, query.variant)
         case .align:
             return nil
@@ -104,7 +77,7 @@ final class ServiceBindingFilter {
     // MARK: - Filtering replies
 
     /// Returns the answer without the addresses that the settings do not allow.
-    private func shaped(
+    func shaped(
         _ resolution: Resolution,
         _ query: Query,
         _ match: RouteTable.Match?
@@ -143,10 +116,10 @@ final class ServiceBindingFilter {
 
     private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// Returns the source of the address hints for `target`.
+    /// Returns the hints to use for `target`.
     ///
-    /// If the owner has vendors and the target has none, all hints are removed: the route exists
-    /// because upstreams' addresses are not wanted.
+    /// If the queried name has vendors and the target has none, all hints are removed: the route
+    /// exists to avoid the addresses that upstreams return.
     private func hints(
         _ target: Name,
         _ query: Query,

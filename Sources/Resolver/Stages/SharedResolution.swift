@@ -1,88 +1,159 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
+internal import HTTPDNS
 internal import Net
+internal import Upstream
 
 /// Resolves a query once for all waiting clients, and caches the result.
+///
+/// It chooses the source of the answer: the vendors of a route, or upstreams.  Vendors resolve only
+/// addresses of hostnames, and bill each call.  All other types and names go to upstreams.
 @ServiceLoop
 final class SharedResolution {
-    typealias Completion = @ServiceLoop (ResolvedAnswer) -> Void
+    private let policy: TTLPolicy
+    let vendors: VendorStage
+    private let upstreams: UpstreamStage
+    private let addressGuard: ServiceBindingFilter
+    private let denials: DenialFilter
 
-    let cacheWriter: CacheWriter
+    /// Upstreams for queries that no route sends elsewhere; nil if there are none.
+    private let standard: UpstreamGroup?
 
-    private let router: Router
     private let dns64: DNS64
     private let localAnswers: LocalAnswers
+    private let cacheWriter: CacheWriter
+
+    /// Nil if addresses keep the order in which they were received.
     private let addressOrdering: AddressOrdering?
 
-    /// Connects routing, synthesis, caching and address ordering.
-    ///
-    /// - Parameter addressOrdering: nil if addresses keep the order in which they were received.
     init(
-        _ router: Router,
+        _ policy: TTLPolicy,
+        vendors: VendorStage,
+        upstreams: UpstreamStage,
+        _ addressGuard: ServiceBindingFilter,
+        _ denials: DenialFilter,
+        standard: UpstreamGroup?,
         _ dns64: DNS64,
         _ localAnswers: LocalAnswers,
         _ cacheWriter: CacheWriter,
         _ addressOrdering: AddressOrdering?
     ) {
-        self.router = router
+        self.policy = policy
+        self.vendors = vendors
+        self.upstreams = upstreams
+        self.addressGuard = addressGuard
+        self.denials = denials
+        self.standard = standard
         self.dns64 = dns64
         self.localAnswers = localAnswers
         self.cacheWriter = cacheWriter
         self.addressOrdering = addressOrdering
     }
 
-    /// Records that `client` also waits for `query`, which is being resolved.
-    func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
-        router.join(query, match, of: client)
+    private func group(_ match: RouteTable.Match?) -> UpstreamGroup? {
+        match?.route.upstreams ?? standard
     }
 
-    /// Resolves `query`, and calls `completion` exactly once by `deadline`, possibly before this returns.
-    ///
-    /// - Parameters:
-    ///   - trace: records the steps; nil except for an operator's request.
-    ///   - cancellation: ends the work early; a failure of cancelled work is not cached.
-    func begin(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        deadline: Instant,
-        trace: Trace? = nil,
-        cancellation: CancellationSignal? = nil,
-        _ completion: @escaping Completion
-    ) {
-        let before = cacheWriter.networksLeft
-        dns64.ask(
-            query,
-            match,
-            deadline: deadline,
-            trace: trace,
-            cancellation: cancellation,
-            replace: { [self] in _ = kept($0, query, match, before, trace) }
-        ) { [self] found in
-            guard !(cancellation?.isCancelled ?? false) || !found.resolution.isFailure else {
-                return completion(found)
-            }
-            completion(kept(found, query, match, before, trace))
+    /// Returns the sources of `begin` in order; sends nothing.
+    func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.ResolutionPlan {
+        let match = dns64.match(query, match)
+        let group = group(match)
+        guard let match, match.asksVendors(query) else {
+            return addressGuard.preview(query, match, through: group)
+        }
+        var plan = Decision.ResolutionPlan()
+        plan.vendors = vendors.preview(match)
+        plan.emptyVendor = vendors.emptyVendor(query)
+        if match.route.fallsBack {
+            plan.upstreams = group?.standing ?? []
+            plan.asksUpstreams = true
+        }
+        return plan
+    }
+
+    /// Records that `client` also waits for `query`, which is pending.
+    func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
+        guard let match, match.asksVendors(query) else { return }
+        vendors.join(query, match, of: client)
+    }
+
+    /// Resolves `query`, which ends by its deadline, possibly before this returns.
+    func begin(_ query: PendingQuery) {
+        query.networksLeft = cacheWriter.networksLeft
+        query.resolution = self
+        if let target = dns64.pointerTarget(of: query.query) {
+            return dns64.pointer(query, target, Completion { query.resolution?.end(query, $0) })
+        }
+        query.match = dns64.match(query.query, query.match)
+        if let match = query.match, match.asksVendors(query.query) {
+            let asksUpstreams = match.route.fallsBack && group(match) != nil
+            VendorFallback(query, match, self, policy, denials, asksUpstreams: asksUpstreams)
+                .begin()
+        } else {
+            // Captures one object, so that the closure needs no allocation.
+            askUpstreams(query, Completion { query.resolution?.upstreamsAnswered(query, $0) })
         }
     }
 
+    /// Takes the answer of the upstreams to a query that is not for vendors.
+    private func upstreamsAnswered(_ query: PendingQuery, _ answer: Resolution) {
+        guard let match = query.match else { return end(query, ResolvedAnswer(answer)) }
+        let isEmpty = vendors.emptyVendor(query.query) != nil
+        let filtered = denials.filtered(answer, query.query, match, isVendorEmpty: isEmpty)
+        end(query, ResolvedAnswer(filtered))
+    }
+
+    /// Queries the upstreams, and removes from their answer what the settings do not allow.
+    func askUpstreams(_ query: PendingQuery, _ completion: consuming Completion<Resolution>) {
+        if let refusal = addressGuard.refusal(query.query, query.match) {
+            return completion(refusal)
+        }
+        upstreams.ask(query, through: group(query.match), addressGuard, completion)
+    }
+
+    /// Adds synthesized addresses, caches the answer, and ends the query.
+    func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
+        dns64.complete(answer, query, Completion { query.resolution?.finish(query, $0) })
+    }
+
+    private func finish(_ query: PendingQuery, _ answer: ResolvedAnswer) {
+        guard query.cancellation.isCancelled, answer.resolution.isFailure else {
+            return query.end(cached(answer, query))
+        }
+        query.end(answer)
+    }
+
+    /// Replaces, in the cache only, the early answer of an upstream by that of a vendor.
+    func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) {
+        dns64.complete(answer, query, Completion { _ = query.resolution?.cached($0, query) })
+    }
+
     /// Caches an answer, and returns it as clients get it.
-    private func kept(
-        _ found: ResolvedAnswer,
+    private func cached(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer {
+        var answer = answer
+        localAnswers.guardCache(against: &answer, query.query)
+        cacheWriter.keep(answer, query)
+        addressOrdering?.order(&answer, query.query, query.match)
+        return answer
+    }
+}
+
+extension Resolution {
+    /// Creates a SERVFAIL that is cached briefly (RFC 9520 §3.2).
+    static func failure(
         _ query: Query,
-        _ match: RouteTable.Match?,
-        _ networksLeftBefore: UInt64,
-        _ trace: Trace?
-    ) -> ResolvedAnswer {
-        var finding = found
-        localAnswers.guardCache(against: &finding, query)
-        cacheWriter.keep(
-            finding,
-            query,
-            match,
-            networksLeftBefore: networksLeftBefore,
-            trace: trace
+        _ code: ExtendedError,
+        _ text: String,
+        isUnanswered: Bool = false
+    ) -> Resolution {
+        var failure = Resolution(
+            rcode: .servFail,
+            lifetime: ResolverLimits.failureLifetime,
+            variant: query.variant,
+            explanation: Explanation(code: code, text: text),
+            provenance: .local
         )
-        addressOrdering?.order(&finding, query, match)
-        return finding
+        failure.hasLostAttempt = isUnanswered
+        return failure
     }
 }

@@ -5,12 +5,11 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the answer of the snapshot as soon as the entry is loaded.  It gets a failure only
-/// at its deadline, or if the snapshot has no answer.  The limits of waiting queries apply
-/// (``ResolverLimits/waiting``), because a query waits here longer than in ``SingleFlight``.
+/// A client gets the snapshot's answer as soon as its entry is loaded. It gets a failure only at
+/// its deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` applies, because a
+/// query waits here longer than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
-    /// A waiting client and its query.
     final class Waiting: FairEntry {
         fileprivate let query: Query
         fileprivate let match: RouteTable.Match?
@@ -22,17 +21,14 @@ package final class SnapshotWaiters {
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
-        var isOver = false
-        var order: UInt64 = 0
-        var line: FairLine<Waiting>?
+        var place: Int?
 
-        /// The snapshot's answer, and the time at which the client gets it.
+        /// Answer from the snapshot, and the time at which the client gets it.
         fileprivate var restored: (answer: ServeStale.LastResort, due: Instant)?
 
         fileprivate var failure: Resolution?
 
-        /// Released when called: the table keeps the entry for a while.
-        private var completion: Resolver.Completion?
+        private var completion: Completion<Resolution>?
 
         fileprivate init(
             _ query: Query,
@@ -41,7 +37,7 @@ package final class SnapshotWaiters {
             now: Instant,
             firstBegan: Instant,
             deadline: Instant,
-            _ completion: @escaping Resolver.Completion
+            _ completion: consuming Completion<Resolution>
         ) {
             self.query = query
             self.match = match
@@ -49,17 +45,14 @@ package final class SnapshotWaiters {
             began = now
             self.firstBegan = firstBegan
             self.deadline = deadline
-            self.completion = completion
+            self.completion = consume completion
         }
 
-        /// Time at which the client gets an answer even if nothing changes; nil if it waits for its
-        /// resolution.
+        /// Time at which the client gets an answer if nothing changes; nil while it waits for one.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
-            let completion = completion
-            self.completion = nil
-            completion?(resolution)
+            if let completion = completion.take() { completion(resolution) }
         }
     }
 
@@ -67,16 +60,16 @@ package final class SnapshotWaiters {
     private let clocks: Clocks
     private var table: FairTable<Waiting>
 
-    /// The waiting clients in order of arrival; clients that were answered are removed lazily.
+    /// Waiting clients in order of arrival; answered clients are removed lazily.
     private var clients: [Waiting] = []
 
-    /// Clients that the current check of the cache has not reached; empty if none is in progress.
+    /// Clients that the current check of the cache has not reached yet; empty between checks.
     private var unchecked: ArraySlice<Waiting> = []
 
-    /// True if the cache must be checked again after the current check.
+    /// True if another check of the cache must follow the current one.
     private var checksAgain = false
 
-    /// Start of the loading; nil if no snapshot is being loaded.
+    /// Start of loading the snapshot; nil if no snapshot is being loaded.
     private var began: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.check() }
@@ -84,10 +77,10 @@ package final class SnapshotWaiters {
     /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    /// Minimum interval between two checks, so that many deadlines share one.
+    /// Minimum interval between two checks, so that many deadlines share one check.
     static let grain: Duration = .milliseconds(20)
 
-    /// Maximum number of clients that are checked in one turn of the service loop.
+    /// Maximum number of clients checked in one turn of the service loop.
     static let checkedTogether = 64
 
     init(
@@ -100,29 +93,27 @@ package final class SnapshotWaiters {
         table = FairTable(limits)
     }
 
-    /// Number of waiting clients.
     var count: Int { table.count }
 
     var isLoading: Bool { began != nil }
 
-    /// True if failures are cached: not while the first clients may still wait for the snapshot.
+    /// True if failures may be cached; false while the first clients may wait for the snapshot.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
 
-    /// Marks the start of the loading.
     package func begin() { began = clocks.now() }
 
-    /// Marks the end of the loading, successful or not, and answers the waiting clients.
+    /// Marks the end of loading, successful or not, and answers the waiting clients.
     package func end() {
         began = nil
         check()
     }
 
-    /// Adds a client; returns nil if the client was refused, after calling `completion`.
+    /// Adds a client; if a limit refuses the client, calls `completion` and returns nil.
     ///
     /// - Parameters:
-    ///   - client: the client that the query counts against; nil for the daemon itself.
+    ///   - client: the client whose limits the query counts against; nil for the daemon.
     ///   - firstBegan: start of the first query for this name.
     func add(
         _ query: Query,
@@ -131,7 +122,7 @@ package final class SnapshotWaiters {
         now: Instant,
         firstBegan: Instant,
         deadline: Instant,
-        _ completion: @escaping Resolver.Completion
+        _ completion: consuming Completion<Resolution>
     ) -> Waiting? {
         admission: while true {
             switch table.admission(of: client, now: now) {
@@ -158,7 +149,7 @@ package final class SnapshotWaiters {
         return waiting
     }
 
-    /// Takes the result of resolving for a client; ignored if the client has been answered.
+    /// Takes a client's result from the resolver; ignored if the client already has its answer.
     func resolved(_ waiting: Waiting, _ resolution: Resolution) {
         guard !waiting.isOver else { return }
         if let restored = waiting.restored {
@@ -172,7 +163,6 @@ package final class SnapshotWaiters {
 
     // MARK: - Checking the cache
 
-    /// Starts a check of the cache for all clients.
     private func check() {
         guard unchecked.isEmpty else {
             checksAgain = true
@@ -201,7 +191,7 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    /// Answers a client if the cache now has its answer, or if nothing is left to wait for.
+    /// Answers a client if the cache now has its answer, or if waiting is pointless.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,

@@ -8,11 +8,11 @@ internal import DNSWire
 package enum SpecialNames {
     // MARK: - Types
 
-    /// Returns the answer for types that do not ask for records of a name; nil for all other types.
+    /// Returns the answer for types that do not ask for records of a name; nil for other types.
     static func refusal(_ question: Question) -> Resolution? {
         switch question.type {
         case .any:
-            // RFC 8482 §4.2: a short answer in place of all records.
+            // A short answer instead of all records (RFC 8482 §4.2).
             let hinfo = Record(
                 name: question.name,
                 type: .hinfo,
@@ -50,12 +50,13 @@ package enum SpecialNames {
     /// Returns the local answer to `question`; nil if the name is not special.
     static func answer(_ question: Question) -> Resolution? {
         let name = question.name
+        guard topLabels.contains(name.topLabel) || name.labelCount == 1 else { return nil }
         if name.isEqualOrBelow(.localhost) { return localhost(question) }
         if let zone = neverForwarded.first(where: { name.isEqualOrBelow($0) }) {
             return denial(question, zone: zone)
         }
         if name.isEqualOrBelow(homeZone) {
-            // RFC 8375 §4: only DS of `home.arpa` itself is forwarded.
+            // Only DS of `home.arpa` itself is forwarded (RFC 8375 §4).
             return name == homeZone && question.type == .ds
                 ? nil : emptyZone(question, zone: homeZone)
         }
@@ -82,18 +83,18 @@ package enum SpecialNames {
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
-            // RFC 9462 §6.4: an upstream's designation of itself does not apply to this server.
+            // An upstream's designation of itself would not apply to this server (RFC 9462 §6.4).
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Single labels are for hosts files and search lists; the root has no addresses for
-            // them.
+            // The root has no addresses for single labels, which hosts files and search lists
+            // resolve.
             return denial(question, zone: .root)
         }
         return nil
     }
 
-    /// Answers from a zone that contains only its SOA (RFC 6303 §3).
+    /// Returns the answer from a zone that contains only its SOA (RFC 6303 §3).
     private static func emptyZone(_ question: Question, zone: Name) -> Resolution {
         guard question.name == zone else { return denial(question, zone: zone) }
         guard question.type == .soa else {
@@ -105,7 +106,7 @@ package enum SpecialNames {
         )
     }
 
-    /// Answers `localhost` with loopback addresses only (RFC 6761 §6.3).
+    /// Returns the answer for `localhost`: loopback addresses only (RFC 6761 §6.3).
     private static func localhost(_ question: Question) -> Resolution {
         let data: RecordData
         switch question.type {
@@ -146,7 +147,7 @@ package enum SpecialNames {
         answers: [Record] = [],
         authorities: [Record] = []
     ) -> Resolution {
-        // Two small records always fit into a message, so encoding cannot fail.
+        // Cannot fail: two small records fit into a message.
         (try? Resolution(
             question,
             rcode: rcode,
@@ -163,11 +164,14 @@ package enum SpecialNames {
     /// Names that do not exist in the global DNS.
     ///
     /// RFC 6761 (invalid, test), RFC 7686 (onion), RFC 6762 §22.1 (local), RFC 9476 (alt).
-    /// `ipv4only.arpa` is not among them: it is used to detect the NAT64 of the network (RFC 8880).
+    /// `ipv4only.arpa` is forwarded, because it detects the NAT64 of the network (RFC 8880).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),
     ]
+
+    /// Last labels of all special names of several labels.
+    private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses with a local meaning.
     ///

@@ -5,7 +5,7 @@ internal import Net
 
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
-/// Static hosts override special names and routes, as `/etc/hosts` does in libc.  Types other than
+/// Static hosts override special names and routes, as `/etc/hosts` does in libc. Types other than
 /// addresses are forwarded, except for special names and single labels.
 @ServiceLoop
 final class StaticHosts {
@@ -17,7 +17,7 @@ final class StaticHosts {
         provenance = Provenance(source: .local, origin: origins.number("hosts"))
     }
 
-    /// Returns the answer to `question`; nil if the hosts do not determine it.
+    /// Returns the answer to `question`; nil if static hosts do not determine it.
     func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         let hosts = localAnswers.hosts
         guard !hosts.isEmpty else { return nil }
@@ -34,7 +34,7 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Special names would otherwise get NXDOMAIN, and single labels go to the root.
+        // Otherwise special names would get NXDOMAIN, and single labels would go to the root.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil

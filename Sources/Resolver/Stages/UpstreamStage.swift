@@ -33,90 +33,101 @@ package final class UpstreamStage {
         self.aliases = aliases
     }
 
-    typealias Completion = @ServiceLoop (Resolution) -> Void
+    /// A query, from its first question to the answer.
+    @ServiceLoop
+    private final class Work {
+        let query: PendingQuery
+        let policy: TTLPolicy
+        let start: Instant
+        private let stage: UpstreamStage
+        private let filter: ServiceBindingFilter
+        private var completion: Completion<Resolution>?
 
-    /// Queries the group, and calls `completion` exactly once, with its answer or with SERVFAIL and an
-    /// EDE.
-    ///
-    /// `completion` may be called before this function returns.
-    ///
-    /// - Parameter match: the route of the name, for its TTL bounds.
-    func ask(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        through group: UpstreamGroup?,
-        deadline: Instant,
-        trace: Trace?,
-        cancellation: CancellationSignal? = nil,
-        _ completion: @escaping Completion
-    ) {
-        guard let group else {
-            return completion(
-                .failure(query, .noReachableAuthority, "no upstream is configured for this name")
-            )
+        init(
+            _ query: PendingQuery,
+            of stage: UpstreamStage,
+            _ filter: ServiceBindingFilter,
+            _ completion: consuming Completion<Resolution>
+        ) {
+            self.query = query
+            self.stage = stage
+            self.filter = filter
+            self.completion = consume completion
+            policy = stage.policy.of(query.match)
+            start = stage.clocks.now()
         }
-        let start = clocks.now()
-        let work = Work(
-            query: query,
-            policy: policy.of(match),
-            deadline: deadline,
-            trace: trace,
-            cancellation: cancellation
-        )
-        forward(query.question, of: work, through: group) { [self] result in
-            switch result {
-            case .success(let reply):
-                latency.note(clocks.now() - start)
-                let isBelieved = reply.upstream.validates
-                switch reply.answer {
-                case .plain(let plain):
-                    let provenance = provenance(of: reply.upstream)
-                    completion(
-                        Resolution(
-                            plain,
-                            to: query,
-                            work.policy,
-                            provenance,
-                            isBelieved: isBelieved
-                        )
-                    )
-                case .message(let message):
-                    let answered = Answered(message, reply.upstream, isBelieved: isBelieved)
-                    complete(answered, work, completion)
-                }
-            case .failure(let error):
-                completion(Self.failure(error, query))
-            }
+
+        func received(_ outcome: UpstreamGroup.Outcome) { stage.received(outcome, work: self) }
+
+        func end(_ resolution: Resolution) {
+            guard let completion = completion.take() else { return }
+            completion(filter.shaped(resolution, query.query, query.match))
         }
     }
 
-    /// A query and the limits of its work.
-    private struct Work {
-        let query: Query
-        let policy: TTLPolicy
-        let deadline: Instant
-        let trace: Trace?
+    /// Queries the group, and calls `completion` with its answer, or with SERVFAIL and an EDE.
+    ///
+    /// `completion` may be called before this function returns.
+    ///
+    /// - Parameter filter: removes from the answer what the settings do not allow.
+    func ask(
+        _ query: PendingQuery,
+        through group: UpstreamGroup?,
+        _ filter: ServiceBindingFilter,
+        _ completion: consuming Completion<Resolution>
+    ) {
+        let work = Work(query, of: self, filter, completion)
+        guard let group else {
+            return work.end(
+                .failure(
+                    query.query,
+                    .noReachableAuthority,
+                    "no upstream is configured for this name"
+                )
+            )
+        }
+        let completion = Completion<UpstreamGroup.Outcome> { work.received($0) }
+        forward(query.query, of: work, through: group, completion)
+    }
 
-        let cancellation: CancellationSignal?
+    /// Takes the answer to the question of the query.
+    private func received(_ outcome: UpstreamGroup.Outcome, work: Work) {
+        switch outcome {
+        case .success(let reply):
+            latency.note(clocks.now() - work.start)
+            let isBelieved = reply.upstream.validates
+            switch reply.answer {
+            case .plain(let plain):
+                var resolution = Resolution(
+                    plain,
+                    to: work.query.query,
+                    work.policy,
+                    provenance(of: reply.upstream),
+                    isBelieved: isBelieved
+                )
+                resolution.hasLostAttempt = reply.isOfRepetition
+                work.end(resolution)
+            case .message(let message):
+                complete(Answered(message, reply.upstream, isBelieved: isBelieved), work)
+            }
+        case .failure(let error):
+            work.end(Self.failure(error, work.query.query))
+        }
     }
 
     /// Sends a question to a group: the question of the query, or one for the target of an alias.
     private func forward(
-        _ question: Question,
+        _ query: Query,
         of work: Work,
         through group: UpstreamGroup,
-        _ completion: @escaping UpstreamGroup.Completion
+        _ completion: consuming Completion<UpstreamGroup.Outcome>
     ) {
-        guard !group.health.recognises(question) else { return completion(.failure(.loop)) }
+        guard !group.health.recognises(query.question) else { return completion(.failure(.loop)) }
         group.ask(
-            ForwardedQuery(
-                question: question,
-                dnssecOK: work.query.dnssecOK,
-                checkingDisabled: work.query.checkingDisabled,
-                cancellation: work.cancellation
-            ),
-            deadline: work.deadline,
-            trace: work.trace,
+            query,
+            deadline: work.query.deadline,
+            cancellation: work.query.cancellation,
+            trace: work.query.trace,
             completion
         )
     }
@@ -148,32 +159,32 @@ package final class UpstreamStage {
     private func complete(
         _ answered: Answered,
         _ work: Work,
-        queried: Name? = nil,
-        _ completion: @escaping Completion
+        queried: Name? = nil
     ) {
-        let query = work.query
+        let query = work.query.query
         let chain = answered.message.aliasChain(from: query.question)
         guard chain.ending == .target else {
-            return completion(.failure(query, .other, "CNAME loop, or too many CNAME records"))
+            return work.end(.failure(query, .other, "CNAME loop, or too many CNAME records"))
         }
-        var target = query.question
-        target.name = chain.end
+        var target = query
+        target.question.name = chain.end
         guard chain.end != queried, answered.message.lacksTarget(of: chain, query.question),
-            let group = aliases(target)
-        else { return completion(resolution(answered, work)) }
+            let group = aliases(target.question)
+        else { return work.end(resolution(answered, work)) }
         guard let pending = PendingAlias(answered, chain, query) else {
-            return completion(.failure(query, .other, "too many records with the CNAME records"))
+            return work.end(.failure(query, .other, "too many records with the CNAME records"))
         }
-        work.trace?.note("querying upstreams for the alias target \(chain.end)")
-        forward(target, of: work, through: group) { [self, target] result in
+        work.query.trace?.note("querying upstreams for the alias target \(chain.end)")
+        let completion = Completion<UpstreamGroup.Outcome> { [self, target] result in
             switch result {
             case .success(let reply):
-                let joined = pending.joined(with: reply, to: target, query)
-                complete(joined, work, queried: target.name, completion)
+                let joined = pending.joined(with: reply, to: target.question, query)
+                complete(joined, work, queried: target.question.name)
             case .failure(let error):
-                completion(Self.failure(error, query))
+                work.end(Self.failure(error, query))
             }
         }
+        forward(target, of: work, through: group, completion)
     }
 
     /// The chain of a reply while the target of its last alias is queried.
@@ -218,12 +229,12 @@ package final class UpstreamStage {
     private func resolution(_ answered: Answered, _ work: Work) -> Resolution {
         (try? Resolution(
             answered.message,
-            to: work.query,
+            to: work.query.query,
             work.policy,
             provenance(of: answered.upstream),
             isBelieved: answered.isBelieved
         ))
-            ?? .failure(work.query, .other, "the answer does not fit a message")
+            ?? .failure(work.query.query, .other, "the answer does not fit a message")
     }
 
     private func provenance(of server: any Forwarding) -> Provenance {

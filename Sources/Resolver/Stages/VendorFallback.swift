@@ -14,91 +14,82 @@ internal import Net
 /// replace a vendor's answer by one of an upstream.
 @ServiceLoop
 final class VendorFallback {
-    /// Parts of the resolver, and the query.
-    struct Context {
-        let policy: TTLPolicy
-        let vendors: VendorStage
-        let denials: DenialFilter
-        let query: Query
-        let match: RouteTable.Match
-        let trace: Trace?
+    private let pending: PendingQuery
+    private let match: RouteTable.Match
+    private let resolution: SharedResolution
+    private let policy: TTLPolicy
+    private let denials: DenialFilter
 
-        /// Queries the upstreams; nil if the route has none.
-        let askUpstreams: ((@escaping UpstreamStage.Completion) -> Void)?
-    }
-
-    private let context: Context
-
-    /// Called once.
-    private var completion: SharedResolution.Completion?
-
-    /// Called with the vendors' answer if it arrives after the early one.
-    private let replace: SharedResolution.Completion
+    /// False if the route has no upstreams.
+    private let asksUpstreams: Bool
 
     private var vendorResult: VendorStage.Result?
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
+    private var isOver = false
     private var timer: (any Cancellable)?
 
     init(
-        _ context: Context,
-        replace: @escaping SharedResolution.Completion,
-        _ completion: @escaping SharedResolution.Completion
+        _ pending: PendingQuery,
+        _ match: RouteTable.Match,
+        _ resolution: SharedResolution,
+        _ policy: TTLPolicy,
+        _ denials: DenialFilter,
+        asksUpstreams: Bool
     ) {
-        self.context = context
-        self.replace = replace
-        self.completion = completion
+        self.pending = pending
+        self.match = match
+        self.resolution = resolution
+        self.policy = policy
+        self.denials = denials
+        self.asksUpstreams = asksUpstreams
     }
 
+    private var query: Query { pending.query }
+
     /// Queries the vendors.
-    func begin(deadline: Instant, cancellation: CancellationSignal?) {
-        let (match, clocks) = (context.match, context.denials.clocks)
-        let start = clocks.now()
-        context.vendors.ask(
-            context.query,
-            match,
-            deadline: deadline,
-            trace: context.trace,
-            cancellation: cancellation
-        ) { [self] in vendorsFinished($0) }
-        guard vendorResult == nil, context.askUpstreams != nil,
-            let delay = match.route.options.fallbackAfter
+    func begin() {
+        let start = denials.clocks.now()
+        resolution.vendors.ask(pending, match, Completion { [self] in vendorsFinished($0) })
+        guard vendorResult == nil, asksUpstreams, let delay = match.route.options.fallbackAfter
         else { return }
-        timer = clocks.timer(start + delay) { [self] in askEarly() }
+        timer = denials.clocks.timer(start + delay) { [self] in askEarly() }
     }
 
     private func askEarly() {
         timer = nil
-        let entry = context.denials.cache.lastResort(
-            for: context.query.question,
-            variant: context.query.variant,
-            now: context.denials.clocks.now()
+        let entry = denials.cache.lastResort(
+            for: query.question,
+            variant: query.variant,
+            now: denials.clocks.now()
         )
         guard vendorResult == nil, entry == nil else { return }
-        context.trace?.note("no vendor has answered yet: querying upstreams")
+        pending.trace?.note("no vendor has answered yet: querying upstreams")
         askUpstreams()
     }
 
     private func askUpstreams() {
         guard !hasAskedUpstreams else { return }
         hasAskedUpstreams = true
-        context.askUpstreams? { [self] answer in
-            upstreamAnswer = answer
-            if vendorResult != nil { return combine() }
-            guard !answer.isFailure else { return }
-            var early = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
-            early.shorten(to: ResolverLimits.earlyLifetime, context.query.question)
-            early.provenance.fallback = .early
-            complete(ResolvedAnswer(early))
-        }
+        resolution.askUpstreams(pending, Completion { [self] in upstreamsAnswered($0) })
+    }
+
+    private func upstreamsAnswered(_ answer: Resolution) {
+        upstreamAnswer = answer
+        if vendorResult != nil { return combine() }
+        guard !answer.isFailure else { return }
+        var early = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
+        early.shorten(to: ResolverLimits.earlyLifetime, query.question)
+        early.provenance.fallback = .early
+        complete(ResolvedAnswer(early))
     }
 
     private func vendorsFinished(_ result: VendorStage.Result) {
         vendorResult = result
         timer?.cancel()
         timer = nil
-        guard completion != nil else {
-            if case .answered(let answer) = result { replace(answer) }
+        guard !isOver else {
+            if case .answered(let answer) = result { resolution.replace(pending, answer) }
             return
         }
         switch result {
@@ -109,19 +100,19 @@ final class VendorFallback {
 
     /// Completes the query, or queries the upstreams, after the vendors had no answer.
     private func finishWithoutVendor(_ result: VendorStage.Result) {
-        guard context.match.route.fallsBack else {
+        guard match.route.fallsBack else {
             guard case .empty(let provenance, let siblings) = result else {
                 return fail("no vendor answered")
             }
             let nothing = Resolution.noData(
-                context.query.question,
-                zone: context.match.domain,
-                seconds: context.policy.negative.lowerBound,
+                query.question,
+                zone: match.domain,
+                seconds: policy.negative.lowerBound,
                 provenance: provenance
             )
             return complete(ResolvedAnswer(nothing, siblings: siblings))
         }
-        guard context.askUpstreams != nil else {
+        guard asksUpstreams else {
             guard case .empty(_, let siblings) = result else {
                 return fail("no vendor answered, and no upstream is configured for this name")
             }
@@ -129,31 +120,31 @@ final class VendorFallback {
             return fail(text, siblings: siblings)
         }
         let reason = if case .empty = result { "has an address" } else { "answered" }
-        context.trace?.note("no vendor \(reason): querying upstreams")
+        pending.trace?.note("no vendor \(reason): querying upstreams")
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
     }
 
     /// Completes the query with the upstreams' answer, after the vendors had none.
     private func combine() {
-        guard completion != nil, let answer = upstreamAnswer, let result = vendorResult else {
+        guard !isOver, let answer = upstreamAnswer, let result = vendorResult else {
             return
         }
         switch result {
         case .answered: break
         case .empty(let provenance, let siblings):
-            var resolution = filtered(answer, isVendorEmpty: true, siblings: siblings)
-            context.vendors.note(&resolution, after: provenance)
-            resolution.provenance.fallback = .empty
-            complete(ResolvedAnswer(resolution, siblings: siblings))
+            var fallback = filtered(answer, isVendorEmpty: true, siblings: siblings)
+            resolution.vendors.note(&fallback, after: provenance)
+            fallback.provenance.fallback = .empty
+            complete(ResolvedAnswer(fallback, siblings: siblings))
         case .failed(let limit):
-            var resolution = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
-            resolution.provenance.fallback = .failed
+            var fallback = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
+            fallback.provenance.fallback = .failed
             if let limit {
-                resolution.shorten(to: ResolverLimits.earlyLifetime, context.query.question)
+                fallback.shorten(to: ResolverLimits.earlyLifetime, query.question)
                 // Other clients can still call the vendor.
-                if limit == .ofClient { resolution.lifetime = 0 }
+                if limit == .ofClient { fallback.lifetime = 0 }
             }
-            complete(ResolvedAnswer(resolution))
+            complete(ResolvedAnswer(fallback))
         }
     }
 
@@ -163,10 +154,10 @@ final class VendorFallback {
         hasVendorFailed: Bool = false,
         siblings: [(question: Question, resolution: Resolution)] = []
     ) -> Resolution {
-        context.denials.filtered(
+        denials.filtered(
             answer,
-            context.query,
-            context.match,
+            query,
+            match,
             isVendorEmpty: isVendorEmpty,
             hasVendorFailed: hasVendorFailed,
             siblings: siblings
@@ -179,7 +170,7 @@ final class VendorFallback {
     ) {
         let isUnanswered = if case .failed(.none)? = vendorResult { true } else { false }
         let failure = Resolution.failure(
-            context.query,
+            query,
             .noReachableAuthority,
             text,
             isUnanswered: isUnanswered
@@ -188,8 +179,8 @@ final class VendorFallback {
     }
 
     private func complete(_ answer: ResolvedAnswer) {
-        let completion = completion
-        self.completion = nil
-        completion?(answer)
+        guard !isOver else { return }
+        isOver = true
+        resolution.end(pending, answer)
     }
 }

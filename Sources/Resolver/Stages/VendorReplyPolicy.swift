@@ -2,18 +2,18 @@
 internal import DNSWire
 internal import HTTPDNS
 
-/// Meaning of a vendor's reply for a question; a pure function of its arguments.
+/// Meaning of a vendor's reply to a question.
 ///
-/// A reply without addresses does not show whether the name exists: it may not be registered with
-/// the vendor.  Then there is no resolution, and the fallback is queried.
+/// A reply without addresses does not show that the name does not exist: it may exist, but not be
+/// registered with the vendor.  Then there is no resolution, and the fallback is queried.
 struct VendorReplyPolicy {
-    /// The answer; nil if the vendor has no usable address of the requested family.
+    /// Answer to the question; nil if the vendor has no usable address of the requested family.
     private(set) var resolution: Resolution?
 
-    /// Answers for the other family, if the reply covers it.
+    /// Answers for the other address family, if the reply covers that family.
     var siblings: [(question: Question, resolution: Resolution)] = []
 
-    /// Number of private addresses that were removed.
+    /// Number of private addresses removed from the reply.
     private(set) var dropped: UInt64 = 0
 
     /// True if the vendor has no usable address of either family.
@@ -54,7 +54,7 @@ struct VendorReplyPolicy {
                     provenance: provenance
                 )
             } else {
-                // All addresses were unusable, which is not the same as NODATA.
+                // All addresses were unusable, which is not NODATA.
                 found = nil
             }
             guard let found else { continue }
@@ -68,14 +68,12 @@ struct VendorReplyPolicy {
 }
 
 extension VendorAnswer {
-    /// Removes private addresses, and returns their number.
     fileprivate mutating func dropPrivate() -> UInt64 {
         (v4?.dropPrivate() ?? 0) + (v6?.dropPrivate() ?? 0)
     }
 }
 
 extension AddressSet {
-    /// Removes private addresses, and returns their number.
     fileprivate mutating func dropPrivate() -> UInt64 {
         let count = addresses.count
         addresses.removeAll { $0.reach == .local }
@@ -85,7 +83,6 @@ extension AddressSet {
 }
 
 extension Resolution {
-    /// Creates the answer of one family, with the vendor's TTL within the bounds of the settings.
     fileprivate static func vendorAddresses(
         _ set: AddressSet,
         _ question: Question,

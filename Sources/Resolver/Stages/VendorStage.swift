@@ -68,38 +68,26 @@ package final class VendorStage {
         case ofVendor
     }
 
-    typealias Completion = @ServiceLoop (Result) -> Void
-
     /// Queries one vendor after the other, each with an equal share of the remaining time.
     ///
     /// After a cancellation, a call that was sent continues.
     func ask(
-        _ query: Query,
+        _ query: PendingQuery,
         _ match: RouteTable.Match,
-        deadline: Instant,
-        trace: Trace?,
-        cancellation: CancellationSignal? = nil,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Result>
     ) {
         let start = clocks.now()
-        if let provenance = knownEmpty.value(of: query.question.name, now: start) {
+        if let provenance = knownEmpty.value(of: query.query.question.name, now: start) {
             if let vendor = origins.vendor(provenance.origin) {
                 statistics.vendors.pairedByVendor[vendor, default: 0] += 1
             }
-            trace?.note("no call: \(origins.name(provenance.origin)) recently had no address")
+            query.trace?.note(
+                "no call: \(origins.name(provenance.origin)) recently had no address"
+            )
             return completion(.empty(provenance))
         }
-        let end = min(deadline, start + ResolverLimits.vendors)
-        ask(
-            match.route.vendors[...],
-            query.question,
-            match,
-            until: end,
-            nil,
-            trace,
-            cancellation,
-            completion
-        )
+        let end = min(query.deadline, start + ResolverLimits.vendors)
+        ask(match.route.vendors[...], query, match, until: end, nil, completion)
     }
 
     /// Records that `client` also waits for `query`.
@@ -123,47 +111,44 @@ package final class VendorStage {
     /// - Parameter limit: the limit that kept an earlier vendor from being called.
     private func ask(
         _ vendors: ArraySlice<VendorClient>,
-        _ question: Question,
+        _ query: PendingQuery,
         _ match: RouteTable.Match,
         until end: Instant,
         _ limit: Limit?,
-        _ trace: Trace?,
-        _ cancellation: CancellationSignal?,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Result>
     ) {
         let now = clocks.now()
-        guard let vendor = vendors.first, now < end, !(cancellation?.isCancelled ?? false) else {
+        guard let vendor = vendors.first, now < end, !query.cancellation.isCancelled else {
             return completion(.failed(limit))
         }
-        let (name, families) = (question.name, question.families)
-        let (route, deadline) = (match.route.place, now + (end - now) / vendors.count)
+        let others = vendors.dropFirst()
         if passesOver(vendors, match) {
-            trace?.note("\(vendor.name): unresponsive, trying the next source")
+            query.trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()
-            let others = vendors.dropFirst()
-            return ask(others, question, match, until: end, limit, trace, cancellation, completion)
+            return ask(others, query, match, until: end, limit, completion)
         }
-        vendor.lookUp(
-            name,
-            families,
-            route: route,
-            choice: match.route.options.families,
-            parameters: match.route.options.parameters,
-            deadline: deadline,
-            trace: trace,
-            cancellation: cancellation
-        ) { [self] found in
+        let question = query.query.question
+        let found = completion.after { [self] (found: VendorClient.Outcome, completion) in
             switch found {
             case .success(let reply):
                 latency.note(reply.duration)
                 completion(result(reply, of: vendor, to: question, match))
             case .failure(let failure):
-                trace?.note("\(vendor.name): no answer (\(failure.reason))")
-                let others = vendors.dropFirst()
-                let limit = failure.limit ?? limit
-                ask(others, question, match, until: end, limit, trace, cancellation, completion)
+                query.trace?.note("\(vendor.name): no answer (\(failure.reason))")
+                ask(others, query, match, until: end, failure.limit ?? limit, completion)
             }
         }
+        vendor.lookUp(
+            question.name,
+            question.families,
+            route: match.route.place,
+            choice: match.route.options.families,
+            parameters: match.route.options.parameters,
+            deadline: now + (end - now) / vendors.count,
+            trace: query.trace,
+            cancellation: query.cancellation,
+            found
+        )
     }
 
     /// True if the first of `vendors` is skipped: it is unresponsive, and there is another source.

@@ -5,7 +5,7 @@ internal import Net
 
 /// Synthesis of AAAA records from A records on networks with NAT64 and without IPv4 (RFC 6147).
 ///
-/// A stage around `Router`: a synthesized answer is cached as any other answer.
+/// A stage before the cache: a synthesized answer is cached as any other answer.
 @ServiceLoop
 final class DNS64 {
     /// Resolver of the A and PTR queries.
@@ -15,20 +15,19 @@ final class DNS64 {
         func resolveAddresses(
             _ query: Query,
             deadline: Instant,
-            _ completion: @escaping Resolver.Completion
+            _ completion: consuming Completion<Resolution>
         )
 
         /// Resolves a PTR query, also with static hosts and special names.
         func resolvePointer(
             _ query: Query,
             deadline: Instant,
-            _ completion: @escaping Resolver.Completion
+            _ completion: consuming Completion<Resolution>
         )
     }
 
     private let scope: AnswerPolicy.Synthesis
     private let nat64: NAT64?
-    private let router: Router
     private let origins: AnswerSourceRegistry
     private let clocks: Clocks
 
@@ -38,13 +37,11 @@ final class DNS64 {
     init(
         _ scope: AnswerPolicy.Synthesis,
         _ nat64: NAT64?,
-        router: Router,
         origins: AnswerSourceRegistry,
         clocks: Clocks
     ) {
         self.scope = scope
         self.nat64 = nat64
-        self.router = router
         self.origins = origins
         self.clocks = clocks
     }
@@ -62,54 +59,21 @@ final class DNS64 {
 
     // MARK: - Resolving
 
-    /// Resolves `query` as `Router.ask`, and adds synthesized addresses.
-    func ask(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        deadline: Instant,
-        trace: Trace?,
-        cancellation: CancellationSignal?,
-        replace: @escaping SharedResolution.Completion,
-        _ completion: @escaping SharedResolution.Completion
-    ) {
-        if let target = pointerTarget(of: query) {
-            return pointer(query, target, deadline: deadline, completion)
-        }
-        // RFC 8880 §7.1: the name belongs to the network's resolver, not to a vendor.
-        let isNetworks =
-            query.question.name.isEqualOrBelow(.ipv4only) && match?.claimsSpecialNames != true
-        let match = isNetworks ? nil : match
-        guard scope != .off, nat64 != nil, query.asksForAddress else {
-            return router.ask(
-                query,
-                match,
-                deadline: deadline,
-                trace: trace,
-                cancellation: cancellation,
-                replace: replace,
-                completion
-            )
-        }
-        router.ask(
-            query,
-            match,
-            deadline: deadline,
-            trace: trace,
-            cancellation: cancellation,
-            replace: { [self] in complete($0, query, match, deadline, trace, replace) }
-        ) { [self] in complete($0, query, match, deadline, trace, completion) }
+    /// Returns the route of a query: none for `ipv4only.arpa`, which belongs to the network's
+    /// resolver (RFC 8880 §7.1).
+    func match(_ query: Query, _ match: RouteTable.Match?) -> RouteTable.Match? {
+        guard let match, !match.claimsSpecialNames else { return match }
+        return query.question.name.isEqualOrBelow(.ipv4only) ? nil : match
     }
 
-    /// Completes a query with synthesized addresses, if its name needs them.
-    private func complete(
+    /// Completes the answer to `query` with synthesized addresses, if its name needs them.
+    func complete(
         _ found: ResolvedAnswer,
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        _ deadline: Instant,
-        _ trace: Trace?,
-        _ completion: @escaping SharedResolution.Completion
+        _ pending: PendingQuery,
+        _ completion: consuming Completion<ResolvedAnswer>
     ) {
-        guard let prefix = prefix(for: query, match) else { return completion(found) }
+        let query = pending.query
+        guard let prefix = prefix(for: query, pending.match) else { return completion(found) }
         var found = found
         if query.question.type == .a {
             replaceSibling(of: &found, query, prefix)
@@ -127,36 +91,40 @@ final class DNS64 {
             checkingDisabled: query.checkingDisabled
         )
         if let sibling = found.siblings.first(where: { $0.question == addresses.question }) {
-            found.synthesize(from: sibling.resolution, query, prefix, origins, trace)
+            found.synthesize(from: sibling.resolution, query, prefix, origins, pending.trace)
             return completion(found)
         }
-        guard clocks.now() < deadline else { return completion(found) }
-        let synthesize: Resolver.Completion = { [origins, found] answer in
+        guard clocks.now() < pending.deadline else { return completion(found) }
+        let synthesize = completion.after {
+            [origins, found] (answer: Resolution, completion) in
             var found = found
-            found.synthesize(from: answer, query, prefix, origins, trace)
+            found.synthesize(from: answer, query, prefix, origins, pending.trace)
             completion(found)
         }
-        guard let resolver else {
-            return ask(addresses, match, deadline: deadline, synthesize)
-        }
-        resolver.resolveAddresses(addresses, deadline: deadline, synthesize)
+        guard let resolver else { return ask(addresses, for: pending, pending.match, synthesize) }
+        resolver.resolveAddresses(addresses, deadline: pending.deadline, synthesize)
     }
 
-    /// Resolves a query of DNS64 itself, without cache and deduplication.
+    /// Resolves a query of DNS64 itself, without cache lookup and deduplication.
     private func ask(
         _ query: Query,
+        for pending: PendingQuery,
         _ match: RouteTable.Match?,
-        deadline: Instant,
-        _ completion: @escaping Resolver.Completion
+        _ completion: consuming Completion<Resolution>
     ) {
-        router.ask(
-            query,
-            match,
-            deadline: deadline,
-            trace: nil,
-            cancellation: nil,
-            replace: { _ in }
-        ) { completion($0.resolution) }
+        let answered = completion.after {
+            (ended: (PendingQuery, ResolvedAnswer), completion) in
+            completion(ended.1.resolution)
+        }
+        pending.resolution?.begin(
+            PendingQuery(
+                PendingQuery.Key(query),
+                match,
+                now: clocks.now(),
+                deadline: pending.deadline,
+                answered
+            )
+        )
     }
 
     /// Replaces the AAAA NODATA that came with A records.
@@ -206,7 +174,7 @@ final class DNS64 {
 
 extension DNS64 {
     /// Returns the IPv4 name of a PTR query for a synthesized address (RFC 6147 §5.3.1).
-    private func pointerTarget(of query: Query) -> Name? {
+    func pointerTarget(of query: Query) -> Name? {
         guard !query.dnssecOK else { return nil }
         return pointerTarget(of: query.question)
     }
@@ -222,15 +190,15 @@ extension DNS64 {
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
     /// Answers with an alias to the IPv4 name, and its records.
-    private func pointer(
-        _ query: Query,
+    func pointer(
+        _ pending: PendingQuery,
         _ target: Name,
-        deadline: Instant,
-        _ completion: @escaping SharedResolution.Completion
+        _ completion: consuming Completion<ResolvedAnswer>
     ) {
+        let query = pending.query
         let question = Question(name: target, type: .ptr)
         let inner = Query(question: question, checkingDisabled: query.checkingDisabled)
-        let alias: Resolver.Completion = { [origins] answer in
+        let alias = completion.after { [origins] (answer: Resolution, completion) in
             guard !answer.isFailure else { return completion(ResolvedAnswer(answer)) }
             let message = answer.sections.message(to: question)
             let ttls = (message?.answers ?? []) + (message?.authorities ?? [])
@@ -254,8 +222,8 @@ extension DNS64 {
                 )
             )
         }
-        guard let resolver else { return ask(inner, nil, deadline: deadline, alias) }
-        resolver.resolvePointer(inner, deadline: deadline, alias)
+        guard let resolver else { return ask(inner, for: pending, nil, alias) }
+        resolver.resolvePointer(inner, deadline: pending.deadline, alias)
     }
 }
 

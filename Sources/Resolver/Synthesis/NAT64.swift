@@ -130,18 +130,11 @@ extension NAT64 {
         _ results: Results
     ) {
         guard let server = servers.first else { return end(results) }
-        // CD must be clear: a validating DNS64 does not synthesize for CD (RFC 7050 §3).
-        let query = ForwardedQuery(
-            question: Self.question,
-            dnssecOK: false,
-            checkingDisabled: false,
-            cancellation: signal
-        )
         let deadline = clocks.now() + min(server.timeout, ResolverLimits.prefixQuery)
-        server.ask(query, repeating: nil, deadline: deadline, nil) { [weak self] result in
+        let completion = Completion<Attempt> { [weak self] attempt in
             guard let self, self.signal === signal, !signal.isCancelled else { return }
             var results = results
-            switch result {
+            switch attempt.outcome {
             case .success(let reply):
                 let message = reply.message(to: Self.question)
                 let records = message.answers.filter { $0.type == .aaaa }
@@ -156,6 +149,9 @@ extension NAT64 {
             }
             ask(servers.dropFirst(), signal, results)
         }
+        // CD must be clear: a validating DNS64 does not synthesize for CD (RFC 7050 §3).
+        let query = Query(question: Self.question)
+        server.ask(Attempt(query, deadline: deadline, cancellation: signal, completion))
     }
 
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {

@@ -7,19 +7,21 @@ extension Resolver: DNS64.Resolving {
     func resolveAddresses(
         _ query: Query,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Resolution>
     ) {
         let now = clocks.now()
         if let fresh = cache.freshAnswer(for: query.question, variant: query.variant, now: now) {
             return completion(Resolution(fresh.answer))
         }
         let match = routes.route(for: query.question.name)
-        singleFlight.ask(query, match, for: nil, now: now, deadline: deadline) {
-            completion($0.resolution)
-        }
+        singleFlight.ask(query, match, for: nil, now: now, deadline: deadline, completion)
     }
 
-    func resolvePointer(_ query: Query, deadline: Instant, _ completion: @escaping Completion) {
+    func resolvePointer(
+        _ query: Query,
+        deadline: Instant,
+        _ completion: consuming Completion<Resolution>
+    ) {
         resolve(query, deadline: deadline, completion)
     }
 

@@ -38,10 +38,19 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     /// Attempt in flight.
-    private struct Try: Sendable, Hashable {
-        var number: Int
-        var candidate: Candidate
-        var start: Instant
+    struct Try: Sendable, Hashable {
+        let number: Int
+
+        /// Index of the server in the group, and of the candidate.
+        let server: Int
+        fileprivate let candidate: Int
+
+        let start: Instant
+        let until: Instant
+
+        /// Time after which a hedged query is sent, and the server is suspected.
+        fileprivate let overdue: Instant
+        fileprivate var isSuspected = false
     }
 
     private let deadline: Instant
@@ -63,7 +72,8 @@ struct AttemptPlan: Sendable, Hashable {
 
     private(set) var count = 0
 
-    private var latest: Try?
+    /// Time at which a hedged query is due after the latest attempt.
+    private var hedge: Instant?
 
     /// True after an answer or a final failure.
     private(set) var isOver = false
@@ -81,45 +91,64 @@ struct AttemptPlan: Sendable, Hashable {
     var wake: Instant? {
         guard !isOver else { return nil }
         // Only the result of a probe is pending; wait for it until the query's deadline.
-        guard let latest, !running.isEmpty else { return deadline }
+        guard let hedge, !running.isEmpty else { return deadline }
         guard let next, mayJoin(next), !isHeld(next) else { return nil }
-        var wake = latest.start + latest.candidate.patience
-        if let last = next.asked, isRunning(next) {
-            wake = max(wake, last + (next.repeatsAfter ?? .zero))
+        var wake = hedge
+        if let last = candidates[next].asked, isRunning(next) {
+            wake = max(wake, last + (candidates[next].repeatsAfter ?? .zero))
         }
         return wake < deadline ? wake : nil
     }
 
-    /// Next server: among the allowed ones, the first with the fewest attempts.
-    private var next: Candidate? {
+    /// Returns the earlier of `wake` and `suspicion`.
+    ///
+    /// Mutating only to avoid copies: Swift 6.3 copies the plan for each access through an object.
+    mutating func nextEvent() -> Instant? {
+        guard let suspicion else { return wake }
+        return min(wake ?? suspicion, suspicion)
+    }
+
+    /// Time at which the first attempt becomes suspicious; nil if none does before its end.
+    private var suspicion: Instant? {
+        var first: Instant?
+        for each in running where !each.isSuspected && each.overdue < each.until {
+            first = min(first ?? each.overdue, each.overdue)
+        }
+        return first
+    }
+
+    /// Index of the next candidate: among the allowed ones, the first with the fewest attempts.
+    private var next: Int? {
         guard count < mostTries else { return nil }
-        var next: Candidate?
-        for candidate in candidates where mayBeAsked(candidate) {
-            if let next, next.tries <= candidate.tries { continue }
-            next = candidate
+        var next: Int?
+        for index in candidates.indices where mayBeAsked(index) {
+            if let next, candidates[next].tries <= candidates[index].tries { continue }
+            next = index
         }
         return next
     }
 
     /// Returns true if a server has attempts left and, if unprotected, may be queried.
-    private func mayBeAsked(_ candidate: Candidate) -> Bool {
+    private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate)
-            && (candidate.isProtected || protectedBefore(candidate).allSatisfy(\.isDown))
+            && (candidates[candidate].isProtected
+                || protectedBefore(candidate).allSatisfy(\.isDown))
     }
 
     /// Returns true if a server has attempts left and has not declined.
-    private func isLeft(_ candidate: Candidate) -> Bool {
-        candidate.tries < rounds && !refused.contains(candidate.server)
+    private func isLeft(_ candidate: Int) -> Bool {
+        candidates[candidate].tries < rounds && !refused.contains(candidates[candidate].server)
     }
 
-    private func protectedBefore(_ candidate: Candidate) -> some Sequence<Candidate> {
-        candidates.lazy.filter { $0.isProtected && $0.server < candidate.server }
+    private func protectedBefore(_ candidate: Int) -> some Sequence<Candidate> {
+        let server = candidates[candidate].server
+        return candidates.lazy.filter { $0.isProtected && $0.server < server }
     }
 
     /// True if a probe in flight could permit an unprotected server.
     private var awaitsProbe: Bool {
         count < mostTries
-            && candidates.contains { candidate in
+            && candidates.indices.contains { candidate in
                 isLeft(candidate) && !mayBeAsked(candidate)
                     && protectedBefore(candidate).allSatisfy {
                         $0.isDown || suspects.contains($0.server)
@@ -127,29 +156,27 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    private func isRunning(_ candidate: Candidate) -> Bool {
-        running.contains { $0.candidate.server == candidate.server }
+    private func isRunning(_ candidate: Int) -> Bool {
+        running.contains { $0.candidate == candidate }
     }
 
     /// Returns true if `next` may be queried in parallel with the attempts in flight.
     ///
     /// An unprotected server must not race healthy protected servers.
-    private func mayJoin(_ next: Candidate) -> Bool {
+    private func mayJoin(_ next: Int) -> Bool {
         running.count < UpstreamLimits.triesAtOnce
             && running.allSatisfy { other in
-                (next.isProtected || !other.candidate.isProtected || isDown(other.candidate.server))
-                    && (other.candidate.server != next.server || next.repeatsAfter != nil)
+                let rival = candidates[other.candidate]
+                return (candidates[next].isProtected || !rival.isProtected || rival.isDown)
+                    && (other.candidate != next || candidates[next].repeatsAfter != nil)
             }
     }
 
     /// Returns true if a failed server must wait for a probe, which may permit an unprotected
     /// server.
-    private func isHeld(_ next: Candidate) -> Bool {
-        (next.isDown || suspects.contains(next.server)) && !isRunning(next) && awaitsProbe
-    }
-
-    private func isDown(_ server: Int) -> Bool {
-        candidates.contains { $0.server == server && $0.isDown }
+    private func isHeld(_ next: Int) -> Bool {
+        (candidates[next].isDown || suspects.contains(candidates[next].server))
+            && !isRunning(next) && awaitsProbe
     }
 }
 
@@ -164,6 +191,19 @@ extension AttemptPlan {
         return advance(now: now)
     }
 
+    /// Returns the attempts that have become suspicious since the last call.
+    mutating func newlySuspicious(now: Instant) -> [Try] {
+        guard let suspicion, now >= suspicion else { return [] }
+        return running.indices.compactMap { index in
+            let each = running[index]
+            guard !each.isSuspected, each.overdue < each.until, each.overdue <= now else {
+                return nil
+            }
+            running[index].isSuspected = true
+            return each
+        }
+    }
+
     /// Ends a failed attempt.
     ///
     /// - Parameter isFinal: true if the server declined and must not be queried again.
@@ -173,7 +213,7 @@ extension AttemptPlan {
         now: Instant
     ) -> Move? {
         guard let ended = end(number), !isOver else { return nil }
-        if isFinal { refused.append(ended.candidate.server) }
+        if isFinal { refused.append(ended.server) }
         return proceed(now: now)
     }
 
@@ -190,7 +230,8 @@ extension AttemptPlan {
         }
         guard !isOver else { return nil }
         let wasProtected = candidates.contains { $0.server == server && $0.isProtected }
-        let mayStandIn = isDown && wasProtected && next?.isProtected == false
+        let mayStandIn =
+            isDown && wasProtected && next.map { !candidates[$0].isProtected } ?? false
         return running.isEmpty || mayStandIn ? proceed(now: now) : nil
     }
 
@@ -225,22 +266,32 @@ extension AttemptPlan {
             isOver = true
             return .end
         }
+        let server = candidates[next]
         var left = deadline - now
-        if next.isProtected, candidates.contains(where: { !$0.isProtected && isLeft($0) }) {
+        if server.isProtected,
+            candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
+        {
             // Leave time for an unprotected server in case this one is down.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }
-        let until = now + min(next.timeout, left)
+        let until = now + min(server.timeout, left)
         let number = count
         count += 1
-        let new = Try(number: number, candidate: next, start: now)
-        running.append(new)
-        latest = new
-        for index in candidates.indices where candidates[index].server == next.server {
-            candidates[index].tries += 1
-            candidates[index].asked = now
-        }
-        return .ask(number, server: next.server, until: until, since: next.asked)
+        let overdue = now + server.patience
+        hedge = overdue
+        running.append(
+            Try(
+                number: number,
+                server: server.server,
+                candidate: next,
+                start: now,
+                until: until,
+                overdue: overdue
+            )
+        )
+        candidates[next].tries += 1
+        candidates[next].asked = now
+        return .ask(number, server: server.server, until: until, since: server.asked)
     }
 }

@@ -2,15 +2,10 @@
 internal import DNSWire
 internal import Net
 
-extension ForwardedQuery {
+extension Query {
     /// Health probe `. IN NS`: every resolver knows the answer, and clients cannot choose it.
-    static let probe = ForwardedQuery(
-        question: Question(name: .root, type: .ns),
-        dnssecOK: false,
-        checkingDisabled: false
-    )
+    static let probe = Query(question: Question(name: .root, type: .ns))
 
-    /// True if this query is a health probe.
     var isProbe: Bool { question == Self.probe.question }
 }
 
@@ -18,9 +13,9 @@ extension HealthTable {
     /// Probes a suspected server.
     ///
     /// - Parameters:
-    ///   - began: the start of the unanswered attempt.
-    ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
-    ///   - completion: called once with the result, possibly before `suspect` returns.
+    /// - began: the start of the unanswered attempt.
+    /// - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
+    /// - completion: called once with the result, possibly before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
         silentSince began: Instant?,
@@ -42,9 +37,10 @@ extension HealthTable {
         let now = clocks.now()
         let page = page(of: server)
         guard let start = page.health.beginProbe(now: now) else { return }
-        let probe = Probe(server, clocks, silentSince: began) { [self] began, outcome in
-            probed(server, page, began, outcome)
+        let completion = Completion<Probe.Outcome> { [self] in
+            probed(server, page, $0.began, $0.failure)
         }
+        let probe = Probe(server, clocks, silentSince: began, completion)
         let end = max(end, start + UpstreamLimits.fairWait)
         let patience = page.health.patience
         guard start > now else { return probe.begin(until: end, repeatingAfter: patience) }
@@ -56,7 +52,7 @@ extension HealthTable {
 
     /// Measures the round trip of a server.
     ///
-    /// The first of two queries opens a connection if there is none; only the second one is timed.
+    /// The first of two queries may have to open a connection, so only the second query is timed.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in
@@ -90,7 +86,7 @@ extension HealthTable {
                 if page.health.passedProbe(now: now) {
                     report(.recovered(name: server.name, url: server.label))
                 }
-                // The probe may have waited for a handshake; only a measurement is a round trip.
+                // The probe may have waited for a handshake, so its time is not a round trip.
                 let isSlow = now - began > page.health.patience
                 if isSlow, page.health.isUnmeasured(at: now) { measure(server) }
             }
@@ -101,18 +97,17 @@ extension HealthTable {
     }
 }
 
-/// One health probe of one server; over UDP it is repeated.
+/// One health probe of one server, repeated over UDP.
 @ServiceLoop
 private final class Probe {
-    /// Called once with the time of the first query, and with the failure if there was one.
-    typealias Completion = @ServiceLoop (Instant, UpstreamError?) -> Void
+    /// Time of the first query, and the failure if there was one.
+    typealias Outcome = (began: Instant, failure: UpstreamError?)
 
     private let server: any Forwarding
     private let clocks: Clocks
     private let silentSince: Instant?
 
-    /// Nil after it was called.
-    private var completion: Completion?
+    private var completion: Completion<Outcome>?
 
     private var began: Instant
     private var running = 0
@@ -121,12 +116,12 @@ private final class Probe {
         _ server: any Forwarding,
         _ clocks: Clocks,
         silentSince: Instant?,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Outcome>
     ) {
         self.server = server
         self.clocks = clocks
         self.silentSince = silentSince
-        self.completion = completion
+        self.completion = consume completion
         began = clocks.now()
     }
 
@@ -148,22 +143,24 @@ private final class Probe {
 
     private func ask(until end: Instant) {
         running += 1
-        server.ask(.probe, repeating: silentSince, deadline: end, nil) { [self] reply in
-            running -= 1
-            switch reply {
-            case .success: complete(nil)
-            case .failure(.timedOut) where running > 0: break
-            case .failure(.timedOut) where clocks.now() - end > UpstreamLimits.lateness:
-                // The reply may be unread: a busy daemon is not a failure of the server.
-                complete(.exhausted("the daemon was too busy to read the reply"))
-            case .failure(let error): complete(error)
-            }
+        let completion = Completion<Attempt> { [self] in ended($0) }
+        server.ask(Attempt(.probe, deadline: end, repeating: silentSince, completion))
+    }
+
+    private func ended(_ attempt: Attempt) {
+        running -= 1
+        switch attempt.outcome {
+        case .success: complete(nil)
+        case .failure(.timedOut) where running > 0: break
+        case .failure(.timedOut) where clocks.now() - attempt.deadline > UpstreamLimits.lateness:
+            // The reply may be unread: a busy daemon is not a failure of the server.
+            complete(.exhausted("the daemon was too busy to read the reply"))
+        case .failure(let error): complete(error)
         }
     }
 
     private func complete(_ error: UpstreamError?) {
-        guard let completion else { return }
-        self.completion = nil
-        completion(began, error)
+        guard let completion = completion.take() else { return }
+        completion((began, error))
     }
 }

@@ -3,7 +3,7 @@ package import DNSWire
 package import Net
 
 extension Forwarding {
-    /// URL, marked if it is unprotected.
+    /// URL, marked if the server is unprotected.
     nonisolated var label: String { isProtected ? url : "\(url), unprotected" }
 }
 
@@ -12,19 +12,16 @@ extension Forwarding {
 package final class HealthTable {
     /// Change of a server's state, for the log.
     package enum News: Sendable, Hashable {
-        /// A probe failed; the server is backed off.
         case rests(name: String, url: String, UpstreamError)
 
-        /// A backed-off server has answered a probe.
         case recovered(name: String, url: String)
 
-        /// Queries to the server come back to this daemon, so it is not used.
+        /// Queries to the server come back to this daemon, so the server is not used.
         case loops(name: String, url: String)
 
         /// Messages that match no query come from the server's address.
         case forged(name: String, url: String)
 
-        /// The server no longer loops.
         case loopsNoMore(name: String, url: String)
     }
 
@@ -36,7 +33,6 @@ package final class HealthTable {
 
     let clocks: Clocks
 
-    /// Health of one server.
     @ServiceLoop
     final class Page {
         var health = ServerHealth()
@@ -48,7 +44,6 @@ package final class HealthTable {
         fileprivate var forgeries: UInt64 = 0
     }
 
-    /// Receives the result of a probe.
     typealias Verdict = @ServiceLoop (_ isDown: Bool) -> Void
 
     /// Health by server; retains the servers so that an identifier is not reused.
@@ -56,18 +51,17 @@ package final class HealthTable {
 
     private var paused: Set<String> = []
 
-    /// Loop probes in flight, by their first label.
+    /// Servers with a loop probe in flight, by the first label of the probe.
     private var probes: [[UInt8]: any Forwarding] = [:]
     private var random = SystemRandomNumberGenerator()
 
-    /// Creates a table without entries.
     package nonisolated init(clocks: Clocks = .system) {
         self.clocks = clocks
     }
 
     func health(of server: any Forwarding) -> ServerHealth { page(of: server).health }
 
-    /// Returns the entry of a server, which stays valid permanently.
+    /// Returns the entry of a server, which never changes.
     func page(of server: any Forwarding) -> Page {
         if let known = pages[ObjectIdentifier(server)] { return known.page }
         let page = Page()
@@ -77,14 +71,13 @@ package final class HealthTable {
 
     /// Removes all servers except `servers`.
     ///
-    /// A query in flight may add a removed server again until the next call.
+    /// A query in flight can add a removed server again, until the next call.
     package func keep(only servers: [any Forwarding]) {
         paused.formIntersection(servers.map(\.name))
         let kept = Set(servers.map { ObjectIdentifier($0) })
         pages = pages.filter { kept.contains($0.key) }
     }
 
-    /// Returns the condition of a server and its smoothed latency.
     package func report(
         of server: any Forwarding
     ) -> (condition: ServerCondition, latency: Duration?) {
@@ -98,7 +91,6 @@ package final class HealthTable {
         !paused.isEmpty && paused.contains(server.name)
     }
 
-    /// True if an operator has paused the upstream `name`.
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }
 
     /// Stops sending queries to the upstream `name`; queries in flight continue.
@@ -119,7 +111,6 @@ package final class HealthTable {
         change(&page(of: server).health)
     }
 
-    /// Resets the health of all servers after a network change.
     package func networkChanged() {
         for (_, page) in pages.values { page.health = ServerHealth() }
         probes = [:]
@@ -127,10 +118,9 @@ package final class HealthTable {
 
     // MARK: - Outcomes of clients' queries
 
-    /// Records an answer to a client's query.
-    func answered(_ server: any Forwarding, began: Instant) {
+    /// Records an answer to a client's query on the page of the server.
+    func answered(_ server: any Forwarding, _ page: Page, began: Instant) {
         let now = clocks.now()
-        let page = page(of: server)
         page.health.answered(in: now - began, now: now)
         reportForgeries(of: server, page)
         // A probe may end the back-off early.
@@ -149,7 +139,6 @@ package final class HealthTable {
         if error == .timedOut { seekLoop(through: server, failedSince: began) }
     }
 
-    /// Reports forged messages since the last report.
     private func reportForgeries(of server: any Forwarding, _ page: Page) {
         guard server.forgeries != page.forgeries else { return }
         page.forgeries = server.forgeries
@@ -166,7 +155,7 @@ extension HealthTable {
 
     /// Sends a loop probe, a query for a random name, to `server` unless one was sent recently.
     ///
-    /// Only after a slow failure: in a loop each query waits for itself.
+    /// Only a slow failure causes it: in a loop each query waits for itself.
     ///
     /// - Parameter began: the start of the failed attempt.
     func seekLoop(through server: any Forwarding, failedSince began: Instant) {
@@ -180,11 +169,7 @@ extension HealthTable {
         probes[label] = server
         let end = now + UpstreamLimits.loopWait
         ServiceLoop.task { [self] in
-            let query = ForwardedQuery(
-                question: Question(name: name, type: .txt),
-                dnssecOK: false,
-                checkingDisabled: false
-            )
+            let query = Query(question: Question(name: name, type: .txt))
             // The reply is irrelevant; only the arrival of the query at this daemon matters.
             _ = try? await server.exchange(query, deadline: end)
             try? await clocks.sleep(end)
@@ -195,7 +180,7 @@ extension HealthTable {
         }
     }
 
-    /// Returns true if a client's question is a loop probe of this daemon.
+    /// True if a client's question is a loop probe of this daemon.
     package func recognises(_ question: Question) -> Bool {
         guard question.type == .txt else { return false }
         let octets = question.name.lowercased.octets
@@ -210,7 +195,6 @@ extension HealthTable {
 }
 
 extension HealthTable.News: CustomStringConvertible {
-    /// Log line.
     package var description: String {
         switch self {
         case .rests(let name, let url, let error):
@@ -228,7 +212,6 @@ extension HealthTable.News: CustomStringConvertible {
         }
     }
 
-    /// Server concerned.
     package var server: (name: String, url: String) {
         switch self {
         case .rests(let name, let url, _), .recovered(let name, let url), .loops(let name, let url),
@@ -237,7 +220,7 @@ extension HealthTable.News: CustomStringConvertible {
         }
     }
 
-    /// Event in one word, the key for rate-limiting log lines.
+    /// Event in one word: the key for rate-limiting log lines.
     package var kind: String {
         switch self {
         case .rests: "rests"

@@ -6,8 +6,7 @@
 package enum ServerCondition: Sendable, Hashable {
     case up
 
-    /// A probe failed; the server is backed off until another probe succeeds, after `until` at the
-    /// earliest.
+    /// A probe failed; the server is backed off until a probe after `until` succeeds.
     case rests(until: Instant, because: UpstreamError)
 
     /// Queries to the server come back to this daemon; the next loop probe is sent after `until`.
@@ -16,9 +15,7 @@ package enum ServerCondition: Sendable, Hashable {
     case paused
 }
 
-/// Latency and health of one server.
-///
-/// Only probes decide the health: see the page of the module.
+/// Latency and health of one server; only probes decide the health.
 struct ServerHealth: Sendable, Hashable {
     /// Back-off interval, followed by a probe.
     private struct Rest: Sendable, Hashable {
@@ -33,15 +30,15 @@ struct ServerHealth: Sendable, Hashable {
         var end: Instant { since + length }
     }
 
-    /// Smoothed latency of answers to client queries; only shown to the operator.
+    /// Smoothed latency of answers to clients, for display only.
     private(set) var latency: Duration?
 
     /// Shortest latency since the last measurement, or the measured round trip if that is longer.
     ///
-    /// Clients choose slow names, so an answer to a client can only lower it.
+    /// Answers to clients can only lower it, because clients may choose slow names.
     private var shortest = UpstreamLimits.firstRoundTrip
 
-    /// Latency of a probe over an open connection, and the time of its measurement.
+    /// Latency of a probe over an open connection, and the time of the measurement.
     private(set) var roundTrip: Duration?
     private var measuredAt: Instant?
 
@@ -49,11 +46,10 @@ struct ServerHealth: Sendable, Hashable {
     private var receivedAt: Instant?
     private var answeredAt: Instant?
 
-    /// True while a probe is in flight; `probedAt` is the start of the latest one.
+    /// True while a probe is in flight; `probedAt` is the start of the latest probe.
     private(set) var isProbed = false
     private var probedAt: Instant?
 
-    /// Consecutive probes that were declined.
     private var declines = 0
 
     private var rest: Rest?
@@ -67,11 +63,10 @@ struct ServerHealth: Sendable, Hashable {
 // MARK: - Reading
 
 extension ServerHealth {
-    /// True if the server is neither backed off nor looping.
     var isFit: Bool { rest == nil && loopsUntil == nil }
 
-    /// True if probes show that the server is out of service; an unprotected server may then
-    /// replace it.
+    /// True if probes show that the server is out of service, so an unprotected server may replace
+    /// it.
     ///
     /// A server that only limits the rate of queries counts as in service. Otherwise a flood from
     /// one client would send the names of other clients to an unprotected server. Such a server
@@ -91,27 +86,27 @@ extension ServerHealth {
         min(shortest.doubled(1) + UpstreamLimits.resolvingTime, UpstreamLimits.longestPatience)
     }
 
-    /// True if the server is backed off because of failures, not because of a forwarding loop.
+    /// True if the server is backed off because of failures, not because of a loop.
     var rests: Bool { rest != nil && !loops }
 
-    /// Returns true if the back-off interval has ended and no probe is in flight.
+    /// True if the back-off interval has ended and no probe is in flight.
     func isDue(at now: Instant) -> Bool {
         guard let rest, !loops else { return false }
         return !isProbed && now >= rest.end
     }
 
-    /// Returns true if the server has sent no reply after `began`.
+    /// True if the server has sent no reply after `began`.
     func isSilent(since began: Instant) -> Bool {
         receivedAt.map { $0 <= began } ?? true
     }
 
-    /// Returns true if a healthy server's round trip must be measured again.
+    /// True if the round trip of a healthy server must be measured again.
     func isUnmeasured(at now: Instant) -> Bool {
         guard isFit else { return false }
         return measuredAt.map { now - $0 >= UpstreamLimits.measurementAge } ?? true
     }
 
-    /// Returns true if the server is clearly slower than `other`.
+    /// True if the server is clearly slower than `other`.
     func isSlower(than other: ServerHealth) -> Bool {
         guard let roundTrip, let fast = other.roundTrip else { return false }
         return roundTrip > fast * 2 + UpstreamLimits.slack
@@ -121,7 +116,6 @@ extension ServerHealth {
 // MARK: - Replies to clients' queries
 
 extension ServerHealth {
-    /// Records an answer with latency `time`.
     mutating func answered(in time: Duration, now: Instant) {
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
         shortest = min(shortest, time)
@@ -130,17 +124,15 @@ extension ServerHealth {
         declines = 0
     }
 
-    /// Records an error response.
     mutating func declined(now: Instant) { receivedAt = now }
 }
 
 // MARK: - Probes
 
 extension ServerHealth {
-    /// Starts a probe.
+    /// Starts a probe, at least ``UpstreamLimits/probeSpacing`` after the previous probe.
     ///
-    /// - Returns: the time at which to send it, ``UpstreamLimits/probeSpacing`` after the previous
-    ///   probe at the earliest; nil if one is in flight.
+    /// - Returns: the time at which to send the probe; nil if one is in flight.
     mutating func beginProbe(now: Instant) -> Instant? {
         guard !isProbed else { return nil }
         isProbed = true
@@ -177,7 +169,7 @@ extension ServerHealth {
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if rest == nil, !isSilent(since: began) {
-            // The server has replied to other queries since, so only the probe was lost.
+            // The server has replied to other queries since then: only the probe was lost.
             return false
         }
         declines = 0
@@ -205,9 +197,7 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Records a loop probe, unless the last one was recent.
-    ///
-    /// - Returns: true if a loop probe should be sent.
+    /// Returns true, and records a loop probe, unless the last one was recent.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
@@ -234,7 +224,7 @@ extension ServerHealth {
 extension Duration {
     /// Returns the duration doubled `times` times; negative values halve it, rounding down.
     ///
-    /// Used for every answer; `/` would take 600 instructions.
+    /// Used for every answer, where `/` would take 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Order in which a group queries its servers (Selection of servers on the page of the module).
+/// Order in which a group queries its servers.
 ///
 /// Latency never moves an unprotected server before a protected one.
 struct ServerSelection: Sendable, Hashable {
-    /// State of a server.
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
 
-        /// True if an operator has paused the server; it then receives no queries.
+        /// True if an operator has paused the server; a paused server receives no queries.
         var isPaused = false
         var health: ServerHealth
 
@@ -20,12 +19,12 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Indices of the servers to query.
     ///
-    /// Servers that are paused, or that forward queries back to this daemon, are left out.  An
-    /// unprotected server does not replace them, nor a server that limits the rate of queries: only
-    /// a failed probe shows that a protected server is out of service.
+    /// Servers that are paused or loop are left out.  An unprotected server replaces neither these
+    /// nor a server that limits the rate of queries: only a failed probe shows that a protected
+    /// server is out of service.
     private(set) var order: [Int]
 
-    /// Index of a server for which a probe should measure the round trip; nil for none.
+    /// Index of a server whose round trip a probe should measure; nil for none.
     private(set) var measure: Int?
 
     /// Creates the order for a single server, which is used unless it loops or is paused.
@@ -67,6 +66,5 @@ struct ServerSelection: Sendable, Hashable {
 }
 
 extension ServerHealth {
-    /// True if another server could be noticeably faster.
     fileprivate var isBeatable: Bool { latency.map { $0 > UpstreamLimits.slack } ?? false }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSWire
+package import DNSWire
 package import Net
 
 /// Upstreams in the order of the settings, with failover, hedging and health checks.
@@ -17,7 +17,7 @@ package final class UpstreamGroup {
     fileprivate let pages: [HealthTable.Page]
 
     /// Queries in flight that may need another server, and the timer for the next one.
-    private var pending: [ObjectIdentifier: Run] = [:]
+    private var pending: [Run] = []
     private lazy var alarm = Alarm(health.clocks) { [weak self] in self?.tick() }
 
     /// Creates a group of at least one upstream.
@@ -34,53 +34,65 @@ package final class UpstreamGroup {
     package struct Reply: Sendable {
         package let answer: UpstreamReply
         package let upstream: any Forwarding
+
+        /// True if the server did not answer an earlier attempt of the query in time.
+        package let isOfRepetition: Bool
     }
 
-    /// Completion handler of a query.
-    package typealias Completion = @ServiceLoop (Result<Reply, UpstreamError>) -> Void
+    /// Result of a query; on failure, the first error response of a server, otherwise the last
+    /// failure.
+    package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one answers or `deadline` passes.
     ///
     /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures: the next server may answer.
     ///
     /// - Parameters:
+    ///   - cancellation: ends the query early; nil if it is never cancelled.
     ///   - trace: records the queries that are sent.
-    ///   - completion: the completion handler, called once, possibly before `ask` returns. On failure it
-    ///     receives the first error response of a server, otherwise the last failure.
+    ///   - completion: may be called before `ask` returns.
     package func ask(
-        _ query: ForwardedQuery,
+        _ query: Query,
         deadline: Instant,
+        cancellation: CancellationSignal? = nil,
         trace: Trace? = nil,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Outcome>
     ) {
         let now = health.clocks.now()
-        guard now < deadline, !query.isCancelled else { return completion(.failure(.timedOut)) }
+        guard now < deadline, !(cancellation?.isCancelled ?? false) else {
+            return completion(.failure(.timedOut))
+        }
         let standing = standing(now)
-        for (index, page) in pages.enumerated()
-        where !page.health.isFit && !health.isPaused(servers[index]) {
+        for (index, page) in pages.enumerated() where !page.health.isFit {
             let server = servers[index]
+            guard !health.isPaused(server) else { continue }
             lookAgain(at: server, loopsUntil: page.health.loopsUntil, now: now)
             if page.health.isDue(at: now) { health.probe(server, until: now + server.timeout) }
         }
         guard !standing.order.isEmpty else {
-            return completion(.failure(servers.contains(where: health.isPaused) ? .paused : .loop))
+            return completion(
+                .failure(servers.contains(where: health.isPaused) ? .paused : .loop)
+            )
         }
         if let index = standing.measure { health.measure(servers[index]) }
-        let plan = AttemptPlan(
-            standing.order.map { index in
-                let server = servers[index]
-                return AttemptPlan.Candidate(
+        var candidates: [AttemptPlan.Candidate] = []
+        candidates.reserveCapacity(standing.order.count)
+        // No `map`: its closure would check its isolation, 350 instructions.
+        for index in standing.order {
+            let (server, health) = (servers[index], pages[index].health)
+            candidates.append(
+                AttemptPlan.Candidate(
                     server: index,
                     isProtected: server.isProtected,
-                    isDown: pages[index].health.isDown,
+                    isDown: health.isDown,
                     timeout: server.timeout,
-                    patience: pages[index].health.patience,
+                    patience: health.patience,
                     repeatsAfter: server.repeatsAfter
                 )
-            },
-            deadline: deadline
-        )
-        Run(query, plan, self, trace, completion).begin(now)
+            )
+        }
+        let plan = AttemptPlan(candidates, deadline: deadline)
+        Run(query, plan, self, cancellation, trace, completion).begin(now)
     }
 
     /// Servers in the order in which a query would use them now; excluded servers come last.
@@ -111,16 +123,28 @@ package final class UpstreamGroup {
 
     /// Schedules the next `tick` of a query; nil removes the query.
     fileprivate func wake(_ run: Run, at instant: Instant?) {
-        pending[ObjectIdentifier(run)] = instant == nil ? nil : run
-        if let instant { alarm.bring(forward: instant) }
+        if let instant {
+            if run.place == nil {
+                run.place = pending.count
+                pending.append(run)
+            }
+            alarm.bring(forward: instant)
+        } else if let place = run.place {
+            run.place = nil
+            let last = pending.removeLast()
+            if last !== run {
+                pending[place] = last
+                last.place = place
+            }
+        }
     }
 
     /// Advances the queries that have waited long enough.
     private func tick() {
         let now = health.clocks.now()
-        for run in Array(pending.values) { run.tick(now) }
+        for run in pending { run.tick(now) }
         // Rounded up, so that many queries share one timer.
-        let next = pending.values.compactMap(\.wake).min()
+        let next = pending.lazy.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
@@ -139,73 +163,64 @@ package final class UpstreamGroup {
 /// Query in flight, sent to one or more servers.
 @ServiceLoop
 private final class Run {
-    private let query: ForwardedQuery
+    private let query: Query
     private let group: UpstreamGroup
     private var plan: AttemptPlan
+    private let cancellation: CancellationSignal?
     private let trace: Trace?
 
-    /// Completion handler; nil after it was called.
-    private var completion: UpstreamGroup.Completion?
+    /// Nil after it was called.
+    private var completion: Completion<UpstreamGroup.Outcome>?
 
     /// Instant of the next ``tick(_:)``.
     private(set) var wake: Instant?
 
+    /// Index in the list of the group; nil if no `tick` is scheduled.
+    fileprivate var place: Int?
+
     /// Servers that returned an error response, and the start of each attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
-    /// Attempts that are not yet silent for long enough to suspect the server.
-    private var unsuspected: [Try] = []
-
     private var latestError = UpstreamError.timedOut
 
-    /// Query sent to one server.
-    private struct Try {
-        let number: Int
-        let server: Int
-        let began: Instant
-        let until: Instant
-
-        /// Instant at which the server becomes suspected.
-        let suspicious: Instant
-    }
-
     init(
-        _ query: ForwardedQuery,
+        _ query: Query,
         _ plan: AttemptPlan,
         _ group: UpstreamGroup,
+        _ cancellation: CancellationSignal?,
         _ trace: Trace?,
-        _ completion: @escaping UpstreamGroup.Completion
+        _ completion: consuming Completion<UpstreamGroup.Outcome>
     ) {
         self.query = query
         self.plan = plan
         self.group = group
+        self.cancellation = cancellation
         self.trace = trace
-        self.completion = completion
+        self.completion = consume completion
     }
 
     func begin(_ now: Instant) {
-        query.cancellation?.whenCancelled { [self] in end(.failure(.timedOut)) }
+        cancellation?.whenCancelled { [self] in end(.failure(.timedOut)) }
         perform(plan.begin(now: now), .first)
     }
 
     /// Suspects silent servers and sends a hedged query.
     func tick(_ now: Instant) {
         guard let wake, wake <= now else { return }
-        let due = unsuspected.filter { $0.suspicious <= now }
-        unsuspected.removeAll { $0.suspicious <= now }
-        for each in due { suspect(each, isSilent: true) }
-        guard completion != nil else { return }
+        for each in plan.newlySuspicious(now: now) {
+            suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
+        }
+        guard !isOver else { return }
         perform(plan.tick(now: now), .hedge)
     }
 
     private var health: HealthTable { group.health }
 
+    /// True after the completion handler was called.
+    private var isOver: Bool { completion == nil }
+
     /// Schedules ``tick(_:)`` for the plan or for the next suspicion.
-    private func wait() {
-        var next = plan.wake
-        for each in unsuspected { next = min(next ?? each.suspicious, each.suspicious) }
-        wait(until: completion == nil ? nil : next)
-    }
+    private func wait() { wait(until: isOver ? nil : plan.nextEvent()) }
 
     private func wait(until instant: Instant?) {
         guard wake != instant else { return }
@@ -234,32 +249,45 @@ private final class Run {
     ) {
         let server = group.servers[index]
         let began = health.clocks.now()
-        let new = Try(
-            number: number,
-            server: index,
-            began: began,
-            until: until,
-            suspicious: began + group.pages[index].health.patience
+        server.ask(
+            Attempt(
+                query,
+                deadline: until,
+                repeating: since,
+                cancellation: cancellation,
+                place: trace?.begin(server.name, server.url, why, now: began),
+                number: number,
+                server: index,
+                began: began,
+                Completion { [self] in ended($0) }
+            )
         )
-        if new.suspicious < until { unsuspected.append(new) }
-        let place = trace?.begin(server.name, server.url, why, now: began)
-        server.ask(query, repeating: since, deadline: until, place) { [self] result in
-            unsuspected.removeAll { $0.number == number }
-            switch result {
-            case .success(let reply):
-                place?.end(reply.message(to: query.question).summary, at: health.clocks.now())
-                health.answered(server, began: began)
-                guard plan.answered(number) else { return }
-                end(.success(UpstreamGroup.Reply(answer: reply, upstream: server)))
-            case .failure(let error):
-                place?.end("\(error)", at: health.clocks.now())
-                failed(new, error)
-            }
+    }
+
+    private func ended(_ attempt: Attempt) {
+        switch attempt.outcome {
+        case .success(let reply):
+            let server = group.servers[attempt.server]
+            attempt.place?.end(
+                reply.message(to: query.question).summary,
+                at: health.clocks.now()
+            )
+            health.answered(server, group.pages[attempt.server], began: attempt.began)
+            guard plan.answered(attempt.number) else { return }
+            let reply = UpstreamGroup.Reply(
+                answer: reply,
+                upstream: server,
+                isOfRepetition: attempt.earlier != nil
+            )
+            end(.success(reply))
+        case .failure(let error):
+            attempt.place?.end("\(error)", at: health.clocks.now())
+            failed(attempt, error)
         }
     }
 
-    private func failed(_ failed: Try, _ error: UpstreamError) {
-        guard !query.isCancelled else { return }
+    private func failed(_ failed: Attempt, _ error: UpstreamError) {
+        guard !failed.isCancelled else { return }
         let server = group.servers[failed.server]
         health.failed(server, error, began: failed.began)
         latestError = error
@@ -267,35 +295,38 @@ private final class Run {
             declined.append((server, error, failed.began))
             health.suspect(server, silentSince: nil, until: health.clocks.now() + server.timeout)
         } else if error != .timedOut
-            || failed.until - failed.began >= min(server.timeout, UpstreamLimits.fairWait)
+            || failed.deadline - failed.began >= min(server.timeout, UpstreamLimits.fairWait)
         {
-            suspect(failed, isSilent: error == .timedOut)
+            suspect(
+                failed.server,
+                silentSince: failed.began,
+                until: failed.deadline,
+                isSilent: error == .timedOut
+            )
         }
-        guard completion != nil else { return }
+        guard !isOver else { return }
         let now = health.clocks.now()
         perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next)
     }
 
-    /// Suspects a server; a silent one only if it has not replied to any query since.
-    private func suspect(_ silent: Try, isSilent: Bool) {
-        let health = group.pages[silent.server].health
-        guard !isSilent || health.isSilent(since: silent.began) else { return }
-        plan.suspected(silent.server)
-        self.health.suspect(
-            group.servers[silent.server],
-            silentSince: silent.began,
-            until: silent.until
-        ) { [self] isDown in
-            guard completion != nil else { return }
-            let now = self.health.clocks.now()
-            perform(plan.judged(silent.server, isDown: isDown, now: now), .next)
+    /// Suspects a server; a silent one only if it has not replied to any query since `began`.
+    private func suspect(
+        _ index: Int,
+        silentSince began: Instant,
+        until end: Instant,
+        isSilent: Bool
+    ) {
+        guard !isSilent || group.pages[index].health.isSilent(since: began) else { return }
+        plan.suspected(index)
+        health.suspect(group.servers[index], silentSince: began, until: end) { [self] isDown in
+            guard !isOver else { return }
+            perform(plan.judged(index, isDown: isDown, now: health.clocks.now()), .next)
         }
     }
 
-    private func end(_ outcome: Result<UpstreamGroup.Reply, UpstreamError>) {
+    private func end(_ outcome: UpstreamGroup.Outcome) {
         wait(until: nil)
-        guard let completion else { return }
-        self.completion = nil
+        guard let completion = completion.take() else { return }
         completion(outcome)
     }
 }

@@ -2,12 +2,12 @@
 internal import DNSWire
 package import Net
 
-/// DNS over HTTPS (RFC 8484) with POST, and HTTP/2 if the server supports it.
+/// Transport for DNS over HTTPS (RFC 8484): POST, with HTTP/2 if the server supports it.
 package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Repeated only because a silent connection may be dead; a slow answer is not repeated.
+    /// Minimum time before a query is repeated, in case the connection is dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
@@ -15,7 +15,7 @@ package final class HTTPSTransport: UpstreamTransport {
     private let certificateFile: String?
     private let http: any HTTPTransport
 
-    /// Transport for probes, which must not wait behind slow client queries.
+    /// HTTP client for probes, which must not wait behind slow client queries.
     private let probes: any HTTPTransport
     private let shares: TransferShares
     private let clocks: Clocks
@@ -28,10 +28,10 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Creates a transport for POST requests to `url` at `server`.
     ///
     /// - Parameters:
-    ///   - http: the HTTP client for client queries, shared with other servers.
-    ///   - probes: the HTTP client for probes with its own connections, also shared; nil to use
+    ///   - http: the HTTP client for client queries, which other servers share.
+    ///   - probes: the HTTP client for probes, with its own connections, also shared; nil to use
     ///     `http`.
-    ///   - shares: the bound of client queries in flight, shared with other upstreams.
+    ///   - shares: the limit of client queries in flight, which other upstreams share.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -53,20 +53,15 @@ package final class HTTPSTransport: UpstreamTransport {
         shares.register(url)
     }
 
-    package func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
-        let client = query.cancellation?.client as? ClientNetwork
-        guard query.isProbe || shares.begin(client, at: url) else {
-            return completion(.failure(.exhausted("too many queries in flight")))
+    package func carry(_ attempt: Attempt) {
+        let isProbe = attempt.query.isProbe
+        guard isProbe || shares.begin(attempt.client, at: url) else {
+            return attempt.end(.failure(.exhausted("too many queries in flight")))
         }
         let exchange = UpstreamExchange(
-            query,
+            attempt.query,
             over: .encrypted,
+            usesEDNS: attempt.usesEDNS,
             validates: validates,
             random: &random
         )
@@ -76,16 +71,10 @@ package final class HTTPSTransport: UpstreamTransport {
         request.headers = Self.headers
         request.certificateFile = certificateFile
         // Only a silent connection, not a slow name, justifies another connection.
-        request.wantsFreshConnection = earlier.map { (lastReceived ?? $0) <= $0 } ?? false
-        request.wantsTimes = place != nil
-        place?.update { $0.request = request.redacted }
-        let (way, cancellation) = (query.isProbe ? probes : http, query.cancellation)
-        send(request, over: way, isRepeated: false, deadline, cancellation) { [self] sent in
-            if !query.isProbe { shares.end(client, at: url) }
-            if case .success = sent { lastReceived = clocks.now() }
-            if let place, case .success(let reply) = sent { place.note(reply) }
-            completion(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
-        }
+        request.wantsFreshConnection = attempt.earlier.map { (lastReceived ?? $0) <= $0 } ?? false
+        request.wantsTimes = attempt.place != nil
+        attempt.place?.update { $0.request = request.redacted }
+        send(request, for: attempt, exchange, over: isProbe ? probes : http, isRepeated: false)
     }
 
     package func count(in numbers: inout UpstreamNumbers) {
@@ -98,23 +87,26 @@ package final class HTTPSTransport: UpstreamTransport {
         probes.reset()
     }
 
-    /// Sends a request; repeats it once if its connection was lost.
+    /// Sends a request, and repeats it once if its connection was lost.
     private func send(
         _ request: HTTPRequest,
+        for attempt: Attempt,
+        _ exchange: UpstreamExchange,
         over way: any HTTPTransport,
-        isRepeated: Bool,
-        _ deadline: Instant,
-        _ cancellation: CancellationSignal?,
-        _ completion: @escaping HTTPTransport.Completion
+        isRepeated: Bool
     ) {
-        let transfer = way.send(request, deadline: deadline) { [self] sent in
-            if case .failure(.broken) = sent, !isRepeated, clocks.now() < deadline {
-                send(request, over: way, isRepeated: true, deadline, cancellation, completion)
-            } else {
-                completion(sent)
+        let transfer = way.send(request, deadline: attempt.deadline) { [self] sent in
+            if case .failure(.broken) = sent, !isRepeated, clocks.now() < attempt.deadline {
+                return send(request, for: attempt, exchange, over: way, isRepeated: true)
             }
+            if !attempt.query.isProbe { shares.end(attempt.client, at: url) }
+            if case .success(let reply) = sent {
+                lastReceived = clocks.now()
+                attempt.place?.note(reply)
+            }
+            attempt.end(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
         }
-        cancellation?.whenCancelled { transfer.cancel() }
+        attempt.cancellation?.whenCancelled { transfer.cancel() }
     }
 
     private func message(
@@ -139,7 +131,7 @@ package final class HTTPSTransport: UpstreamTransport {
 // MARK: - Replies
 
 extension HTTPSTransport {
-    /// Returns the message in a reply; TTLs are reduced by the HTTP `Age` (RFC 8484 §5.1).
+    /// Returns the DNS message in an HTTP reply; reduces TTLs by the HTTP `Age` (RFC 8484 §5.1).
     static func message(
         in reply: HTTPReply,
         to exchange: UpstreamExchange
@@ -158,15 +150,15 @@ extension HTTPSTransport {
         return answer
     }
 
-    /// Returns true if the content type is that of a DNS message, ignoring case and parameters.
+    /// True if `type` is the media type of a DNS message, ignoring case and parameters.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
-        // Fast path for the usual spelling: parsing the text costs as much as parsing the message.
+        // Fast path: parsing this text costs as much as parsing the message.
         if type == mediaType { return true }
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }
 
-    /// Parses a number of seconds, limited to the maximum (RFC 9111 §1.2.2).
+    /// Parses a number of seconds; a larger number becomes the maximum (RFC 9111 §1.2.2).
     private static func seconds(_ text: String) -> UInt32? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -176,7 +168,6 @@ extension HTTPSTransport {
 }
 
 extension UpstreamReply {
-    /// Reduces the TTL of each record by `age` seconds.
     fileprivate mutating func grow(olderBy age: UInt32) {
         switch self {
         case .plain(var reply):
@@ -190,7 +181,6 @@ extension UpstreamReply {
 }
 
 extension Message {
-    /// Reduces the TTL of each record by `age` seconds.
     fileprivate mutating func grow(olderBy age: UInt32) {
         func older(_ record: Record) -> Record {
             var record = record

@@ -2,17 +2,15 @@
 internal import DNSWire
 internal import Net
 
-/// Pipelined connection with replies in any order (RFC 7766 §6.2.1.1).
+/// Connection with pipelined queries; replies may come in any order (RFC 7766 §6.2.1.1).
 ///
-/// Queries may be queued before the connection is established. The connection ends when it is idle,
-/// when the server closes it or on an error. It is then not reused: ``StreamExchanger`` creates a new
-/// one.
+/// Queries can be queued before the connection is established. The connection ends when it is idle,
+/// when the server closes it, or on an error. Then ``StreamExchanger`` creates a new one.
 @ServiceLoop
 final class PipelinedConnection {
     typealias Opening =
         @ServiceLoop (Instant) async throws(UpstreamError) -> any OctetStream
 
-    /// Query that waits for its reply.
     @ServiceLoop
     private final class Pending {
         let waiter = Waiter()
@@ -26,28 +24,26 @@ final class PipelinedConnection {
 
     let begun: Instant
 
-    /// True once the connection was established.
+    /// True after the connection was established, even if it has ended.
     private(set) var wasOpen = false
 
-    /// Time of the last received data.
     private(set) var lastReceived: Instant?
 
-    /// Reason for which the connection ended; nil while it is in use.
+    /// Reason for the end of the connection; nil while it is in use.
     private(set) var end: UpstreamError?
 
-    /// Messages that match no query.
+    /// Number of received messages that match no query.
     private(set) var foreignReplies: UInt64 = 0
 
     private let clocks: Clocks
     private var stream: (any OctetStream)?
 
-    /// Waiting queries by ID.
     private var pending: [UInt16: Pending] = [:]
 
-    /// IDs of abandoned queries that may still be answered.
+    /// IDs of queries that were abandoned, but that the server may still answer.
     private var givenUp: Set<UInt16> = []
 
-    /// Octets to write; `isWriting` is true while a task writes.
+    /// Octets to write; `isWriting` is true while a task writes them.
     private var outbox: [UInt8] = []
     private var isWriting = false
 
@@ -56,7 +52,6 @@ final class PipelinedConnection {
 
     private var idle = UpstreamLimits.idle
 
-    /// True if no more queries are accepted.
     private var isRetired = false
 
     private var random = SystemRandomNumberGenerator()
@@ -67,7 +62,7 @@ final class PipelinedConnection {
         ServiceLoop.task { await self.run(open) }
     }
 
-    /// True if another query may be sent.
+    /// True if another query can be sent.
     ///
     /// A full connection is replaced, so that client queries cannot block a probe.
     var isUsable: Bool {
@@ -97,9 +92,8 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
-            // The cancellation signal retains the entry until the whole resolution ends. The
-            // resolution may continue after this query, to query the target of a CNAME. Therefore
-            // the entry releases the reply now.
+            // The cancellation signal retains the entry until the whole resolution ends, which may
+            // query CNAME targets after this query.  Therefore the entry releases the reply now.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]
@@ -107,7 +101,7 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // No data at all for this time: the connection has failed, not the name.
+            // If no data at all arrived for this time, the connection has failed, not the name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
             if clocks.now() - silentSince >= UpstreamLimits.fairWait {
                 close(.broken("the connection is silent"))
@@ -118,7 +112,7 @@ final class PipelinedConnection {
         }
     }
 
-    /// Accepts no more queries; the connection ends after the last reply.
+    /// Stops accepting queries; the connection ends after the last reply.
     func retire() {
         isRetired = true
         if pending.isEmpty { close(.broken("the connection was retired")) }
@@ -155,7 +149,7 @@ extension PipelinedConnection {
         write(to: stream)
     }
 
-    /// Starts to write; queries of the same turn of the loop are sent together.
+    /// Starts to write; queries from the same turn of the service loop are sent together.
     private func write(to stream: any OctetStream) {
         guard !isWriting, !outbox.isEmpty else { return }
         isWriting = true
@@ -178,7 +172,7 @@ extension PipelinedConnection {
 // MARK: - Reading
 
 extension PipelinedConnection {
-    /// Opens the connection and reads until it ends.
+    /// Opens the connection, and reads until the connection ends.
     private func run(_ open: Opening) async {
         do throws(UpstreamError) {
             let stream = try await open(begun + UpstreamLimits.connect)
@@ -221,7 +215,6 @@ extension PipelinedConnection {
         if isRetired, pending.isEmpty { close(.broken("the connection was retired")) }
     }
 
-    /// Passes a reply to the waiting query.
     private func take(_ reply: [UInt8]) {
         guard reply.count >= 12 else { return noteForeign() }
         let id = UInt16(reply[0]) << 8 | UInt16(reply[1])
@@ -233,7 +226,7 @@ extension PipelinedConnection {
         entry.waiter.resume(.ready)
     }
 
-    /// Counts an unmatched message; only the server can have sent it, so a few end the connection.
+    /// Counts an unmatched message; several end the connection: only the server can send them.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {
@@ -241,7 +234,7 @@ extension PipelinedConnection {
         }
     }
 
-    /// Applies the server's idle timeout (RFC 7828 §3.4).
+    /// Sets the idle timeout that the server sent (RFC 7828 §3.4).
     func keep(for timeout: Duration) {
         idle = min(timeout, UpstreamLimits.longestIdle)
         if idle == .zero { retire() }

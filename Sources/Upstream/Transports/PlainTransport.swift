@@ -2,12 +2,12 @@
 internal import DNSWire
 package import Net
 
-/// Unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
+/// Transport for unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
 package final class PlainTransport: UpstreamTransport {
     package let isProtected = false
     package let validates: Bool
 
-    /// UDP loses datagrams, so queries are repeated without delay.
+    /// No minimum time before a query is repeated, because UDP loses datagrams.
     package let repeatsAfter: Duration? = .zero
 
     private var tcpRetries: UInt64 = 0
@@ -16,7 +16,6 @@ package final class PlainTransport: UpstreamTransport {
     private let stream: StreamExchanger
     private var random = RandomPool()
 
-    /// Creates a transport to `address`.
     package init(
         to address: SocketAddress,
         validates: Bool = false,
@@ -29,30 +28,19 @@ package final class PlainTransport: UpstreamTransport {
         }
     }
 
-    package func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
-        datagrams.ask(query, deadline: deadline) { [self] outcome in
-            switch outcome {
-            case .reply(let reply):
-                completion(.success(reply))
-            case .failed(let error):
-                completion(.failure(error))
-            case .needsStream:
-                tcpRetries += 1
-                let exchange = UpstreamExchange(
-                    query,
-                    over: .stream,
-                    validates: validates,
-                    random: &random
-                )
-                stream.ask(exchange, since: nil, deadline: deadline, nil, completion)
-            }
-        }
+    package func carry(_ attempt: Attempt) { datagrams.ask(attempt, of: self) }
+
+    /// Repeats a query over TCP: its reply does not fit in UDP, or may be forged (RFC 7766 §5).
+    func repeatOverStream(_ attempt: Attempt) {
+        tcpRetries += 1
+        let exchange = UpstreamExchange(
+            attempt.query,
+            over: .stream,
+            usesEDNS: attempt.usesEDNS,
+            validates: validates,
+            random: &random
+        )
+        stream.ask(exchange, for: attempt, since: nil)
     }
 
     package func count(in numbers: inout UpstreamNumbers) {

@@ -2,17 +2,17 @@
 internal import DNSWire
 internal import Net
 
-/// Exchanges with one server over two persistent connections: client queries and probes.
+/// Exchanger with one server over two persistent connections: client queries and probes.
 ///
-/// A server that answers in order would delay a probe behind slow client queries on a shared
-/// connection, and a healthy server would seem down.
+/// On a shared connection, a server that answers in order would delay a probe behind slow queries
+/// and would seem down.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
 
     private var reused: UInt64 = 0
 
-    /// Unmatched messages on closed connections.
+    /// Number of unmatched messages on connections that have ended.
     private var earlierForeignReplies: UInt64 = 0
 
     private let clocks: Clocks
@@ -37,57 +37,50 @@ final class StreamExchanger {
         }
     }
 
-    /// Sends a query; repeats it once on a new connection if the first is lost before the reply.
+    /// Sends a query, and repeats it once on a new connection if the connection is lost.
     ///
     /// - Parameters:
+    ///   - attempt: ends with a complete matching reply of any RCODE.
     ///   - since: a connection without received data since then is not used.
-    ///   - completion: the completion handler; receives a complete matching reply of any RCODE.
-    func ask(
-        _ exchange: UpstreamExchange,
-        since: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    func ask(_ exchange: UpstreamExchange, for attempt: Attempt, since: Instant?) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                completion(.success(try await reply(to: exchange, since, deadline, place)))
+                attempt.end(.success(try await reply(to: exchange, attempt, since)))
             } catch {
-                completion(.failure(error))
+                attempt.end(.failure(error))
             }
         }
     }
 
     private func reply(
         to exchange: UpstreamExchange,
-        _ since: Instant?,
-        _ deadline: Instant,
-        _ place: Trace.Place?
+        _ attempt: Attempt,
+        _ since: Instant?
     ) async throws(UpstreamError) -> UpstreamReply {
         let before = reused
-        let purpose = exchange.isProbe ? Purpose.probes : .queries
+        let purpose = attempt.query.isProbe ? Purpose.probes : .queries
         let connection = self.connection(for: purpose, receivedSince: since)
-        place?.update { $0.isReused = reused > before }
+        attempt.place?.update { $0.isReused = reused > before }
         let octets: [UInt8]
         do throws(UpstreamError) {
             octets = try await connection.ask(
                 exchange.message,
-                cancellation: exchange.cancellation,
-                deadline: deadline
+                cancellation: attempt.cancellation,
+                deadline: attempt.deadline
             )
         } catch {
-            // A connection that was never established is not lost, except by a network change.
+            // Without a network change, a connection that was never established cannot be lost.
             let wasLost = connection.wasOpen || error == Self.dropped
-            guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
-                throw error
-            }
+            guard wasLost, connection.end != nil, error != .timedOut,
+                clocks.now() < attempt.deadline
+            else { throw error }
             let next = self.connection(for: purpose, receivedSince: nil)
-            place?.update { $0.isReused = false }
+            attempt.place?.update { $0.isReused = false }
             return try validate(
                 try await next.ask(
                     exchange.message,
-                    cancellation: exchange.cancellation,
-                    deadline: deadline
+                    cancellation: attempt.cancellation,
+                    deadline: attempt.deadline
                 ),
                 exchange,
                 on: next
@@ -96,7 +89,7 @@ final class StreamExchanger {
         return try validate(octets, exchange, on: connection)
     }
 
-    /// Drops the connections; their queries are repeated on new ones.
+    /// Drops both connections; their queries are repeated on new connections.
     func drop() {
         for connection in current.values {
             connection.close(Self.dropped)

@@ -2,18 +2,17 @@
 internal import DNSWire
 package import Net
 
-/// DNS over TCP (RFC 7766) or TLS (DoT, RFC 7858) on a persistent connection.
+/// Transport for DNS over TCP (RFC 7766) or TLS (DoT, RFC 7858) on a persistent connection.
 package final class StreamTransport: UpstreamTransport {
     package let isProtected: Bool
     package let validates: Bool
 
-    /// Repeated only because a silent connection may be dead; a slow answer is not repeated.
+    /// Minimum time before a query is repeated, in case the connection is dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let exchanger: StreamExchanger
     private var random = SystemRandomNumberGenerator()
 
-    /// Creates an unprotected transport over TCP.
     package init(to server: SocketAddress, validates: Bool = false, clocks: Clocks = .system) {
         self.validates = validates
         isProtected = false
@@ -22,8 +21,7 @@ package final class StreamTransport: UpstreamTransport {
         }
     }
 
-    /// Creates a transport over TLS in the strict profile (RFC 8310 §5): `tlsName` must be
-    /// authenticated.
+    /// Creates a transport over TLS, which authenticates `tlsName` (strict profile, RFC 8310 §5).
     package init(
         to server: SocketAddress,
         tlsName: String,
@@ -38,20 +36,15 @@ package final class StreamTransport: UpstreamTransport {
         }
     }
 
-    package func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    package func carry(_ attempt: Attempt) {
         let exchange = UpstreamExchange(
-            query,
+            attempt.query,
             over: isProtected ? .encrypted : .stream,
+            usesEDNS: attempt.usesEDNS,
             validates: validates,
             random: &random
         )
-        exchanger.ask(exchange, since: earlier, deadline: deadline, place, completion)
+        exchanger.ask(exchange, for: attempt, since: attempt.earlier)
     }
 
     package func count(in numbers: inout UpstreamNumbers) { exchanger.count(in: &numbers) }

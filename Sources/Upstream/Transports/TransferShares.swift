@@ -2,17 +2,16 @@
 internal import DNSWire
 package import Net
 
-/// Limit of client queries in flight over HTTPS: in total, per upstream, and per client.
+/// Limit of client queries in flight over HTTPS (transfers), also per upstream and per client.
 ///
-/// If a server does not answer, each query stays in flight for seconds, and each transfer costs
-/// tens of KiB.  An upstream may start a transfer only if more transfers are free than the upstream
-/// has in flight: one upstream alone occupies at most half of all transfers, two upstreams a third
-/// each.  If there is only one upstream, it may occupy all of them.  A client may start a transfer at an upstream only if more of the upstream's transfers are
-/// free than the client has there.  Some transfers stay free for the next upstream and the next
-/// client, so that no transfer must be evicted.
+/// If a server does not answer, each transfer stays in flight for seconds and costs tens of KiB. An
+/// upstream can start a transfer only if more transfers are free than it has in flight: one of
+/// several upstreams occupies at most half of all transfers, two upstreams a third each. A single
+/// upstream can occupy all. Likewise, a client can start a transfer at an upstream only if more of
+/// that upstream's transfers are free than the client has there. Some transfers always stay free
+/// for the next upstream and client, so none must be evicted.
 @ServiceLoop
 package final class TransferShares {
-    /// Transfers of an upstream.
     private struct Upstream {
         var used = 0
         var counts: [ClientNetwork?: Int] = [:]
@@ -22,16 +21,15 @@ package final class TransferShares {
     private var used = 0
     private var upstreams: [String: Upstream] = [:]
 
-    /// URLs of all upstreams since the start.
+    /// URLs of all upstreams that were registered since the start.
     private var known: Set<String> = []
 
-    /// Creates the limits for `limit` transfers.
     package init(of limit: Int = UpstreamLimits.transfers) { self.limit = limit }
 
-    /// Registers an upstream, which then has a share.
+    /// Registers an upstream; if there are several, each is limited to a share.
     func register(_ upstream: String) { known.insert(upstream) }
 
-    /// Occupies a transfer of `client` at `upstream`, its URL; returns false at a limit.
+    /// Occupies a transfer of `client` at the upstream with this URL; returns false at a limit.
     ///
     /// - Parameter client: nil for the daemon itself.
     func begin(_ client: ClientNetwork?, at upstream: String) -> Bool {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSWire
 package import Net
 
 /// Transport to an IPv4 server, which uses the NAT64 of a network without IPv4.
@@ -52,15 +51,7 @@ package final class TranslatedTransport: UpstreamTransport {
         return transport
     }
 
-    package func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
-        current.carry(query, repeating: earlier, deadline: deadline, place, completion)
-    }
+    package func carry(_ attempt: Attempt) { current.carry(attempt) }
 
     package func count(in numbers: inout UpstreamNumbers) {
         direct.count(in: &numbers)

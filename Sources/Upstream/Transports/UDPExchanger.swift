@@ -8,18 +8,6 @@ internal import Net
 /// 5452 §9.2). The page of the module explains the sharing.
 @ServiceLoop
 final class UDPExchanger {
-    /// Result of a query.
-    enum Outcome {
-        case reply(UpstreamReply)
-
-        /// The reply does not fit in UDP or may be forged; repeat the query over TCP (RFC 7766 §5).
-        case needsStream
-
-        case failed(UpstreamError)
-    }
-
-    typealias Completion = @ServiceLoop (Outcome) -> Void
-
     /// Messages from the server's address that match no query.
     fileprivate(set) var foreignReplies: UInt64 = 0
 
@@ -46,25 +34,23 @@ final class UDPExchanger {
         self.clocks = clocks
     }
 
-    /// Sends a query; `completion` is called once, possibly before `ask` returns.
-    func ask(
-        _ query: ForwardedQuery,
-        deadline: Instant,
-        _ completion: @escaping Completion
-    ) {
+    /// Sends a query; ends the attempt, or lets `transport` repeat the query over TCP.
+    func ask(_ attempt: Attempt, of transport: PlainTransport) {
         do throws(SocketError) {
             let slot = try openSlot()
             var exchange: UpstreamExchange
             repeat {
-                exchange = UpstreamExchange(query, validates: validates, random: &random)
+                exchange = UpstreamExchange(
+                    attempt.query,
+                    usesEDNS: attempt.usesEDNS,
+                    validates: validates,
+                    random: &random
+                )
             } while slot.hasUsed(exchange.id)
-            let number = try slot.send(exchange, until: deadline, completion)
-            query.cancellation?.whenCancelled { [id = exchange.id] in
-                slot.cancel(id, number)
-            }
-            alarm.bring(forward: deadline)
+            try slot.send(exchange, for: attempt, of: transport)
+            alarm.bring(forward: attempt.deadline)
         } catch {
-            completion(.failed(UpstreamError(error)))
+            attempt.end(.failure(UpstreamError(error)))
         }
     }
 
@@ -97,28 +83,47 @@ final class UDPExchanger {
 
 /// UDP socket with its outstanding queries; closed when there are none.
 @ServiceLoop
-private final class UDPSocketSlot: DatagramReceiving {
+private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     /// Outstanding query.
     private struct Waiting {
         let exchange: UpstreamExchange
-        let deadline: Instant
-        let completion: UDPExchanger.Completion
+        let attempt: Attempt
+        let transport: PlainTransport
+    }
 
-        /// Distinguishes the query from earlier ones with the same ID.
-        let number: Int
+    /// The outstanding queries, at most ``UpstreamLimits/queriesPerSlot``, and their IDs.
+    private struct Outstanding {
+        private(set) var queries: [Waiting] = []
+        private(set) var ids: [UInt16] = []
+
+        mutating func append(_ query: Waiting) {
+            queries.append(query)
+            ids.append(query.exchange.id)
+        }
+
+        mutating func remove(_ place: Int) -> Waiting {
+            queries.swapAt(place, queries.count - 1)
+            ids.swapAt(place, ids.count - 1)
+            ids.removeLast()
+            return queries.removeLast()
+        }
+
+        mutating func removeAll() -> [Waiting] {
+            defer { self = Outstanding() }
+            return queries
+        }
     }
 
     private let opened: Instant
     private var socket: DatagramSocket?
     private weak var exchanger: UDPExchanger?
 
-    /// Outstanding queries by ID.
-    private var waiting: [UInt16: Waiting] = [:]
+    private var waiting = Outstanding()
 
     /// IDs of ended queries: a late or duplicated reply does not count as forged.
     ///
     /// At most ``UpstreamLimits/queriesPerSlot``.
-    private var ended: Set<UInt16> = []
+    private var ended: [UInt16] = []
 
     private var foreignReplies = 0
 
@@ -141,24 +146,23 @@ private final class UDPSocketSlot: DatagramReceiving {
     }
 
     /// Returns true if a query of this socket has or had this ID.
-    func hasUsed(_ id: UInt16) -> Bool { waiting[id] != nil || ended.contains(id) }
+    func hasUsed(_ id: UInt16) -> Bool { waiting.ids.contains(id) || ended.contains(id) }
 
-    /// Earliest deadline of the outstanding queries; without any, the end of the period in which the
-    /// socket accepts queries.
+    /// Earliest deadline of the outstanding queries; if there are none, the end of the period in
+    /// which the socket accepts queries.
     var deadline: Instant {
-        waiting.values.lazy.map(\.deadline).min() ?? opened + UpstreamLimits.socketLifetime
+        waiting.queries.lazy.map(\.attempt.deadline).min() ?? opened + UpstreamLimits.socketLifetime
     }
 
     /// Sends a query.
     ///
-    /// - Returns: the number of the query, for ``cancel(_:_:)``.
     /// - Throws: the kernel's error, which may concern an earlier query. All outstanding queries
     ///   then fail.
     func send(
         _ exchange: UpstreamExchange,
-        until deadline: Instant,
-        _ completion: @escaping UDPExchanger.Completion
-    ) throws(SocketError) -> Int {
+        for attempt: Attempt,
+        of transport: PlainTransport
+    ) throws(SocketError) {
         do throws(SocketError) {
             guard let socket else { throw .closed }
             try socket.send(exchange.message)
@@ -167,35 +171,31 @@ private final class UDPSocketSlot: DatagramReceiving {
             throw error
         }
         left -= 1
-        waiting[exchange.id] = Waiting(
-            exchange: exchange,
-            deadline: deadline,
-            completion: completion,
-            number: left
-        )
-        return left
+        waiting.append(Waiting(exchange: exchange, attempt: attempt, transport: transport))
+        attempt.wasSent(by: self)
     }
 
-    func cancel(_ id: UInt16, _ number: Int) {
-        guard let query = waiting[id], query.number == number else { return }
+    func cancel(_ attempt: Attempt) {
+        guard let query = waiting.queries.first(where: { $0.attempt === attempt }) else { return }
         end([query], with: .timedOut)
     }
 
     func received(_ octets: Span<UInt8>) {
         let id = octets.count >= 2 ? UInt16(octets[0]) << 8 | UInt16(octets[1]) : nil
-        guard let id, let asked = waiting[id] else {
+        guard let id, let place = waiting.ids.firstIndex(of: id) else {
             if !(id.map(ended.contains) ?? false) { noteForeign() }
             return
         }
-        let outcome: UDPExchanger.Outcome
-        switch asked.exchange.validate(octets) {
-        case .foreign: return noteForeign()
-        case .reply(let message): outcome = .reply(message)
-        case .truncated, .caseLost: outcome = .needsStream
-        }
-        remove(id)
+        let validation = waiting.queries[place].exchange.validate(octets)
+        if case .foreign = validation { return noteForeign() }
+        let query = waiting.remove(place)
+        ended.append(id)
         closeIfIdle()
-        asked.completion(outcome)
+        if case .reply(let reply) = validation {
+            query.attempt.end(.success(reply))
+        } else {
+            query.transport.repeatOverStream(query.attempt)
+        }
     }
 
     /// Counts an unmatched message; closes the socket after several, because a forger may know its
@@ -205,43 +205,39 @@ private final class UDPSocketSlot: DatagramReceiving {
         foreignReplies += 1
         guard foreignReplies >= UpstreamLimits.foreignReplies else { return }
         exchanger?.forgeries += 1
-        let queries = Array(waiting.values)
-        waiting = [:]
+        let queries = waiting.removeAll()
         close()
-        for query in queries { query.completion(.needsStream) }
+        for query in queries { query.transport.repeatOverStream(query.attempt) }
     }
 
     func failed(_ error: SocketError) {
         // Closed first: a completion may send another query, which must not use this socket.
-        let queries = Array(waiting.values)
-        waiting = [:]
+        let queries = waiting.removeAll()
         close()
-        for query in queries { query.completion(.failed(UpstreamError(error))) }
+        for query in queries { query.attempt.end(.failure(UpstreamError(error))) }
     }
 
     func expire(_ now: Instant) {
-        end(waiting.values.filter { $0.deadline <= now }, with: .timedOut)
-        if waiting.isEmpty, !takesQueries(at: now) { close() }
+        end(waiting.queries.filter { $0.attempt.deadline <= now }, with: .timedOut)
+        if waiting.ids.isEmpty, !takesQueries(at: now) { close() }
     }
 
     private func end(_ queries: [Waiting], with error: UpstreamError) {
-        for query in queries { remove(query.exchange.id) }
+        for query in queries {
+            let place = waiting.ids.firstIndex(of: query.exchange.id)
+            if let place { _ = waiting.remove(place) }
+            ended.append(query.exchange.id)
+        }
         closeIfIdle()
-        for query in queries { query.completion(.failed(error)) }
-    }
-
-    private func remove(_ id: UInt16) {
-        waiting[id] = nil
-        ended.insert(id)
+        for query in queries { query.attempt.end(.failure(error)) }
     }
 
     /// Closes the socket if no query is outstanding and no further one is expected.
     ///
-    /// A socket that has served several queries at once stays open for further ones until
-    /// ``expire(_:)``, because a new socket costs as much as a query. So a single query still has
-    /// its own port.
+    /// A socket that has served several queries stays open until ``expire(_:)``, because a new
+    /// socket costs as much as a query. A single query still has its own port.
     private func closeIfIdle() {
-        guard waiting.isEmpty else { return }
+        guard waiting.ids.isEmpty else { return }
         if left > UpstreamLimits.queriesPerSlot - UpstreamLimits.queriesOfBusySlot || left == 0 {
             close()
         } else {

@@ -2,10 +2,9 @@
 internal import DNSWire
 package import Net
 
-/// Transport to one server: sends a query and returns the matching reply.
+/// Transport to one server, which sends a query and returns the matching reply.
 ///
-/// It checks that a message belongs to the query, by ID and question. ``Forwarder`` checks the
-/// content of the message.
+/// A transport matches messages to queries by ID and question. ``Forwarder`` checks the content.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
@@ -14,20 +13,13 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// True if queries request AD and AD in replies is trusted.
     nonisolated var validates: Bool { get }
 
-    /// See ``Forwarding/repeatsAfter``.
+    /// Time after which a query is repeated; see ``Forwarding/repeatsAfter``.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Sends a query as ``Forwarding/ask(_:repeating:deadline:_:_:)``, but returns a reply of any
-    /// RCODE.
-    func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    )
+    /// Sends a query as ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
+    func carry(_ attempt: Attempt)
 
-    /// See ``Forwarding/forgeries``.
+    /// Number of sockets closed because of forged replies; see ``Forwarding/forgeries``.
     var forgeries: UInt64 { get }
 
     /// Stores the transport's counters in `numbers`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Faults inside an answer; only the vendor's code knows the format.
+/// Faults inside an answer, which the vendor's code applies.
 struct Distortion: Sendable, Equatable {
     var zeroAddress = false
     var ttl: String?
@@ -13,7 +13,7 @@ struct Distortion: Sendable, Equatable {
         return answer.addresses.map { _ in family == .v4 ? "0.0.0.0" : "::" }
     }
 
-    /// A number if the fault's text is one, else a string.
+    /// Returns the fault's TTL as a number if possible, otherwise as a string.
     func json(ttl honest: Int) -> JSONText {
         guard let ttl else { return .number(String(honest)) }
         return Double(ttl) == nil ? .string(ttl) : .number(ttl)
@@ -27,12 +27,12 @@ struct Distortion: Sendable, Equatable {
         let key = wrongKey ? honest.map { $0 ^ 0x5A } : honest
         guard badPadding else { return try cipher.seal(text, key: key) }
         guard cipher != .gcm else {
-            // GCM has no padding; the tag is damaged.
+            // GCM has no padding: damage the tag instead.
             var sealed = try cipher.seal(text, key: key)
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // One more block than needed; the last octet is an invalid length.
+        // Zeros up to one block more than needed: 0 is an invalid padding length.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)
@@ -42,7 +42,7 @@ struct Distortion: Sendable, Equatable {
 struct Damage: Sendable {
     var distortion = Distortion()
     private(set) var error: String?
-    /// Faults of response and connection, in order.
+    /// Faults of the response and of the connection, in order.
     private var later: [Fault.Kind] = []
 
     init(_ kinds: [Fault.Kind]) {
@@ -72,7 +72,7 @@ struct Damage: Sendable {
             case .huge(let octets): reply.delivery = .filled(to: octets)
             case .empty: reply.response.body = []
             case .garbage:
-                // Not UTF-8: 0xFF does not occur there.
+                // The content is not UTF-8, because UTF-8 never has 0xFF.
                 reply.response.body = [0xFF] + (0..<63).map { _ in .random(in: 0x80...0xFF) }
             case .gzip:
                 reply.response.body = Gzip.wrap(reply.response.body)
@@ -93,7 +93,7 @@ struct Damage: Sendable {
     }
 }
 
-/// Stored gzip data (RFC 1951 §3.2.4, RFC 1952 §2.3).
+/// Gzip encoding without compression (RFC 1951 §3.2.4, RFC 1952 §2.3).
 enum Gzip {
     static func wrap(_ octets: [UInt8]) -> [UInt8] {
         var stream: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]

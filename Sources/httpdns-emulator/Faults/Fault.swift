@@ -3,49 +3,49 @@
 struct Fault: Sendable, Equatable {
     var kind: Kind
 
-    /// All must hold.
+    /// Conditions, which must all be true.
     var conditions: [Condition] = []
 
     var text: String
 
     enum Kind: Sendable, Equatable {
         case delay(milliseconds: Int)
-        /// Keeps the connection open.
+        /// Sends no reply, and keeps the connection open.
         case silent
         case reset
-        /// FIN without an answer.
+        /// Sends FIN without a reply.
         case close
-        /// Nil for half of the announced content.
+        /// Sends the given number of octets of the content, or half of it if nil, then FIN.
         case truncated(after: Int?)
         case noise
-        /// 200 with random content.
+        /// Sends status 200 with random content.
         case garbage
         case badPadding
         case wrongKey
         case wrongName(String)
-        /// In seconds.
+        /// `retryAfter` is in seconds.
         case status(Int, retryAfter: Int?)
         case error(String)
         case redirect(String)
         case huge(octets: Int)
         case empty
         case zeroAddress
-        /// Text for each TTL.
+        /// Sends this text in place of each TTL.
         case ttl(String)
-        /// Not requested by the client.
+        /// Compresses the content, although the client did not request that.
         case gzip
     }
 
     enum Condition: Sendable, Equatable {
-        /// Of the calls that meet name and path.
+        /// True for every nth call that fulfils the name and path conditions.
         case every(Int)
-        /// Of the calls that meet name and path.
+        /// True for the first n calls that fulfil the name and path conditions.
         case first(Int)
-        /// In lower case.
+        /// True for a call with this lower-case name.
         case name(String)
-        /// By default, faults apply to lookups only.
+        /// True for this path; without such a condition, a fault applies to lookups only.
         case path(String)
-        /// From 0 to 1.
+        /// True at random with this probability, 0 to 1.
         case probability(Double)
     }
 }
@@ -57,7 +57,7 @@ extension Fault {
         var description: String
     }
 
-    /// Parses `KIND[=VALUE][:CONDITION]...` from the end, because URLs contain colons.
+    /// Parses `KIND[=VALUE][:CONDITION]...`, from the end because URLs contain colons.
     init(_ text: String) throws(Failure) {
         var rest = text[...]
         var conditions: [Condition] = []
@@ -128,7 +128,7 @@ extension Fault {
         return kind
     }
 
-    /// `CODE[,SECONDS]`; 429 and 503 have `Retry-After: 1` by default.
+    /// Parses `CODE[,SECONDS]`; for 429 and 503, the default of SECONDS is 1.
     private static func status(_ text: String) -> Kind? {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(parts.count), let code = Int(parts[0]), (200...599).contains(code)
@@ -149,6 +149,6 @@ extension Fault {
 }
 
 extension String {
-    /// Visible ASCII is valid in a header field.
+    /// True for visible ASCII, which is valid in a header field.
     fileprivate var isPrintable: Bool { !isEmpty && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

@@ -2,7 +2,7 @@
 import Locks
 
 final class FaultPlan: Sendable {
-    /// `seen` counts the calls that met its name and path conditions.
+    /// Fault, and number of calls that fulfilled its name and path conditions.
     private struct Entry {
         var fault: Fault
         var seen = 0
@@ -15,7 +15,7 @@ final class FaultPlan: Sendable {
 
     private let state: Lock<State>
 
-    /// Equal seeds give equal random conditions.
+    /// Creates a plan; equal seeds select the same calls for `probability`.
     init(_ faults: [Fault], seed: UInt64) {
         state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }
@@ -26,9 +26,9 @@ final class FaultPlan: Sendable {
 
     var texts: [String] { state.withLock { $0.entries.map(\.fault.text) } }
 
-    /// Counts a call, and returns its faults in order.
+    /// Counts a call, and returns the faults to apply, in order.
     ///
-    /// `names` are in lower case. Only lookups have faults without a path condition.
+    /// `names` must be in lower case.
     func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {
         state.withLock { state in
             var firing: [Fault] = []
@@ -59,11 +59,11 @@ final class FaultPlan: Sendable {
     }
 }
 
-/// SplitMix64.
+/// Random number generator SplitMix64.
 private struct Die {
     var state: UInt64
 
-    /// In 0..<1.
+    /// Returns a number in 0..<1.
     mutating func next() -> Double {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -4,12 +4,11 @@ import Foundation
 import Glibc
 
 struct Connection: Sendable {
-    /// Closed by `serve`.
+    /// Socket; `serve` closes it.
     let socket: AsyncSocket
 
     let emulator: Emulator
 
-    /// Serves requests until the client or a fault ends the connection.
     func serve() async {
         // A disconnected peer has no address.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
@@ -35,7 +34,7 @@ struct Connection: Sendable {
 
     // MARK: - Reading
 
-    /// Nil if the client closed an idle connection.
+    /// Returns the next request; nil if the client closed an idle connection.
     private func next(in buffer: inout [UInt8], peer: String) async throws -> Request? {
         var end = buffer.firstRange(of: Self.emptyLine)
         while end == nil {
@@ -59,7 +58,7 @@ struct Connection: Sendable {
         return request
     }
 
-    /// False at the end of the stream.
+    /// Appends received octets; returns false at the end of the stream.
     private func readMore(into buffer: inout [UInt8]) async throws -> Bool {
         do {
             buffer += try await socket.read(atMost: Limits.readOctets)
@@ -69,7 +68,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// RST would destroy the last reply (RFC 9112 §9.6).
+    /// Reads until the client closes, because a RST would destroy the last reply (RFC 9112 §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
         var octets: [UInt8] = []
@@ -80,7 +79,7 @@ struct Connection: Sendable {
 
     // MARK: - Writing
 
-    /// True if the connection can be used again.
+    /// Sends a reply or its fault; returns true if the connection can be used again.
     private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
         if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
         let body = reply.response.body
@@ -134,10 +133,9 @@ struct Connection: Sendable {
 
     // MARK: - Details
 
-    /// RFC 9112 §2.1.
+    /// End of a header section (RFC 9112 §2.1).
     private static let emptyLine = Array("\r\n\r\n".utf8)
 
-    /// Invalid in every HTTP version.
     private static let noise = [0x00, 0x01, 0xFE, 0xFF] + Array("this is not HTTP\r\n\r\n".utf8)
 
     private static func text(of address: Socket.Address) -> String {
@@ -148,7 +146,7 @@ struct Connection: Sendable {
     }
 }
 
-/// With 0 s, close sends RST and discards unsent data (`socket(7)`).
+/// SO_LINGER: with 0 s, close sends RST (`socket(7)`).
 private struct LingerOption: SocketOption {
     let name = SO_LINGER
 

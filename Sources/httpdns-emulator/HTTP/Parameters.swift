@@ -4,7 +4,7 @@
 struct Parameters: Sendable {
     private var values: [String: String] = [:]
 
-    /// Nil for a malformed or repeated parameter.
+    /// Reads query and form; nil if a parameter is malformed or repeated.
     init?(_ request: Request) {
         guard let parameters = request.parameters else { return nil }
         for (name, value) in parameters {
@@ -12,15 +12,14 @@ struct Parameters: Sendable {
         }
     }
 
-    /// Parameters of another source, such as an encrypted parameter.
     init(_ values: [String: String]) { self.values = values }
 
     subscript(name: String) -> String? { values[name] }
 
-    /// Nil if absent or empty.
+    /// Returns the value; nil if it is absent or empty.
     func text(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// By octets.
+    /// Returns the parameters whose name passes, sorted by the octets of the name.
     func sorted(where passes: (String) -> Bool) -> [(name: String, value: String)] {
         values.filter { passes($0.key) }
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -29,7 +28,7 @@ struct Parameters: Sendable {
 }
 
 extension StringProtocol {
-    /// Labels of letters, digits, hyphens and underscores; at most 253 octets.
+    /// True for labels of letters, digits, hyphens and underscores; at most 253 octets.
     var isHostName: Bool {
         utf8.count <= 253
             && utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -41,7 +40,7 @@ extension StringProtocol {
 
     var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
-    /// Lower case, no final dot.
+    /// Text in lower case, without the final dot.
     var asKey: String {
         let lower = lowercased()
         return lower.hasSuffix(".") ? String(lower.dropLast()) : lower

@@ -2,24 +2,24 @@
 import Foundation
 
 struct Request: Sendable {
-    /// Case-sensitive (RFC 9110 §9.1).
+    /// Method, which is case-sensitive (RFC 9110 §9.1).
     var method: String
 
-    /// Target before `?`, not percent-decoded: no served path contains an escape.
+    /// Target before `?`, not percent-decoded.
     var path: String
 
-    /// Target after `?`, as sent.
+    /// Target after `?`, not percent-decoded.
     var query: String
 
-    /// Lower-case names; repeated fields are joined with `, ` (RFC 9110 §5.3).
+    /// Fields by lower-case name; repeated fields are joined with `, ` (RFC 9110 §5.3).
     var headers: [String: String]
 
     var body: [UInt8] = []
 
-    /// IP address of the peer, or as reported by a proxy.
+    /// IP address of the peer, or the client address that a proxy reports.
     var client: String
 
-    /// RFC 9112 §9.3.
+    /// True if the connection persists after the reply (RFC 9112 §9.3).
     var keepsAlive: Bool
 }
 
@@ -27,15 +27,15 @@ struct Request: Sendable {
 
 extension Request {
     enum Failure: Error {
-        /// 400: request line, field or length.
+        /// Status 400: malformed request line, field or length.
         case malformed
-        /// 431.
+        /// Status 431.
         case headTooLong
-        /// 413.
+        /// Status 413.
         case bodyTooLong
-        /// 411; chunked content is not supported.
+        /// Status 411, because chunked content is not supported.
         case lengthRequired
-        /// 505: neither HTTP/1.0 nor 1.1.
+        /// Status 505: neither HTTP/1.0 nor 1.1.
         case version
 
         var status: Int {
@@ -49,7 +49,7 @@ extension Request {
         }
     }
 
-    /// Parses a head without the empty line.
+    /// Parses the request line and header section, without the empty line.
     init(head: some Collection<UInt8>, peer: String) throws(Failure) {
         var lines = String(decoding: head, as: UTF8.self)
             .split(separator: "\r\n", omittingEmptySubsequences: false)
@@ -70,7 +70,7 @@ extension Request {
             headers[name] = headers[name].map { $0 + ", " + value } ?? value
         }
 
-        // Status 400: RFC 9112 §3.2.
+        // HTTP/1.1 requires Host (RFC 9112 §3.2).
         guard headers["host"] != nil || words[2] == "HTTP/1.0" else { throw .malformed }
 
         let target = words[1].split(
@@ -87,7 +87,7 @@ extension Request {
             words[2] == "HTTP/1.1"
             ? !connection.contains("close") : connection.contains("keep-alive")
 
-        // From the nearest proxy; only this address is trustworthy.
+        // The last address is from the nearest proxy; clients can forge the others.
         let forwarded = headers["x-forwarded-for"]?.split(separator: ",").last
         self.client = forwarded?.trimmingCharacters(in: .whitespaces) ?? peer
     }
@@ -107,7 +107,7 @@ extension Request {
 // MARK: - Parameters
 
 extension Request {
-    /// Percent-decoded query and form, in order; nil if a part is invalid.
+    /// Percent-decoded parameters of query and form, in order; nil if one is invalid.
     var parameters: [(name: String, value: String)]? {
         var text = query
         if method == "POST", !body.isEmpty {

@@ -4,7 +4,7 @@ import Foundation
 struct Response: Sendable {
     var status = 200
 
-    /// Without Date, Server, Content-Length and Connection.
+    /// Header fields except Date, Server, Content-Length and Connection.
     var headers: [(name: String, value: String)] = []
 
     var body: [UInt8] = []
@@ -15,7 +15,7 @@ struct Response: Sendable {
         self.headers = [("Content-Type", type)]
     }
 
-    /// A fault may make `contentLength` wrong.
+    /// Returns status line and header section; `contentLength` can be wrong.
     func head(date: Date, contentLength: Int, keepsAlive: Bool) -> [UInt8] {
         var lines = [
             "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")",
@@ -28,7 +28,7 @@ struct Response: Sendable {
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+    /// Returns `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
     private static func text(of date: Date) -> String {
         date.formatted(
             Date.VerbatimFormatStyle(
@@ -44,7 +44,7 @@ struct Response: Sendable {
         )
     }
 
-    /// RFC 9110 §15; 429 and 431: RFC 6585.
+    /// Reason phrases (RFC 9110 §15; 429 and 431: RFC 6585).
     private static let reasons = [
         200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
         404: "Not Found", 405: "Method Not Allowed", 411: "Length Required",
@@ -57,24 +57,21 @@ struct Response: Sendable {
 struct Reply: Sendable {
     var response: Response
 
-    /// Before the first octet.
+    /// Delay before the first octet.
     var delay: Duration = .zero
 
     var delivery = Delivery.whole
 
     enum Delivery: Sendable, Equatable {
         case whole
-        /// Then FIN; nil for half of the announced content.
+        /// Sends this many octets of the content, or half of it if nil, then FIN.
         case truncated(after: Int?)
         /// Pads the content with the digit 0.
         case filled(to: Int)
-        /// Octets that are not HTTP, then FIN.
+        /// Sends octets that are not HTTP, then FIN.
         case noise
-        /// Until the client closes the connection.
         case silence
-        /// FIN immediately.
         case close
-        /// RST immediately.
         case reset
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 extension Alibaba {
     struct Server: Sendable, Equatable {
         var address: Address
-        /// Nil for 80 and 443.
+        /// Port; nil for the ports 80 and 443.
         var port: UInt16?
 
         /// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
@@ -23,13 +23,13 @@ extension Alibaba {
         }
     }
 
-    /// 616049; `global` is the region nearest to the client.
+    /// Regions in Alibaba Cloud document 616049; `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// An older edition of the document signs "now" (435286).
+    /// Maximum age of the signed time: in the older document 435286, it is the current time.
     private static let pastSeconds = 150
 
-    /// 111585.
+    /// Maximum time until the signature expires (Alibaba Cloud document 111585).
     private static let aheadSeconds = 300
 
     func schedule(_ parameters: Parameters, at time: Date) throws(Code) -> Call {
@@ -47,7 +47,7 @@ extension Alibaba {
         for (name, family) in [("service_ip", Family.v4), ("service_ipv6", .v6)] {
             let some = servers.filter { $0.address.family == family }
             members.append((name, .strings(some.map(\.address.text))))
-            // Absent, or as long as the list of addresses.
+            // The list of ports is absent, or has a port for each address.
             guard some.contains(where: { $0.port != nil }) else { continue }
             members.append((name + "_port", .array(some.map { .number(Int($0.port ?? 80)) })))
         }
@@ -62,7 +62,7 @@ extension Alibaba {
         }
     }
 
-    /// False without a signature: the SDKs never sign `ss`.
+    /// Checks the signature; returns false if it is absent, as from the SDKs.
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

@@ -2,10 +2,10 @@
 import Foundation
 
 extension Alibaba {
-    /// TTL of an answer without addresses (52679).
+    /// TTL of an answer without addresses (Alibaba Cloud document 52679).
     private static let emptySeconds = 300
 
-    /// `d`, `sign_d`, `resolve` or `sign_resolve`.
+    /// Parses a call of `d`, `sign_d`, `resolve` or `sign_resolve`.
     func v1(
         _ interface: String,
         _ parameters: Parameters,
@@ -46,7 +46,7 @@ extension Alibaba {
         }
     }
 
-    /// Both families in one object.
+    /// Returns both address families in one object.
     private func single(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         let (name, client) = (question.names[0], question.clients[0])
         let answers = question.families.map { ($0, zone.answer(name, $0, for: Address(client))) }
@@ -62,7 +62,7 @@ extension Alibaba {
         return .object(members + Self.extra(question))
     }
 
-    /// One entry per name, client and family.
+    /// Returns an entry for each name, client and address family.
     private func batch(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var entries: [JSONText] = []
         for name in question.names where zone.isRegistered(name) {
@@ -85,7 +85,7 @@ extension Alibaba {
         return ["dns": .array(entries)]
     }
 
-    /// The SDKs decode HTML entities.
+    /// Returns the `extra` member with HTML entities, which the SDKs decode.
     private static func extra(_ question: Question) -> [(String, JSONText)] {
         guard let extra = question.extra else { return [] }
         return [("extra", .string(extra.replacing("\"", with: "&quot;")))]

@@ -2,7 +2,7 @@
 import Foundation
 
 extension Alibaba {
-    /// TTL of a family without addresses (2978980 §6).
+    /// TTL of an address family without addresses (Alibaba Cloud document 2978980 §6).
     private static let emptySeconds = 60
 
     private static func isAsked(_ name: String) -> Bool {
@@ -45,7 +45,7 @@ extension Alibaba {
             isLookup: true,
             charge: question.charge(mode.cipher == nil ? .alibaba : .alibabaEncrypted)
         ) { zone, distortion in
-            // Documented: "or no domain is configured".
+            // Documented meaning of this error: "or no domain is configured".
             guard zone.count > 0 else { return failure(Code.invalidAccount.rawValue) }
             let data = data(question, zone, distortion)
             return Response(
@@ -58,7 +58,7 @@ extension Alibaba {
         }
     }
 
-    /// False without a signature.
+    /// Checks the signature; returns false if it is absent.
     private func checkSignature(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("exp"), parameters.text("s")) {
         case (nil, nil):
@@ -81,7 +81,7 @@ extension Alibaba {
         }
     }
 
-    /// All in plain text, or all in `enc`.
+    /// Returns the parameters of the lookup: all are in plain text, or all are in `enc`.
     private func asked(_ parameters: Parameters, _ mode: Mode) throws(Code) -> Parameters {
         guard let cipher = mode.cipher else {
             guard parameters["enc"] == nil else { throw .missingArgument }
@@ -120,7 +120,7 @@ extension Alibaba {
         return ["cip": .string(question.clients[0]), "answers": .array(answers)]
     }
 
-    /// Plain JSON, or Base64 of the encrypted text.
+    /// Returns plain JSON, or the encrypted text in Base64.
     private func sealed(
         _ data: JSONText,
         _ mode: Mode,

@@ -3,10 +3,10 @@ import Foundation
 
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
-/// Documents: v2 2978980, v1 52679 and 2868210, the v1 signature 56810, scheduling 111585.
-/// Unverified: an invalid parameter is `MissingArgument`; an unknown account is `AccountNotExists`
-/// in v1 (known to the SDKs) and `InvalidAccount` in v2; the signature is checked before its
-/// expiry.
+/// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
+/// (`ss`). Unverified: the error for an invalid parameter is `MissingArgument`; for an unknown
+/// account, `AccountNotExists` in v1 (the SDKs know this code) and `InvalidAccount` in v2; the
+/// signature is checked before its expiry.
 struct Alibaba: Vendor {
     var account = Account()
 
@@ -14,15 +14,15 @@ struct Alibaba: Vendor {
 
     /// Behaviour that the documents leave open.
     struct Manner: Sendable, Equatable {
-        /// The console can disable unsigned access.
+        /// True if unsigned calls are refused, as the console can select.
         var requiresSignature = false
-        /// Custom resolution, not available overseas.
+        /// True if custom resolution (SDNS) is available; overseas it is not.
         var hasSDNS = true
-        /// Returned by `ss`.
+        /// Servers that `ss` returns.
         var servers: [Server] = []
-        /// Returned by `ss`; the Android SDK obeys it.
+        /// Status that `ss` returns; the Android SDK obeys it.
         var status: ServiceStatus?
-        /// v2 `no_ip_code`; empty for none.
+        /// Value of `no_ip_code` in v2; empty to omit it.
         var unlistedCode = "DomainNotExist"
     }
 
@@ -61,7 +61,7 @@ struct Alibaba: Vendor {
 
     static let batchNames = 5
 
-    /// Maximum validity (56810).
+    /// Maximum validity of a signature (Alibaba Cloud document 56810).
     static let signatureSeconds = 86_400
 
     static let sdnsOctets = 1000
@@ -92,7 +92,7 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Nil for a path that is not v1.
+    /// Returns the components of a path of v1 or `ss`; nil for other paths.
     private static func parts(_ path: String) -> (account: Substring, interface: Substring)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].isDigits,
@@ -104,11 +104,10 @@ struct Alibaba: Vendor {
     // MARK: - Parameters of both generations
 
     struct Question: Sendable {
-        /// 1 to 5, as sent.
+        /// One to five names, as sent.
         var names: [String]
-        /// IPv4 first.
+        /// Queried address families, IPv4 first.
         var families: [Family]
-        /// Addresses that the answers are for.
         var clients: [String]
         var extra: String?
 
@@ -149,7 +148,7 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters, which the service passes to a function of the customer.
+    /// Returns the `sdns-` parameters, which go to the customer's function.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// RPC interface of Alibaba EMAS HTTPDNS: `GetResolveCountSummary` (page 30122), with signature 1.0.
+/// Alibaba's RPC interface: `GetResolveCountSummary` (document 30122), with signature 1.0.
 ///
-/// Parameters, reply and error codes are not confirmed by a live account. The counts are those of
-/// the calls of the two Alibaba APIs since the start or the reset, not of a period.
+/// No live account confirms parameters, reply and error codes. The period is ignored: the counts
+/// include all v1 and v2 calls since the start or the reset.
 struct AlibabaAPI: Vendor {
     var account = Account()
 
@@ -20,7 +20,7 @@ struct AlibabaAPI: Vendor {
         var status: Int { self == .invalidKey || self == .action ? 404 : 400 }
     }
 
-    /// Maximum age of a request (documentation of the RPC interface).
+    /// Maximum age of a request in seconds, as documented for the RPC interface.
     private static let lifetime: TimeInterval = 900
 
     func serves(_ request: Request) -> Bool {

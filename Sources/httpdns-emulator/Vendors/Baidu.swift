@@ -3,15 +3,15 @@ import Foundation
 
 /// Baidu Cloud HTTPDNS: `/v4/resolve`.
 ///
-/// Document Vjwvxm96x; copies lack the errors and the values of `type` (here from the Android SDK).
-/// Unverified: an error is a `msg` with status 200; a signature may expire at any later time; an
+/// Source: Baidu Cloud document Vjwvxm96x; errors and values of `type` are from the Android SDK.
+/// Unverified: an error is a `msg` with status 200; the validity of a signature is unlimited; an
 /// unregistered name has no entry; no `tag` is configured; `detail` adds nothing.
 struct Baidu: Vendor {
     var account = Account()
 
     static let batchNames = 10
 
-    /// The raw value is the `msg`.
+    /// Error; its raw value is the `msg` of the reply.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"
@@ -81,7 +81,7 @@ struct Baidu: Vendor {
                 ("timestamp", .number(Int(time.timeIntervalSince1970))),
             ]
             if saysServers {
-                // The SDK continues with the first address; only one server is documented.
+                // The SDK switches to the first address; only one server is documented.
                 let servers = families.map { family in
                     (Self.key(family), JSONText.strings(family == .v4 ? ["180.76.76.200"] : []))
                 }
@@ -91,7 +91,8 @@ struct Baidu: Vendor {
         }
     }
 
-    /// The SDK requires the undocumented `msg` of a family.
+    /// Returns the entries of all names; `msg` in a family is undocumented, but the SDK requires
+    /// it.
     private func data(
         _ names: [String],
         _ families: [Family],

@@ -5,10 +5,9 @@ import Foundation
 ///
 /// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
 /// "DoH JSON API" 209314 (Alibaba Cloud DNS). A name outside the zone is NXDOMAIN. Unverified: a
-/// wrong AliDNS key is 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
-/// `ts` may differ by 600 s; methods other than GET are 405.
+/// wrong AliDNS key causes 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
+/// `ts` can differ by 600 s; methods other than GET cause 405.
 struct DNSJSON: Vendor {
-    /// AliDNS only.
     var account = Account()
 
     var manner = Manner()
@@ -16,54 +15,53 @@ struct DNSJSON: Vendor {
     struct Manner: Sendable, Equatable {
         var question = QuestionForm.array
         var names = NameForm.dotted
-        /// As AliDNS's current document demands.
+        /// True if calls without a key are refused, as AliDNS documents.
         var requiresKey = false
         var billing = Billing.request
     }
 
-    /// AliDNS counts an HTTPS request as five.
+    /// Billing rule; AliDNS counts an HTTPS request as five.
     enum Billing: String, CaseIterable, Sendable {
         case request, alidns
 
         var rate: Rate { self == .alidns ? .alidns : .request }
     }
 
-    /// Array (Google) or object (AliDNS's example).
+    /// Form of `Question`: array (Google) or object (AliDNS's example).
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
 
-    /// Some Cloudflare replies lack the final dot.
+    /// Form of names: some Cloudflare replies lack the final dot.
     enum NameForm: String, CaseIterable, Sendable {
         case dotted, bare
     }
 
     enum Refusal: Error {
-        /// 405.
+        /// Status 405.
         case method
-        /// 400, with the reason.
+        /// Status 400, with the reason.
         case malformed(String)
-        /// 403, with AliDNS's `code`.
+        /// Status 403, with AliDNS's `code`.
         case key(String)
     }
 
-    /// Maximum difference between `ts` and the clock.
+    /// Maximum difference between `ts` and the clock in seconds.
     static let signatureSeconds = 600
 
     struct Question: Sendable {
         var name: String
-        /// 1 to 65535.
+        /// Record type, 1 to 65535.
         var type: Int
-        /// Only echoed.
+        /// CD flag, which is only copied to the reply.
         var checkingDisabled = false
         var subnet: String?
-        /// Address that the answer is for.
         var client: String
-        /// Array of addresses (AliDNS).
+        /// True if the reply is only an array of addresses (AliDNS).
         var isShort = false
         var contentType: String
 
-        /// Empty for types other than A, AAAA and ANY.
+        /// Queried address families; empty for types other than A, AAAA and ANY.
         var families: [Family] {
             switch type {
             case 1: [.v4]
@@ -110,7 +108,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// RCODE by name or number; other codes in AliDNS's form.
+    /// Returns an error; `code` is an RCODE or a code of AliDNS.
     func failure(_ code: String) -> Response {
         guard let rcode = Int(code) ?? Self.rcodes.firstIndex(of: code.uppercased()) else {
             return Response(status: 403, json: ["code": .string(code)])
@@ -120,7 +118,7 @@ struct DNSJSON: Vendor {
 
     // MARK: - Reading
 
-    /// The first of equal names counts (Google).
+    /// Returns the parameters; the first of repeated parameters counts, as at Google.
     private static func parameters(_ request: Request) throws(Refusal) -> Parameters {
         guard let all = request.parameters else { throw .malformed("invalid percent-encoding") }
         return Parameters(
@@ -128,7 +126,6 @@ struct DNSJSON: Vendor {
         )
     }
 
-    /// Except the signature.
     private func question(
         _ parameters: Parameters,
         _ request: Request
@@ -172,7 +169,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// False if no signature is sent or required.
+    /// Checks the signature; returns false if none is sent or required.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

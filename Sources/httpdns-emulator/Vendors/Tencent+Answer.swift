@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Tencent {
-    /// Of a batch before encryption (379/54976).
+    /// Maximum answer for a batch before encryption (Tencent Cloud document 379/54976).
     static let answerOctets = 8 * 1024
 
     /// Returns the answer before encryption.
     ///
-    /// An unregistered name has no line. A name without addresses has the form
-    /// `manner.missingFamily`, or is empty in a single answer for one family ("no record: empty").
-    /// Lines beyond `answerOctets` are omitted.
+    /// An unregistered name has no line. A family without addresses has the form
+    /// `manner.missingFamily`. If a call has one name and family, the answer without addresses is
+    /// empty, as documented. Lines beyond `answerOctets` are omitted.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> String {
         let isBatch = question.keys.count > 1
         let client = question.saysClient ? "|" + question.client : ""

@@ -3,14 +3,14 @@ import Foundation
 
 extension Tencent {
     struct Question: Sendable {
-        /// 1 to 8, lower case without a final dot.
+        /// One to eight names, in lower case without a final dot.
         var keys: [String]
         var type: RecordType
         var saysTTL: Bool
         var saysClient: Bool
-        /// A batch always has names.
+        /// True to begin the line with the name; always done for a batch.
         var saysName: Bool
-        /// Parameter `ip`, or the source of the request.
+        /// Client address: parameter `ip`, or the source address of the request.
         var client: String
     }
 
@@ -26,10 +26,9 @@ extension Tencent {
         }
     }
 
-    /// 379/54976.
+    /// Maximum number of names in a batch (Tencent Cloud document 379/54976).
     static let batchNames = 8
 
-    /// Except the account.
     func question(
         _ parameters: Parameters,
         _ channel: Channel,
@@ -58,7 +57,7 @@ extension Tencent {
         )
     }
 
-    /// Decrypted, after the check of the expiry.
+    /// Decrypts the names and checks their expiry.
     private func names(
         _ dn: String,
         _ channel: Channel,
@@ -86,9 +85,9 @@ extension Tencent {
         return names
     }
 
-    /// Nil if absent, or empty as in the Android SDK.
+    /// Returns the client address; nil if `ip` is absent, or empty as in the Android SDK.
     ///
-    /// Documented as encrypted, but the SDKs send plain text.
+    /// According to the documents, `ip` is encrypted, but the SDKs send plain text.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {
         if ip.isEmpty { return nil }
         if Address(ip) != nil { return ip }

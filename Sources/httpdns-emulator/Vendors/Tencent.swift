@@ -3,9 +3,9 @@ import Foundation
 
 /// Tencent Cloud HTTPDNS: `/d` and `/conf`, with the channels token (HTTPS), AES and DES.
 ///
-/// Documents: "HTTP API" 379/54976, "HTTPS API" 379/95498, "AES/DES encryption and decryption"
-/// 379/3530, "service IP disaster recovery" 379/116336. Unverified: 200 without content for a
-/// request that cannot be parsed or decrypted, `refusal` for a wrong account.
+/// Tencent Cloud documents: 379/54976 (HTTP API), 379/95498 (HTTPS API), 379/3530 (AES and DES),
+/// 379/116336 (`/conf`). Unverified: status 200 without content for a request that cannot be parsed
+/// or decrypted, and `refusal` for a wrong account.
 struct Tencent: Vendor {
     var account = Account()
 
@@ -15,7 +15,7 @@ struct Tencent: Vendor {
         request.path == "/d" || request.path == "/conf"
     }
 
-    /// No other errors are documented.
+    /// Returns the status `code`, because Tencent documents no error codes.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
@@ -24,22 +24,23 @@ struct Tencent: Vendor {
     struct Manner: Sendable, Equatable {
         var clientLines = ClientLines.last
         var missingFamily = MissingFamily.zero
-        /// For a wrong account; 200 for an empty answer.
+        /// Status for a wrong account; 200 means an empty answer.
         var refusal = 401
-        /// `dn` must have an `;expiry`, as for accounts with authentication.
+        /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
         var refusesExpiry = false
-        /// Of `/conf`; no default, because tests must not query the real vendor.
+        /// Addresses that `/conf` returns; no default, because tests must not query the real
+        /// vendor.
         var serviceAddresses: [String] = []
         var serviceMinutes = 60
     }
 
-    /// The documents show the last line, the SDKs need every line.
+    /// Lines with `|clientip`: the last in the documents, but the SDKs need every line.
     enum ClientLines: String, CaseIterable, Sendable {
         case last, every
     }
 
-    /// The documents show `0`, without a TTL.
+    /// Form of an address family without addresses; the documents show `0`, without a TTL.
     enum MissingFamily: String, CaseIterable, Sendable {
         case zero
         case zeroTTL = "zero-ttl"
@@ -52,11 +53,11 @@ struct Tencent: Vendor {
     }
 
     enum Refusal: Error {
-        /// 501: neither GET nor POST.
+        /// Status 501: neither GET nor POST.
         case method
-        /// Invalid parameters, or undecryptable `dn`.
+        /// The parameters are invalid, or `dn` cannot be decrypted.
         case unintelligible
-        /// Wrong account or token, or expired.
+        /// The account or token is wrong, or the request has expired.
         case account
     }
 
@@ -108,13 +109,13 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // Required in the table, but omitted for DES in the examples.
+            // `alg` is required, but the documented examples omit it for DES.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }
             channel = named
         }
-        // Without id and token: the free form of 119.29.29.29, discontinued on 2022-01-01.
+        // Requests without id and token were only served until 2022-01-01.
         let id = parameters["id"]
         guard id == account[.id] || (id == nil && channel == .token) else { throw .account }
         return channel
@@ -130,7 +131,6 @@ struct Tencent: Vendor {
 
     // MARK: - Responses
 
-    /// Responds in the form of the channel.
     private func respond(
         _ text: String,
         over channel: Channel,

@@ -2,29 +2,29 @@
 import Foundation
 
 protocol Vendor: Sendable {
-    /// True for a request of this vendor.
+    /// Returns true if the request uses this vendor's protocol.
     func serves(_ request: Request) -> Bool
 
-    /// Does not answer yet: faults depend on the names.
+    /// Parses a request without answering it, because the faults depend on the names.
     func call(_ request: Request, at time: Date) -> Call
 
-    /// Returns the error for any code, in the vendor's form.
+    /// Returns an error with this code in the vendor's form.
     func failure(_ code: String) -> Response
 }
 
 struct Call: Sendable {
-    /// Such as `tencent-aes`, or `tencent-refused`.
+    /// Channel such as `tencent-aes` or `tencent-refused`.
     var channel: String
 
-    /// Lower case, no final dot.
+    /// Names in lower case, without the final dot.
     var names: [String] = []
 
-    /// False for a request of service addresses.
+    /// True if the call resolves names; false if it requests service addresses.
     var isLookup: Bool
 
-    /// Nil if the call is free.
+    /// Billing of the call; nil if it is free.
     var charge: Charge?
 
-    /// Responds from a zone, with faults applied.
+    /// Creates the response from a zone, with the faults inside the answer.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

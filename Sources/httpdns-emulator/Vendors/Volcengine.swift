@@ -3,33 +3,33 @@ import Foundation
 
 /// Volcengine (ByteDance) HTTPDNS: `/resolve`.
 ///
-/// Documents: "resolve one or several names" 6758/113991, "signature" 6758/174756, "response"
-/// 6758/174757. Unverified: several names get an array of single answers; `type` is A, AAAA or, by
-/// default, both; errors have no content; at most 10 names; an unregistered name is 200 without
-/// addresses. `svc_meta`, a closed test, is not supported.
+/// Volcengine documents: 6758/113991 (request), 6758/174756 (signature), 6758/174757 (response).
+/// Unverified: the answer for several names is an array; `type` is A, AAAA or, by default, both;
+/// errors have no content; at most 10 names; an unregistered name has status 200 without addresses.
+/// `svc_meta`, a closed test, is not supported.
 struct Volcengine: Vendor {
     var account = Account()
 
     static let batchNames = 10
 
-    /// Of an answer without addresses.
+    /// TTL of an answer without addresses.
     private static let emptySeconds = 60
 
     enum Refusal: Int, Error, Sendable {
-        /// Parameters, account or signature.
+        /// Parameters, account or signature are wrong.
         case forbidden = 403
-        /// Not GET.
+        /// The method is not GET.
         case method = 405
     }
 
-    /// `/resolve` with a parameter that DNS in JSON does not have.
+    /// Returns true for `/resolve` with a parameter that DNS in JSON does not have.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []
         return names.contains("account_id") || names.contains("domain")
     }
 
-    /// 403, 405, 429 and 500 are documented.
+    /// Returns the status `code`; the vendor documents 403, 405, 429 and 500.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 403)
     }
@@ -51,7 +51,7 @@ struct Volcengine: Vendor {
             let milliseconds = Double(expiry), let signature = parameters.text("sign"),
             parameters["account_id"] == account[.volcengineID]
         else { throw .forbidden }
-        // Absent parameters count as empty: only this rule fits the published hash.
+        // Absent parameters count as empty: the documented example hash requires this.
         let content = [
             account[.volcengineSecret], expiry, account[.volcengineID], domain,
             parameters["ip"] ?? "", parameters["type"] ?? "",
@@ -84,7 +84,7 @@ struct Volcengine: Vendor {
             let answers = names.map { name in
                 let found = families.map { ($0, zone.answer(name, $0, for: Address(client))) }
                 let ttl = found.filter { !$0.1.addresses.isEmpty }.map(\.1.ttl).min()
-                // IPv6 first, as in the vendor's example.
+                // IPv6 addresses come first, as in the vendor's example.
                 let addresses = found.reversed().flatMap { distortion.addresses($0.1, $0.0) }
                 return JSONText.object([
                     ("cip", .string(client)),

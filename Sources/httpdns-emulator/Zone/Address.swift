@@ -6,16 +6,16 @@ enum Family: String, Sendable {
     case v6 = "AAAA"
 }
 
-/// IP address with its text: the vendors print non-canonical ones (RFC 5952).
+/// IP address with its original text, which need not be canonical (RFC 5952).
 struct Address: Sendable, Equatable {
     let text: String
 
-    /// Network order.
+    /// Octets in network order.
     let octets: [UInt8]
 
     var family: Family { octets.count == 4 ? .v4 : .v6 }
 
-    /// No zone index or short form (`inet_pton(3)`).
+    /// Parses an address without zone index or short form (`inet_pton(3)`).
     init?(_ text: String) {
         let version = text.contains(":") ? AF_INET6 : AF_INET
         var octets = [UInt8](repeating: 0, count: version == AF_INET6 ? 16 : 4)
@@ -26,9 +26,9 @@ struct Address: Sendable, Equatable {
     }
 }
 
-/// `203.0.113.0/24`.
+/// Address range such as `203.0.113.0/24`.
 struct Subnet: Sendable, Equatable {
-    /// Any address of the range.
+    /// Address in the range, not necessarily the first.
     let address: Address
 
     let length: Int
@@ -54,10 +54,10 @@ struct Subnet: Sendable, Equatable {
 struct Endpoint: Sendable, Equatable {
     let address: Address
 
-    /// 0 lets the kernel choose.
+    /// Port; with 0, the kernel chooses one.
     let port: UInt16
 
-    /// `127.0.0.1:80` or `[::1]:80`.
+    /// Parses `127.0.0.1:80` or `[::1]:80`.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...])

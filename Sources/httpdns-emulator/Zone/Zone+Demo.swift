@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Zone {
-    /// The vendors' documented examples, and names for tests of clients.
+    /// Built-in zone: examples from the vendors' documents, and names for client tests.
     ///
-    /// The first three are from Tencent's document 379/54976.
+    /// The first three lines are from Tencent Cloud document 379/54976.
     static let demoText = """
         cloud.tencent.com   120 A    2.3.3.4
         cloud.tencent.com   120 A    2.3.3.5

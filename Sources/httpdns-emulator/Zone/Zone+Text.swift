@@ -4,7 +4,7 @@ import Foundation
 enum ZoneError: Error, CustomStringConvertible {
     case unreadable(String)
     case line(Int, String)
-    /// Position of a wrong structure.
+    /// Position of an error in the JSON structure.
     case json(String)
 
     var description: String {
@@ -17,7 +17,7 @@ enum ZoneError: Error, CustomStringConvertible {
 }
 
 extension Zone {
-    /// Parses a zone of lines; `;` starts a comment.
+    /// Parses a zone with an entry on each line; `;` starts a comment.
     ///
     /// - `name TTL A|AAAA ADDRESS [subnet=PREFIX/LENGTH]`
     /// - `name TTL CNAME TARGET`
@@ -67,7 +67,7 @@ extension Zone {
         }
     }
 
-    /// JSON if the file name ends in `.json`, else lines.
+    /// Reads a zone file: JSON if its name ends in `.json`, otherwise lines.
     init(file path: String) throws(ZoneError) {
         let data: Data
         do {

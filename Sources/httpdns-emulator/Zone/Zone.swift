@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Registered names of the account.
+/// Names that are registered for the account.
 struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
-        /// In seconds.
+        /// TTL in seconds.
         var ttl: Int
-        /// Nil for all clients without a matching subnet.
+        /// Subnet of the clients; nil for clients outside all other subnets.
         var subnet: Subnet?
     }
 
@@ -15,7 +15,7 @@ struct Zone: Sendable {
         var ttl = 0
     }
 
-    /// Chain from a name to the name with the addresses.
+    /// Aliases that lead from a name to the name with the addresses.
     struct Chain: Sendable, Equatable {
         struct Link: Sendable, Equatable {
             var owner: String
@@ -24,7 +24,7 @@ struct Zone: Sendable {
         }
 
         var links: [Link] = []
-        /// Nil for a loop or a too long chain.
+        /// Last name; nil for a loop or a chain that is too long.
         var end: String?
     }
 
@@ -33,21 +33,21 @@ struct Zone: Sendable {
         var ttl: Int
     }
 
-    /// By lower-case name without final dot; empty for a name without addresses.
+    /// Records for each lower-case name without final dot; empty for a name without addresses.
     ///
     /// A name with an alias has no records (RFC 1034 §3.6.2).
     private var records: [String: [Record]] = [:]
 
     private var aliases: [String: Alias] = [:]
 
-    /// Names above a registered name exist: no wildcard covers them (RFC 4592 §2.2.2).
+    /// Parents of registered names: they exist, so no wildcard covers them (RFC 4592 §2.2.2).
     private var ancestors: Set<String> = []
 
     var count: Int { records.count }
 
     // MARK: - Making
 
-    /// False if the name has an alias.
+    /// Registers a name, with `record` if given; returns false if the name has an alias.
     @discardableResult
     mutating func register(_ name: String, _ record: Record? = nil) -> Bool {
         let name = name.asKey
@@ -61,7 +61,7 @@ struct Zone: Sendable {
         return true
     }
 
-    /// False if the name has records or an alias.
+    /// Registers an alias; returns false if the name has records or an alias.
     mutating func register(_ name: String, aliasOf target: String, ttl: Int) -> Bool {
         guard records[name.asKey, default: []].isEmpty, aliases[name.asKey] == nil else {
             return false
@@ -73,10 +73,10 @@ struct Zone: Sendable {
 
     // MARK: - Reading
 
-    /// True for the name itself or a wildcard above.
+    /// Returns true if the name is registered or a wildcard covers it.
     func isRegistered(_ name: String) -> Bool { owner(name) != nil }
 
-    /// True also if only a name below is registered (RFC 8020 §2).
+    /// Returns true if the name is registered or has a registered child (RFC 8020 §2).
     func exists(_ name: String) -> Bool { isRegistered(name) || ancestors.contains(name.asKey) }
 
     func chain(_ name: String) -> Chain {
@@ -88,7 +88,7 @@ struct Zone: Sendable {
         return chain
     }
 
-    /// Follows all aliases; the longest matching prefix wins, per family.
+    /// Returns the addresses after all aliases; in each family, the longest matching subnet wins.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
         let chain = chain(name)
         let found = chain.end.flatMap(owner).flatMap { records[$0] } ?? []
@@ -110,7 +110,7 @@ struct Zone: Sendable {
 
     // MARK: - Details
 
-    /// The name itself, or the wildcard at its closest encloser (RFC 4592 §3.3.1).
+    /// Returns the name itself, or the wildcard at its closest encloser (RFC 4592 §3.3.1).
     private func owner(_ name: String) -> String? {
         let name = name.asKey
         if records[name] != nil { return name }

@@ -4,25 +4,22 @@ import Glibc
 
 /// Synchronous client of the control socket.
 struct ControlClient {
-    /// Includes the connection.
+    /// Time limit to connect and receive one reply.
     static let timeout = Duration.seconds(10)
 
     let socket: String
 
     var limit = Self.timeout
 
-    /// Makes one call on a new connection.
-    ///
-    /// - Throws: `unreachable` without a complete reply, `failed` for a malformed reply.
+    /// - Throws: `unreachable` if no complete reply arrives, `failed` if the reply is malformed.
     func call(_ call: Call) throws(Failure) -> Reply {
         var connection = try ControlConnection.open(path: socket, timeout: limit)
         return try connection.exchange(call)
     }
 
-    /// Passes each reply of one call to `take`, until the last reply.
+    /// Makes one call, and passes each of its replies to `take`.
     ///
-    /// - Parameter silence: maximum time between replies, plus the usual time limit; nil for no
-    ///   limit.
+    /// - Parameter silence: extra time limit between replies; nil for no limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -37,7 +34,8 @@ struct ControlClient {
         }
     }
 
-    /// Like `stream`, but decodes directly into `Results`, in a tenth of the time.
+    /// Makes one call, and decodes each reply without a `JSONValue`, which takes a tenth of the
+    /// time.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -73,6 +71,34 @@ struct ControlClient {
         _ arguments: some CallParameters = NoParameters()
     ) throws(Failure) -> Reply {
         try call(try prepared(method, arguments))
+    }
+
+    /// Makes a call that may take minutes: waits while the daemon answers other calls.
+    ///
+    /// - Parameter progress: gets the time so far, after each time limit.
+    /// - Throws: like `call`; without a reply, it is unknown if the daemon carries out the call.
+    func slowCall(
+        _ method: ControlInterface.Method,
+        _ arguments: some CallParameters = NoParameters(),
+        progress: @escaping (Duration) -> Void
+    ) throws(Failure) -> Reply {
+        let call = try prepared(method, arguments)
+        let start = ContinuousClock.now
+        var connection = try ControlConnection.open(path: socket, timeout: limit)
+        connection.onSilence = { [self] () throws(Failure) in
+            do throws(Failure) {
+                _ = try self.call(.version)
+            } catch {
+                throw Failure(
+                    message: "\(method.rawValue): no reply, and the daemon does not answer another "
+                        + "call: \(error.message)",
+                    hint: "the result is unknown: journalctl -u httpdnsd",
+                    status: .unreachable
+                )
+            }
+            progress(start.duration(to: .now))
+        }
+        return try connection.exchange(call)
     }
 
     private func prepared(

@@ -2,21 +2,22 @@
 import Control
 import Glibc
 
-/// Connection to the control socket.
 struct ControlConnection: ~Copyable {
     private static let readOctets = 64 * 1024
 
-    /// Non-blocking; `poll` waits until the deadline.
     private let descriptor: Int32
 
     private let path: String
 
-    /// Time limit of each reply after the first; nil for no limit.
+    /// Time limit of the next reply; nil means no limit.
     var timeout: Duration? {
         didSet { deadline = timeout.map { .now.advanced(by: $0) } }
     }
 
     private var deadline: ContinuousClock.Instant?
+
+    /// Called at the time limit of a reply; if it does not throw, a new time limit begins.
+    var onSilence: (() throws(Failure) -> Void)?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
@@ -29,9 +30,9 @@ struct ControlConnection: ~Copyable {
         deadline = .now.advanced(by: timeout)
     }
 
-    /// Connects to the socket at `path`.
+    /// Connects to a socket.
     ///
-    /// - Parameter timeout: time limit of each reply; the first includes the connection.
+    /// - Parameter timeout: time limit of each reply; for the first reply, it includes connecting.
     /// - Throws: `usage` for an invalid path, otherwise `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
         var address = sockaddr_un()
@@ -84,7 +85,7 @@ struct ControlConnection: ~Copyable {
         try send(message)
     }
 
-    /// Waits for the next reply of a call with `more`.
+    /// Returns the next reply of a call with the flag `more`, decoded by `read`.
     mutating func next<Value>(_ read: ([UInt8]) throws -> Value) throws(Failure) -> Value {
         let reply = try receive(read)
         deadline = timeout.map { .now.advanced(by: $0) }
@@ -93,7 +94,7 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Private
 
-    /// Waits, at most for the kernel's limit, while the daemon accepts no connections.
+    /// Connects; waits for `timeout` if the backlog is full.
     private func connect(
         to address: inout sockaddr_un,
         within timeout: Duration
@@ -119,7 +120,7 @@ struct ControlConnection: ~Copyable {
         }
     }
 
-    private func send(_ message: [UInt8]) throws(Failure) {
+    private mutating func send(_ message: [UInt8]) throws(Failure) {
         var rest = message[...]
         while !rest.isEmpty {
             try wait(for: Int16(POLLOUT))
@@ -172,12 +173,17 @@ struct ControlConnection: ~Copyable {
         }
     }
 
-    private func wait(for events: Int16) throws(Failure) {
+    private mutating func wait(for events: Int16) throws(Failure) {
         while true {
             var milliseconds: Int64 = -1
             if let deadline, let timeout {
                 let left = ContinuousClock.now.duration(to: deadline)
-                guard left > .zero else { throw Unreachable.silent(path, after: timeout) }
+                guard left > .zero else {
+                    guard let onSilence else { throw Unreachable.silent(path, after: timeout) }
+                    try onSilence()
+                    self.deadline = .now.advanced(by: timeout)
+                    continue
+                }
                 let parts = left.components
                 milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
             }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Failures to reach the daemon, with a hint.
 enum Unreachable {
     static func connecting(to path: String, error: Int32) -> Failure {
         switch error {

@@ -46,9 +46,6 @@ extension Check {
     }
 
     /// Returns the cause of a failed unit, and the commands that restart it.
-    ///
-    /// systemd refuses `restart` after too many starts. A failed socket unit receives no queries.
-    /// `reset-failed` clears both states.
     private static func failed(_ unit: MachineFacts.UnitState, _ machine: MachineFacts) -> Verdict {
         let what = "httpdnsd.service failed"
         let cause: (what: String, fix: String) =
@@ -150,7 +147,7 @@ extension Check {
         guard let check = machine.settings else {
             return [.skipped("httpdnsd is not installed, or --check timed out")]
         }
-        // Only the unit has the credentials.
+        // Only the unit has credentials: their absence here is no error.
         let lines = check.output.split(separator: "\n").map(String.init)
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {
@@ -200,7 +197,7 @@ extension Check {
         }
     }
 
-    /// Enough for TCP clients and vendor connections.
+    /// Recommended minimum of `LimitNOFILE=`, for TCP clients and vendor connections.
     private static let fewestDescriptors = 4096
 
     static let descriptors = Check("descriptors") { machine in
@@ -216,7 +213,6 @@ extension Check {
         ]
     }
 
-    /// Kernel acceleration is optional.
     static let kernel = Check("kernel") { machine in
         guard let status = machine.status?.acceleration else { return [] }
         let why = status.why.map { ": \($0)" } ?? ""
@@ -262,8 +258,9 @@ extension Check {
         }
     }
 
-    /// A vendor chooses addresses for the client's network: a difference of hosts in a network does
-    /// not matter.
+    /// Compares the client address that each vendor reports with `client-subnet`.
+    ///
+    /// Addresses in one network count as equal, because vendors choose answers per network.
     static let clientAddress = Check("client-address") { machine in
         (machine.status?.vendors ?? []).compactMap { vendor in
             guard let address = vendor.clientAddress else { return nil }
@@ -304,7 +301,6 @@ extension Check {
                     fix: "configure another upstream in httpdnsd.yaml"
                 )
             }
-            // Late replies are normal.
             if let count = upstream.foreignReplies, count > max(8, upstream.calls / 100) {
                 return .warning(
                     "\(upstream.name): \(count) messages from its address matched no query",

@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Containers have a loopback interface of their own.
+    /// Checks the DNS servers of containers, which cannot reach the host's loopback.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -70,7 +70,7 @@ extension Check {
         return results
     }
 
-    /// Returns the strings of the list after a key, in JSON or TOML; skips comments.
+    /// Returns the list of strings that `key` has in JSON or TOML `text`.
     private static func strings(after key: String, in text: String) -> [String] {
         let lines = text.split(separator: "\n").filter { line in
             line.first { $0 != " " && $0 != "\t" } != "#"
@@ -83,7 +83,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// In seconds; the strictest vendor accepts 15 min in signatures.
+    /// Clock error in seconds that causes a warning; the strictest vendor accepts 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

@@ -17,6 +17,15 @@ extension Check {
             guard seen.insert(what).inserted else { continue }
             if occupiesPort(socket, of: machine) {
                 results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
+            } else if machine.status == nil {
+                // `listen` is unknown: the daemon may not have started because of this program.
+                let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
+                results.append(
+                    .warning(
+                        what + ", so the daemon cannot listen on that address or on \(every)",
+                        fix: remedy(socket, isRoot: machine.isRoot)
+                    )
+                )
             } else if socket.process != nil || machine.isRoot {
                 results.append(.ok(what + ", next to the daemon"))
             }
@@ -37,15 +46,14 @@ extension Check {
         return results
     }
 
-    /// Returns true if another process prevents a listener of the daemon.
+    /// Returns true if the socket of another process prevents the daemon from listening.
     ///
-    /// The kernel refuses to bind an address if the wildcard address is bound, and the reverse.
+    /// A socket on the wildcard address conflicts with a socket on any address.
     private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts
     ) -> Bool {
         let listeners = machine.status?.listeners ?? []
-        // The running daemon already has the address.
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
@@ -71,7 +79,6 @@ extension Check {
             : "a process of user \(socket.user)"
     }
 
-    /// Returns the command or setting that frees the address.
     private static func remedy(_ socket: MachineFacts.PortSocket, isRoot: Bool) -> String {
         guard let process = socket.process else {
             return isRoot ? "ss -lunpt 'sport = :53'" : "sudo httpdnsctl doctor shows the process"
@@ -80,7 +87,8 @@ extension Check {
         case "dnsmasq":
             "systemctl disable --now dnsmasq; for libvirt or NetworkManager, set bind-interfaces"
         case "systemd-resolve", "systemd-resolved":
-            "DNSStubListener=no in /etc/systemd/resolved.conf, or listen only on 127.0.0.1"
+            "listen only on 127.0.0.1, or set DNSStubListener=no in /etc/systemd/resolved.conf and "
+                + "run systemctl restart systemd-resolved"
         case "httpdnsd": "another httpdnsd is running; use --socket with its control socket"
         case "unbound", "named", "dnsdist", "pdns_recursor", "kresd", "smartdns", "dnscrypt-proxy",
             "AdGuardHome":
@@ -90,7 +98,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // Without the status, another server could have answered.
+        // Without the daemon's status, another server may be the one that answered.
         guard machine.status != nil else {
             return [.skipped("not checked: the daemon's listeners are unknown")]
         }

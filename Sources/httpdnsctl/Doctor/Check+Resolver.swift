@@ -78,7 +78,6 @@ extension Check {
         return results
     }
 
-    /// Returns true if systemd-resolved forwards to the daemon.
     private static func isPointed(_ facts: ResolverFacts, in machine: MachineFacts) -> Bool {
         let dropIn = machine.resolver.files[ResolverFacts.Paths.resolvedDropIn]?.text ?? ""
         let settings = facts.resolvedSettings + "\n" + dropIn
@@ -112,7 +111,7 @@ extension Check {
         ]
     }
 
-    /// Services that getaddrinfo uses before DNS.
+    /// Checks the services that `nsswitch.conf` lists before DNS.
     static let nsswitch = Check("nsswitch") { machine in
         guard let text = machine.nsswitch else {
             return [.ok("nsswitch.conf does not exist: glibc uses DNS, then files")]
@@ -192,7 +191,7 @@ extension Check {
         return results
     }
 
-    /// Local and cached answers are faster.
+    /// Lookup time that causes a warning; local and cached answers are faster.
     private static let slow = Duration.seconds(1)
 
     static let getaddrinfo = Check("getaddrinfo") { machine in
@@ -205,7 +204,7 @@ extension Check {
                 )
             ]
         }
-        // getaddrinfo omits families that this machine does not have.
+        // getaddrinfo omits address families that this machine does not have.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }

@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 struct Finding: Encodable, Equatable, Sendable {
-    /// Stable name, for scripts.
     var check: String
 
     var state: State
 
-    /// One line.
     var what: String
 
-    /// Nil if no action is needed.
     var fix: String?
 
     enum State: String, Encodable, Sendable {
         case ok
-        /// Works, with a limitation or a risk.
+        /// The checked function works, but with a limitation or a risk.
         case warning
-        /// Programs do not resolve names as intended.
         case failure
-        /// Not checked, or not applicable.
+        /// The check was not run, or does not apply.
         case skipped
     }
 }
 
-/// Named pure function of the gathered facts.
 struct Check: Sendable {
     let name: String
 
     private let look: @Sendable (MachineFacts) -> [Verdict]
 
-    /// Finding without the name of its check.
     struct Verdict: Equatable, Sendable {
         var state: Finding.State
         var what: String
@@ -59,14 +53,13 @@ struct Check: Sendable {
         }
     }
 
-    /// In the order of their dependencies.
+    /// All checks; the cause of a failure comes before its effects.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, nameCache, getaddrinfo, containers, vendors,
         clientAddress, upstreams, clock, certificates, interception,
     ]
 
-    /// Names of the checks that need only files.
     private static let ofFiles: Set = [
         secrets.name, resolvConf.name, setup.name, nsswitch.name, containers.name,
         certificates.name,

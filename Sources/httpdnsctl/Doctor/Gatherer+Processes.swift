@@ -28,7 +28,7 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // Each worker has a socket.
+            // Each worker of the daemon has its own socket for the same address.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in
@@ -36,7 +36,7 @@ extension Gatherer {
         }
     }
 
-    /// Maps sockets to processes; only root sees the processes of other users.
+    /// Maps socket inodes to process numbers; only root sees the sockets of other users.
     private func holders(of inodes: Set<UInt64>, among pids: [Int]) -> [UInt64: Int] {
         var holders: [UInt64: Int] = [:]
         for pid in pids {
@@ -52,7 +52,6 @@ extension Gatherer {
         return holders
     }
 
-    /// Settings path of the running daemon; nil if unknown.
     func settingsOfDaemon(_ machine: MachineFacts) -> String? {
         guard let pid = machine.status?.pid, let line = tree.text("/proc/\(pid)/cmdline") else {
             return nil
@@ -62,7 +61,7 @@ extension Gatherer {
         return tree.readLink("/proc/\(pid)/cwd").map { "\($0)/\(file)" }
     }
 
-    /// `commandLine` is from `/proc`; nil if it names no file.
+    /// Returns the value of `--config` in the content of `/proc/PID/cmdline`; nil if absent.
     static func settings(of commandLine: String) -> String? {
         let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false)
         guard let index = words.lastIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") })
@@ -71,7 +70,6 @@ extension Gatherer {
         return words.indices.contains(index + 1) ? String(words[index + 1]) : nil
     }
 
-    /// Soft limit of open files.
     static func descriptors(_ limits: String) -> Int? {
         let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         return line.flatMap { $0.split(separator: " ").dropFirst(3).first }.flatMap { Int($0) }
@@ -79,7 +77,7 @@ extension Gatherer {
 }
 
 extension MachineFacts.UnitState {
-    /// Parses the output of `systemctl show`.
+    /// Creates the state from the output of `systemctl show`.
     init(_ text: String) {
         var values: [Substring: String] = [:]
         for line in text.split(separator: "\n") {

@@ -3,9 +3,9 @@ import Control
 import DNSWire
 import Glibc
 
-/// Gathers the facts about a machine for the checks.
+/// Collects the facts for the checks.
 ///
-/// By default, no packet leaves the machine: the daemon gets only questions for local answers.
+/// By default no packet leaves the machine: the daemon answers the checks' queries locally.
 struct Gatherer {
     let tree: FileTree
 
@@ -13,15 +13,13 @@ struct Gatherer {
 
     var options = Options()
 
-    /// Called before each slow step.
     var progress: (String) -> Void = { _ in }
 
     struct Options {
-        /// Name for getaddrinfo; nil for a name below `test.`.
+        /// Name for getaddrinfo to resolve; nil for a random name below `test.`.
         var name: Name?
-        /// Allows queries to unassigned addresses.
         var usesNetwork = false
-        /// Nil for the daemon's settings.
+        /// Path of the settings file; nil for the running daemon's file.
         var settings: String?
     }
 
@@ -53,7 +51,6 @@ struct Gatherer {
         machine.certificateStores = certificateStores()
         machine.socketPath = client.socket
         machine.socket = access(client.socket)
-        // An image has files only.
         machine.isLive = tree.isThisMachine
         if machine.isLive {
             progress("querying the daemon")
@@ -121,7 +118,7 @@ struct Gatherer {
         )
     }
 
-    /// Reads `/etc/group` itself, because NSS could query the network.
+    /// Returns the group's name in `/etc/group`; getgrgid(3) might query the network.
     private func groupName(_ group: UInt32) -> String {
         for line in (tree.text("/etc/group") ?? "").split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -136,7 +133,6 @@ struct Gatherer {
             .map { "\(settings).d/\($0)" }
     }
 
-    /// Returns the files of `file: PATH` entries in the settings and their drop-ins.
     private func secrets(in settings: String) -> [MachineFacts.FileAccess] {
         let text = settingsFiles(settings).compactMap(tree.text).joined(separator: "\n")
         let lines = text.split(separator: "\n").filter { line in
@@ -150,7 +146,6 @@ struct Gatherer {
         }.filter { $0.hasPrefix("/") }.compactMap { access(String($0)) }
     }
 
-    /// Returns the stores at the usual paths of distributions.
     private func certificateStores() -> [String] {
         let usual = [
             "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
@@ -173,9 +168,8 @@ struct Gatherer {
         return MachineFacts.UnitState(shown.output)
     }
 
-    /// getaddrinfo may block without limit: a child process calls it.
+    /// Calls getaddrinfo in a child process, because it may block without limit.
     private func lookup(_ machine: MachineFacts) -> MachineFacts.SystemLookup? {
-        // Answered locally (RFC 6761 §6.2).
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         let name = options.name ?? (try? Name("httpdnsctl-\(label).test"))
         guard let name else { return nil }
@@ -202,7 +196,7 @@ struct Gatherer {
         return lookup
     }
 
-    /// A and AAAA; nil without an answer.
+    /// Returns the addresses; nil if the server does not answer.
     private func addresses(of name: Name, from server: ServerAddress) -> Set<IPAddress>? {
         var all: Set<IPAddress> = []
         for type in [RecordType.a, .aaaa] {
@@ -218,7 +212,7 @@ struct Gatherer {
         return try? reply.checked(as: ReloadReply.self)
     }
 
-    /// Locally answered queries; nil if unavailable.
+    /// Returns the daemon's count of local answers; nil if the daemon cannot be called.
     private func answeredLocally() -> UInt64? {
         guard let reply = try? client.call(.stats, StatsRequest()),
             let stats = try? reply.checked(as: StatsReply.self)
@@ -228,7 +222,7 @@ struct Gatherer {
 
     // MARK: - Questions
 
-    /// The queries cause no upstream traffic.
+    /// Queries each listener of the daemon for `localhost`, which causes no upstream traffic.
     private func answers(_ machine: MachineFacts) -> [MachineFacts.ListenerAnswer] {
         guard machine.status != nil else { return [] }
         return machine.servers.flatMap { server in
@@ -247,9 +241,9 @@ struct Gatherer {
         }
     }
 
-    /// Queries unassigned addresses (TEST-NET-1 and -2, RFC 5737).
+    /// Sends DNS queries to addresses without a host (TEST-NET-1 and -2, RFC 5737).
     ///
-    /// Only a device on the network path can answer.
+    /// An answer can only come from a device that intercepts port 53.
     private func interceptors() -> [MachineFacts.Interception] {
         let servers = ["192.0.2.1", "198.51.100.1"].compactMap { ServerAddress($0) }
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)

@@ -6,14 +6,13 @@ enum PortTable {
     struct Entry: Equatable, Sendable {
         var server: ServerAddress
         var user: UInt32
-        /// Links the socket to descriptors of processes.
+        /// Inode of the socket; `/proc/PID/fd` links to it.
         var inode: UInt64
     }
 
-    /// `TCP_CLOSE` for unconnected UDP sockets, `TCP_LISTEN` for listeners.
+    /// State codes of listening sockets: `TCP_CLOSE` for UDP, `TCP_LISTEN` for TCP.
     private static let states: [Probe.Transport: Substring] = [.udp: "07", .tcp: "0A"]
 
-    /// Skips malformed lines.
     static func entries(_ text: String, _ transport: Probe.Transport) -> [Entry] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -24,7 +23,7 @@ enum PortTable {
         }
     }
 
-    /// Parses an address and port such as `0100007F:0035`.
+    /// Parses an address and port in hexadecimal, such as `0100007F:0035`.
     private static func server(_ text: Substring) -> ServerAddress? {
         let parts = text.split(separator: ":")
         guard parts.count == 2, let port = UInt16(parts[1], radix: 16),

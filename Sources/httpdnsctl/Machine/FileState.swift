@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a path, for a restoration.
+/// Content, owner and mode of a file or link, from which setup can restore it.
 struct FileState: Codable, Equatable, Sendable {
     var kind: Kind
 
     var octets: [UInt8] = []
 
-    /// Target of a symbolic link, not resolved.
     var target = ""
 
     var mode: UInt32 = 0
@@ -15,14 +14,14 @@ struct FileState: Codable, Equatable, Sendable {
 
     var group: UInt32 = 0
 
-    /// Restored, but not compared.
+    /// Modification time, which is restored, but ignored by `==`.
     var modified: Moment?
 
     enum Kind: String, Codable, Sendable {
         case absent
         case file
         case link
-        /// Directory, device or socket: never changed.
+        /// Directory, device or socket, which setup never changes.
         case other
     }
 
@@ -35,7 +34,7 @@ struct FileState: Codable, Equatable, Sendable {
 
     static let absent = FileState(kind: .absent)
 
-    /// Returns a file of root, readable by all users.
+    /// Returns a file with owner root; by default all users can read it.
     static func file(_ text: String, mode: UInt32 = 0o644) -> FileState {
         FileState(kind: .file, octets: Array(text.utf8), mode: mode)
     }
@@ -59,7 +58,6 @@ struct FileState: Codable, Equatable, Sendable {
 // MARK: - JSON
 
 extension FileState {
-    /// Field names in the journal.
     private enum CodingKeys: String, CodingKey {
         case kind, text, octets, target, mode, user, group, modified
     }
@@ -79,7 +77,7 @@ extension FileState {
         modified = try container.decodeIfPresent(Moment.self, forKey: .modified)
     }
 
-    /// Users can restore text by hand.
+    /// Encodes UTF-8 content as a string, which users can copy.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

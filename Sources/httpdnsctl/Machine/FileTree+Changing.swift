@@ -3,7 +3,7 @@ import Glibc
 
 /// Atomic changes: even after a power failure, a path has its old or its new content.
 ///
-/// Writes and syncs a temporary file, renames the file, then syncs the directory.
+/// A change writes and syncs a temporary file, renames it, then syncs the directory.
 extension FileTree {
     private static let temporary = ".httpdnsctl-new"
 
@@ -37,23 +37,21 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
-    /// Returns true if an interrupted run, or one in progress, left its temporary file.
+    /// Returns true if the temporary file for `path` exists: a run is active or was interrupted.
     func hasLeftover(of path: String) -> Bool {
         status(path + Self.temporary, follows: false) != nil
     }
 
-    /// Removes the temporary file of an interrupted run.
     func removeLeftover(of path: String) throws(Failure) {
         // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
         let leftover = try place(path) + Self.temporary
         guard unsafe unlink(leftover) != 0, errno != ENOENT, errno != ENOTDIR else { return }
         let number = errno
-        // On a read-only file system, unlink(2) also fails for a missing file.
+        // On a read-only file system, unlink(2) fails with EROFS even if the file is missing.
         guard exists(path + Self.temporary) else { return }
         throw Self.fault("remove", path + Self.temporary, number)
     }
 
-    /// Throws if a file cannot be created or replaced, before the first change.
     func checkWritable(_ path: String) throws(Failure) {
         var directory = Self.directory(of: path)
         while directory != "/", !exists(directory) { directory = Self.directory(of: directory) }
@@ -63,7 +61,6 @@ extension FileTree {
         throw Self.fault("change", path, errno)
     }
 
-    /// Returns the created directories, the outermost first.
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
         for directory in missing {
@@ -76,7 +73,7 @@ extension FileTree {
         return missing
     }
 
-    /// The outermost first.
+    /// Returns the missing parent directories, the outermost first.
     func missingDirectories(for path: String) -> [String] {
         var missing: [String] = []
         var directory = Self.directory(of: path)
@@ -87,7 +84,6 @@ extension FileTree {
         return missing
     }
 
-    /// Removes a directory if it exists and is empty.
     func removeDirectory(_ path: String) throws(Failure) {
         // SAFETY: rmdir(2) reads the path as a C string, which Swift creates for the call.
         guard unsafe rmdir(try place(path)) != 0 else { return try syncDirectory(of: path) }
@@ -96,9 +92,7 @@ extension FileTree {
         }
     }
 
-    /// Runs `body` under a lock against other processes of this program.
-    ///
-    /// The kernel releases the lock when the process ends.
+    /// Runs `body` while a lock on the directory excludes other runs of this program.
     @discardableResult
     func locked<Value>(
         _ directory: String,

@@ -1,35 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Files of this machine, or of a machine image in a directory.
+/// File system of this machine, or of a machine image in a directory.
 ///
-/// In an image, absolute link targets start at the directory, and `..` does not leave the
-/// directory.
+/// In an image, absolute link targets are relative to that directory, and `..` does not leave it.
 struct FileTree: Sendable {
-    /// Empty, or a directory without a final slash.
+    /// Directory of the image without a final slash; empty for this machine.
     let root: String
 
-    /// Expected files have a few lines.
+    /// Maximum size of a file.
     static let maximumOctets = 1 << 20
 
-    /// As in the kernel.
+    /// Maximum number of symbolic links in a path, as in the kernel.
     private static let maximumLinks = 40
 
-    /// Creates the tree below a directory; `/` is this machine.
     init(root: String = "/") {
         var root = root
         while root.hasSuffix("/") { root.removeLast() }
         self.root = root
     }
 
-    /// Services can be notified.
     var isThisMachine: Bool { root.isEmpty }
 
     // MARK: - Names
 
-    /// Resolves the links in the directories of a path; with `followsLast` also the last component.
+    /// Resolves symbolic links in a path, in the last component only if `followsLast` is true.
     ///
-    /// - Throws: for too many links.
+    /// - Throws: if the path has too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {
         var rest = Array(path.split(separator: "/").map(String.init).reversed())
         var done: [String] = []
@@ -55,12 +52,12 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// Returns the path for system calls, with resolved directories.
+    /// Returns the path for system calls; only the last component can be a link.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }
 
-    /// Returns the target, not resolved; nil if the path is not a link.
+    /// Returns the target as stored in a link; nil if the path is not a link.
     func readLink(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         // SAFETY: readlink(2) writes at most the given count, and returns the number of octets.
@@ -71,10 +68,9 @@ struct FileTree: Sendable {
 
     // MARK: - Reading
 
-    /// Follows links.
     func exists(_ path: String) -> Bool { status(path, follows: true) != nil }
 
-    /// Nil if the path does not exist or is inaccessible.
+    /// Returns the result of lstat(2); nil on an error.
     func status(_ path: String, follows: Bool) -> stat? {
         guard let real = try? resolve(path, followsLast: follows) else { return nil }
         var status = stat()
@@ -82,9 +78,9 @@ struct FileTree: Sendable {
         return unsafe lstat(root + real, &status) == 0 ? status : nil
     }
 
-    /// Returns the state of a path; does not follow a final link.
+    /// Returns the state of a path without following a final link.
     ///
-    /// - Throws: for an inaccessible path, or a file above `maximumOctets`.
+    /// - Throws: if the path is inaccessible, or the file exceeds `maximumOctets`.
     func state(_ path: String) throws(Failure) -> FileState {
         let place = try place(path)
         var status = stat()
@@ -118,7 +114,7 @@ struct FileTree: Sendable {
         return state
     }
 
-    /// Follows links; nil if unreadable.
+    /// Returns the text of a file or link target; nil if unreadable.
     func text(_ path: String) -> String? {
         (try? octets(path)).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -146,7 +142,6 @@ struct FileTree: Sendable {
         }
     }
 
-    /// Sorted; empty if unreadable.
     func names(in path: String) -> [String] {
         guard let real = try? resolve(path, followsLast: true),
             // SAFETY: opendir(3) returns a stream or nil; the stream is closed below.
@@ -166,7 +161,7 @@ struct FileTree: Sendable {
         return names.sorted()
     }
 
-    /// `chattr +i`, also effective for root.
+    /// Returns true for a file with `chattr +i`, which even root cannot change.
     func isImmutable(_ path: String) -> Bool {
         guard let real = try? resolve(path, followsLast: true) else { return false }
         // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
@@ -174,7 +169,7 @@ struct FileTree: Sendable {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var flags = 0
-        // FS_IOC_GETFLAGS on 64-bit systems; file systems without flags return ENOTTY.
+        // 0x80086601 is FS_IOC_GETFLAGS on 64-bit systems; 0x10 is FS_IMMUTABLE_FL.
         // SAFETY: the kernel writes an int, which fits into `flags`.
         guard unsafe ioctl(descriptor, 0x8008_6601, &flags) == 0 else { return false }
         return flags & 0x10 != 0

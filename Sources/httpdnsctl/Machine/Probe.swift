@@ -2,13 +2,11 @@
 import DNSWire
 import Glibc
 
-/// Query to a DNS server, independent of the system's resolver.
+/// DNS client that queries a given server, without the system's resolver.
 enum Probe {
     enum Outcome: Equatable, Sendable {
         case answer(RCode, [IPAddress])
-        /// Timeout.
         case silence
-        /// System error message.
         case fault(String)
     }
 
@@ -54,7 +52,7 @@ enum Probe {
 
     // MARK: - Private
 
-    /// Ignores other datagrams.
+    /// Waits for the reply; ignores datagrams that do not match the query.
     private static func reply(
         on descriptor: Int32,
         to question: Question,
@@ -96,7 +94,6 @@ enum Probe {
         return .silence
     }
 
-    /// Returns the result of connect(2).
     private static func connect(_ descriptor: Int32, to server: ServerAddress) -> Int32 {
         // Layout of sockaddr_in and sockaddr_in6: family, port, then flow information and address.
         var octets = [UInt8](repeating: 0, count: server.isIPv6 ? 28 : 16)

@@ -27,7 +27,7 @@ struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Loopback for a wildcard address.
+    /// Address that local programs use: loopback for a wildcard address.
     var local: ServerAddress {
         guard address.isUnspecified else { return self }
         let loopback: IPAddress =

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Child process with a deadline.
 enum Subprocess {
     struct Outcome: Equatable, Sendable {
-        /// Exit code, or 128 plus the signal number; nil if killed at the deadline.
+        /// Exit code, or 128 plus the signal number; nil after a timeout.
         var status: Int32?
 
         var output: String
@@ -16,7 +15,6 @@ enum Subprocess {
 
     private static let directories = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
-    /// Nil if the program is not installed.
     static func path(_ program: String) -> String? {
         if program.contains("/") { return program }
         return directories.map { "\($0)/\(program)" }.first { path in
@@ -25,9 +23,9 @@ enum Subprocess {
         }
     }
 
-    /// Runs a program with a deadline; nil if it cannot be started.
+    /// Runs a program and returns its outcome; nil if the program cannot be started.
     ///
-    /// The program has no input. Its process group is killed with it.
+    /// Standard input is empty. After `limit`, the whole process group is killed.
     static func run(_ command: [String], within limit: Duration) -> Outcome? {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
@@ -81,7 +79,7 @@ enum Subprocess {
         return error == 0 ? pid : nil
     }
 
-    /// False if the deadline expired first.
+    /// Reads until the end of the output; returns false if the deadline expired first.
     private static func read(
         _ descriptor: Int32,
         into output: inout [UInt8],

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `bill`.
 enum BillText {
     static func render(_ reply: BillReply, _ palette: Palette) -> String {
         guard !reply.vendors.isEmpty else { return "no vendors configured\n" }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `dump`: one line per RRset.
 enum DumpText {
-    /// Returns the lines of one entry.
+    /// Returns the lines of one entry, one line per RRset.
     ///
-    /// Records of another name, such as the target of a CNAME, are indented and name the entry.
+    /// A record with another name, such as a CNAME's target, is indented and followed by the
+    /// entry's name.
     static func render(_ entry: CachedEntry) -> String {
         var lines: [(head: String, data: [String])] = []
         for record in entry.records {
-            // Fields of the zone file format: name, TTL, class, type, data.
+            // Fields: name, TTL, class, type, data.
             let fields = record.split(separator: " ", maxSplits: 4)
             guard fields.count == 5 else { continue }
             let ttl = entry.stale ? "0" : fields[1]
@@ -21,7 +21,7 @@ enum DumpText {
             }
         }
         if entry.rcode != "noerror" {
-            // A negative entry has no record of its type.
+            // A negative entry has no record of the queried type.
             lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
         }
         return lines.map { head, data in

@@ -53,7 +53,6 @@ enum ExplainText {
             + calls(cost.nextBillableCalls, cost.nextUnits, cost.nextMoney)
     }
 
-    /// Billable calls and units; empty without any.
     private static func parts(_ calls: Int, _ units: UInt64?, _ money: BilledCost?) -> [String] {
         let units = units.flatMap { $0 > 0 ? Units.units($0, money) : nil }
         return [
@@ -89,7 +88,6 @@ enum ExplainText {
             + palette.line("cost \(cost.isEmpty ? "nothing" : cost.joined(separator: ", "))")
     }
 
-    /// Returns the duration of each transfer phase; nil if unknown.
     private static func times(_ attempt: LiveAttempt) -> String? {
         let parts = [
             ("connected", attempt.connectedMs), ("TLS ready", attempt.securedMs),

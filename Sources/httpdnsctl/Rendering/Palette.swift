@@ -3,7 +3,6 @@
 struct Palette {
     let isEnabled: Bool
 
-    /// Width in characters; nil for no limit.
     var width: Int?
 
     init(isEnabled: Bool, width: Int? = nil) {
@@ -11,7 +10,6 @@ struct Palette {
         self.width = width
     }
 
-    /// Meaning of a text; selects the colour.
     enum Tone: String {
         case plain = ""
         case heading = "1"
@@ -26,7 +24,7 @@ struct Palette {
             ? "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Returns `text` wrapped to the terminal, with a line feed.
+    /// Returns wrapped `text` with a final line feed.
     ///
     /// - Parameter indent: spaces before each continuation line.
     func line(_ text: String, _ tone: Tone = .plain, indent: Int = 4) -> String {

@@ -2,7 +2,7 @@
 
 /// Replaces each character that could control a terminal by `\u{…}`.
 ///
-/// Attackers choose names and error texts. The daemon's own escaping is not trusted.
+/// Attackers choose names and error texts, and the daemon's own escaping is not trusted.
 func printable(_ text: String) -> String {
     guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
     var result = ""
@@ -21,7 +21,6 @@ func printable(_ text: String) -> String {
 /// Control characters start terminal sequences. Format characters change the writing direction.
 /// Line and paragraph separators break the layout.
 func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-    // Fast path: the property lookup is slow.
     guard scalar.value >= 0x7F else { return scalar.value >= 0x20 }
     return switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,

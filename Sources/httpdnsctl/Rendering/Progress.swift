@@ -3,7 +3,6 @@ import Glibc
 
 /// Progress message on the terminal for operations longer than a second.
 struct Progress {
-    /// Delay before the first message.
     private static let patience = Duration.seconds(1)
     private static let interval = Duration.milliseconds(100)
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `prove`.
 enum ProveText {
-    /// Cost, which is printed before the first call.
+    /// Returns the number of calls and their cost, which is printed before the first call.
     static func plan(_ plan: ProveReply) -> String {
         "\(plan.vendor): \(Units.count(plan.calls, "call", "calls")) with the name "
             + "\(printable(plan.name)), at most \(Units.units(plan.units, plan.money)) in total"

@@ -2,9 +2,8 @@
 import Control
 import Glibc
 
-/// Text form of `watch`: one line per query.
 enum QueryText {
-    /// The last column has no limit.
+    /// Column titles and widths; 0 means unlimited.
     private static let columns = [
         ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 35), ("FROM", 0),
     ]
@@ -61,7 +60,7 @@ enum QueryText {
 }
 
 extension String {
-    /// Pads on the right; on the left if `width` is negative.
+    /// Returns the string padded on the right, or on the left if `width` is negative.
     func padded(_ width: Int) -> String {
         let blanks = String(repeating: " ", count: max(0, abs(width) - count))
         return width < 0 ? blanks + self : self + blanks
@@ -69,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Source of the answer; for a cached answer, also the original server.
+    /// Source of the answer; for a cached answer, also the server that returned it.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `stats --watch`: changes between two replies.
 enum RatesText {
-    /// Changed counters; `seconds` between the replies.
+    /// Returns a table of the counters that changed; `seconds` is the time between the replies.
     static func render(
         from old: StatsReply,
         to new: StatsReply,
@@ -31,7 +30,6 @@ enum RatesText {
         return palette.paint(title, .faint) + "\n" + body + now(new, palette) + "\n"
     }
 
-    /// Values that are not counters.
     private static func now(_ stats: StatsReply, _ palette: Palette) -> String {
         palette.line(
             "now: \(Units.count(stats.misses.inFlight)) in flight,"
@@ -42,7 +40,6 @@ enum RatesText {
         )
     }
 
-    /// Returns all counters in the order of printing.
     private static func counters(_ stats: StatsReply) -> [(String, UInt64)] {
         var list: [(String, UInt64)] = [("queries", stats.queries.total)]
         func add(_ title: String, _ counts: Counts) {

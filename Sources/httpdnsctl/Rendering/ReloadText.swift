@@ -2,7 +2,6 @@
 import Control
 
 enum ReloadText {
-    /// Empty if the settings have errors.
     static func render(_ reply: ReloadReply, _ palette: Palette) -> String {
         guard reply.problems.isEmpty else { return "" }
         var text = ""
@@ -18,9 +17,9 @@ enum ReloadText {
         return text
     }
 
-    /// Prints the errors on standard error.
+    /// Prints the errors in the settings on standard error; does nothing if `isWell` is true.
     ///
-    /// - Throws: `Failure` with the message `end`, unless `isWell`.
+    /// - Throws: `Failure` with the message `end` after printing.
     static func complain(
         _ reply: ReloadReply,
         _ end: String,
@@ -42,7 +41,7 @@ enum ReloadText {
             : isSame ? "ok, a reload would change nothing" : "ok, a reload would make these changes"
     }
 
-    /// Returns a change; `+` marks added, `-` removed options.
+    /// Returns a line for one change: `+` marks an added option, `-` a removed one.
     private static func line(_ change: SettingChange, _ palette: Palette) -> String {
         let (path, old, new) = (change.path, change.old ?? "", change.new ?? "")
         return switch change.kind {
@@ -53,7 +52,7 @@ enum ReloadText {
         }
     }
 
-    /// Formats as `httpdnsd --check`: `file:line:column: message (hint)`.
+    /// Formats an error like `httpdnsd --check`: `file:line:column: message (hint)`.
     private static func text(_ complaint: SettingsComplaint) -> String {
         let place =
             complaint.line == 0

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `resolve`: one line per question, then its records.
 enum ResolveText {
     static let heading =
         "NAME                                   TYPE  RCODE        TTL       TOOK  ANSWER\n"

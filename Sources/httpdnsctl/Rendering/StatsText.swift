@@ -243,7 +243,6 @@ enum StatsText {
 
     // MARK: - Counts
 
-    /// Equal counts by name.
     private static func descending(_ counts: Counts) -> [(name: String, count: UInt64)] {
         counts.map { (name: $0.key, count: $0.value) }
             .sorted { ($1.count, $0.name) < ($0.count, $1.name) }
@@ -262,7 +261,6 @@ enum StatsText {
         return ["connections: \(Units.count(opened)) new, \(Units.count(reused)) reused"]
     }
 
-    /// The sum and each count; nothing if the sum is 0.
     private static func breakdown(_ title: String, _ counts: Counts) -> [String] {
         sum(counts) == 0
             ? [] : ["\(title) \(Units.count(sum(counts))): \(list(counts.filter { $0.value > 0 }))"]

@@ -4,7 +4,6 @@ struct Table {
     struct Column {
         let title: String
 
-        /// Right-aligned.
         let isNumeric: Bool
     }
 
@@ -23,12 +22,11 @@ struct Table {
 
     private let columns: [Column]
 
-    /// Each with the lines below the row.
     private var rows: [(cells: [Cell], notes: [String])] = []
 
     // MARK: - Making
 
-    /// The prefix `>` of a title marks a numeric column.
+    /// Creates a table with a column for each title; the prefix `>` marks a numeric column.
     init(_ titles: String...) {
         columns = titles.map { title in
             title.hasPrefix(">")
@@ -48,7 +46,6 @@ struct Table {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Empty without rows.
     func text(_ palette: Palette) -> String {
         guard !rows.isEmpty else { return "" }
         let widths = columns.indices.map { column in
@@ -76,7 +73,7 @@ struct Table {
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Aligned with their titles while they fit, then in sequence.
+            // Cells are aligned below their titles while they fit, then separated by two spaces.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
@@ -86,7 +83,7 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // The last text wraps inside its column.
+            // The last cell that has text wraps inside its column.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {
@@ -114,7 +111,6 @@ struct Table {
         return text + "\n"
     }
 
-    /// Returns one row on one line, without trailing spaces.
     private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         var text = ""
         var gap = 0

@@ -65,14 +65,12 @@ enum TopText {
         return palette.paint(title, .faint) + "\n"
     }
 
-    /// A number, or a range.
     private static func calls(_ entry: NameCost) -> String {
         guard entry.excess > 0 else { return Units.count(entry.calls) }
         return "\(Units.count(entry.calls - min(entry.excess, entry.calls)))"
             + " to \(Units.count(entry.calls))"
     }
 
-    /// A health probe has no route.
     static func route(_ place: String, _ domain: String) -> String {
         guard !place.isEmpty else { return "health probes" }
         return domain.isEmpty ? place : "\(place) (\(domain))"

@@ -2,7 +2,6 @@
 import Control
 
 enum Units {
-    /// `1,234,567`.
     static func count(_ value: some BinaryInteger) -> String {
         let digits = String(value.magnitude)
         var text = ""
@@ -13,12 +12,11 @@ enum Units {
         return value < 0 ? "-" + text : text
     }
 
-    /// `1 entry`, `2 entries`.
     static func count(_ value: some BinaryInteger, _ one: String, _ many: String) -> String {
         count(value) + " " + (value == 1 ? one : many)
     }
 
-    /// Rounds to `digits` fraction digits; `-` if not finite.
+    /// Rounds to `digits` fraction digits; returns `-` for infinity and NaN.
     static func decimal(_ value: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         guard value.isFinite, let scaled = Int64(exactly: (value * scale).rounded()) else {
@@ -31,7 +29,7 @@ enum Units {
         return sign + padded.dropLast(digits) + "." + padded.suffix(digits)
     }
 
-    /// `0.18 CNY`, `0.000003 CNY`: two to nine fraction digits.
+    /// Formats a cost: `0.18 CNY`, `0.000003 CNY`.
     static func money(_ cost: BilledCost) -> String {
         var text = decimal(cost.amount, digits: 9)
         guard text != "-" else { return "- \(cost.currency)" }
@@ -39,12 +37,11 @@ enum Units {
         return "\(text) \(cost.currency)"
     }
 
-    /// `5 units (0.000015 CNY)`.
+    /// Formats units: `5 units (0.000015 CNY)`.
     static func units(_ units: UInt64, _ cost: BilledCost?) -> String {
         count(units, "unit", "units") + (cost.map { " (\(money($0)))" } ?? "")
     }
 
-    /// `512 B`, `1.5 KiB`, `64.0 MiB`.
     static func octets(_ value: UInt64) -> String {
         guard value >= 1024 else { return "\(value) B" }
         var amount = Double(value) / 1024
@@ -56,7 +53,6 @@ enum Units {
         return decimal(amount, digits: 1) + " " + unit
     }
 
-    /// `850 µs`, `18.2 ms`, `1.25 s`.
     static func microseconds(_ value: UInt64) -> String {
         switch value {
         case ..<1000: "\(value) µs"
@@ -70,7 +66,7 @@ enum Units {
         return microseconds(UInt64((value * 1000).rounded()))
     }
 
-    /// The two largest units: `42 s`, `4 min 10 s`, `3 d 4 h`.
+    /// Formats a time: `42 s`, `4 min 10 s`, `3 d 4 h`.
     static func seconds(_ value: Int) -> String {
         let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
         guard value > 0, let first = units.firstIndex(where: { $0.0 <= value }) else {
@@ -82,7 +78,7 @@ enum Units {
         return text + " \(value % size / units[first + 1].0) \(units[first + 1].1)"
     }
 
-    /// `19.4 %`; `-` if `whole` is 0.
+    /// Formats a share as `19.4 %`; returns `-` if `whole` is 0.
     static func percent(_ part: UInt64, of whole: UInt64) -> String {
         whole == 0 ? "-" : decimal(Double(part) / Double(whole) * 100, digits: 1) + " %"
     }

@@ -2,7 +2,7 @@
 import Control
 
 enum VendorText {
-    /// Reason for a pause, and time of the next call.
+    /// Returns why the vendor is not called and when it is called next.
     static func rest(_ rest: VendorRest, of vendor: String) -> String {
         let soon = rest.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"
         return switch rest.by {
@@ -10,7 +10,7 @@ enum VendorText {
         case .account:
             "refused the account\(rest.error.map { " (\($0))" } ?? ""): one probe call \(soon)"
         case .limit: "rate limited (all servers returned HTTP 429): next call \(soon)"
-        case .budget: "today's budget is spent: next call \(soon)"
+        case .budget: rest.error ?? "today's budget is spent: next call \(soon)"
         }
     }
 
@@ -37,14 +37,14 @@ enum VendorText {
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }
 
-    /// Returns the units and the cost of a vendor, for example `units: 100 to 120, 4,000 today`.
+    /// Returns units and cost, for example `units: 100 to 120, 4,000 today`.
     static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {
         let bounds =
             units.atLeast == units.atMost
             ? Units.count(units.atMost)
             : "\(Units.count(units.atLeast)) to \(Units.count(units.atMost))"
         guard let today = units.today, let month = units.month else {
-            return "units: \(bounds); usage unknown: damaged state file"
+            return "units: \(bounds); usage unknown"
         }
         let money = cost.map { ", \(Units.money($0))" } ?? ""
         return "units: \(bounds), \(Units.count(today)) today,"

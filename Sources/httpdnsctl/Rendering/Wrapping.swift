@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Wraps at word boundaries; preserves spaces inside a line and does not break words.
+/// Wraps text at spaces; preserves spaces inside a line and does not break words.
 ///
 /// - Parameters:
-///   - width: in characters; nil for no limit.
+///   - width: width in characters; nil for no limit.
 ///   - indent: spaces before each continuation line.
 func wrapped(_ text: String, to width: Int?, indent: Int) -> String {
     guard let width, text.count > width else { return text }

@@ -2,12 +2,12 @@
 
 /// Difference between two states of a path, in the format of `diff -u`.
 enum DiffText {
-    /// Longer files are shown as removed and added.
+    /// Maximum number of lines to compare; longer files are shown as removed and added.
     private static let maximumLines = 2000
 
     private static let context = 3
 
-    /// `-`, `+` or a space.
+    /// Line of the difference; `sign` is `-`, `+` or a space.
     private struct Line {
         var sign: Character
         var text: String
@@ -29,7 +29,6 @@ enum DiffText {
         return lines
     }
 
-    /// Empty for other kinds than regular files.
     private static func split(_ state: FileState) -> [String] {
         guard state.kind == .file else { return [] }
         var lines = state.text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -37,12 +36,11 @@ enum DiffText {
         return lines.map(String.init)
     }
 
-    /// Returns a shortest edit script.
     private static func edits(_ old: [String], _ new: [String]) -> [Line] {
         guard old.count + new.count <= maximumLines else {
             return old.map { Line(sign: "-", text: $0) } + new.map { Line(sign: "+", text: $0) }
         }
-        // Longest common subsequence of the suffixes at each pair of indices.
+        // common[i][j]: length of the longest common subsequence of old[i...] and new[j...].
         let empty = [Int](repeating: 0, count: new.count + 1)
         var common = [[Int]](repeating: empty, count: old.count + 1)
         for left in old.indices.reversed() {

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognition of files that a setup wrote, with defaults for the originals.
+/// Recognition of files that `setup apply` wrote, and default contents to replace them.
 ///
-/// Without its journal, `revert` would otherwise take these files for originals and restore a
-/// removed daemon as server.
+/// If the journal is lost, `revert` would otherwise keep a removed daemon as nameserver.
 extension FileState {
-    /// Line above the lines of a setup.
     private static let mark = "# Written by httpdnsctl setup"
 
-    /// Starts of lines below `mark`.
+    /// Prefixes of the lines that `setup apply` writes below `mark`.
     private static let added = [
         "nohook resolv.conf", "name_servers=", "resolv_conf_local_only=", "resolv_conf=",
         "case \" $resolv_conf_options", "*\" trust-ad ", "*) resolv_conf_options=", "esac",
         "nameserver ", "options edns0 trust-ad",
     ]
 
-    /// True if a setup wrote the file or a part of it.
+    /// True if `setup apply` wrote the file or a part of it.
     var isFromSetup: Bool {
         kind == .file
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// Absent if no other lines remain.
+    /// File without the lines that `setup apply` wrote; absent if no other lines remain.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -38,22 +36,20 @@ extension FileState {
 }
 
 extension ResolverFacts {
-    /// AliDNS, as in the daemon's initial settings.
+    /// Public resolvers of AliDNS, which are also in the daemon's initial settings.
     private static let publicServers = ["223.5.5.5", "223.6.6.6"]
 
-    /// Files that only a setup creates.
     private static let createdFiles: Set = [
         Paths.resolvedDropIn, Paths.networkManagerConfig, Paths.resolvconfDropIn,
         Paths.dhclientHook,
     ]
 
-    /// Returns a default for a lost original.
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {
         if Self.createdFiles.contains(path) { return .absent }
         return path == Paths.resolvConf ? defaultResolvConf(now, in: tree) : now.withoutSetup
     }
 
-    /// File of the running manager, or public resolvers.
+    /// Returns resolv.conf of systemd-resolved or NetworkManager, or one with `publicServers`.
     private func defaultResolvConf(_ now: FileState, in tree: FileTree) -> FileState {
         if present.contains(Paths.resolved), ResolverOwner.resolved.isAlive(self) {
             var link = FileState(kind: .link, target: ".." + Paths.resolved + "/stub-resolv.conf")

@@ -3,10 +3,10 @@ import DNSWire
 
 /// Content of resolv.conf(5), parsed as glibc does.
 struct ResolvConfText: Equatable, Sendable {
-    /// glibc uses the first three.
+    /// Nameservers; glibc uses the first three.
     var nameservers: [String] = []
 
-    /// The last line wins.
+    /// Search domains of the last `search` line.
     var search: [String] = []
 
     var options: [String] = []
@@ -16,7 +16,6 @@ struct ResolvConfText: Equatable, Sendable {
 
     static let maximumServers = 3
 
-    /// Skips comments and malformed lines.
     init(_ text: String) {
         for line in text.split(separator: "\n") {
             guard let first = line.first, first != "#", first != ";" else { continue }
@@ -35,10 +34,10 @@ struct ResolvConfText: Equatable, Sendable {
         }
     }
 
-    /// Returns the file with `servers` as nameservers.
+    /// Returns the text of resolv.conf with `servers` as nameservers.
     ///
-    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; only on
-    /// loopback, where answers cannot be forged.
+    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; it is set
+    /// only for loopback servers, whose answers cannot be forged.
     func pointing(at servers: [ServerAddress]) -> String {
         var options = options
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
@@ -52,13 +51,12 @@ struct ResolvConfText: Equatable, Sendable {
         )
     }
 
-    /// Returns a file in place of a lost original.
+    /// Returns the text of resolv.conf with public resolvers, to replace a lost original.
     func withPublicServers(_ servers: [String]) -> String {
         Self.text(
             "# Default of httpdnsctl, because the original is lost: set your own nameservers.",
             servers,
             search,
-            // Public answers can be forged.
             options.filter { $0 != "trust-ad" },
             others
         )

@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Facts that identify the manager of `/etc/resolv.conf`.
+/// Facts that identify the program that manages `/etc/resolv.conf`.
 struct ResolverFacts: Sendable {
     var resolvConf = FileState.absent
 
-    /// Path with links resolved.
+    /// Path of resolv.conf without links.
     var resolvedPath = Paths.resolvConf
 
-    /// Nil if the file does not exist or a link is dangling.
     var text: String?
 
-    /// Immutable even for root (`chattr +i`).
+    /// True if even root cannot change the file (`chattr +i`).
     var isImmutable = false
 
-    /// Mount points, as in containers, cannot be replaced.
+    /// True if resolv.conf is a mount point, which cannot be replaced.
     var isMounted = false
 
-    /// Existing paths among `Paths.indicators`.
     var present: Set<String> = []
 
-    /// Names of at most 15 octets; nil if unknown, as in an image.
+    /// Names of running programs, truncated to 15 octets; nil if unknown.
     var running: Set<String>?
 
-    /// Files that a plan may change.
     var files: [String: FileState] = [:]
 
-    /// Setup files without originals in a journal; `files` has defaults.
+    /// Paths that `setup apply` wrote, but no journal contains.
     var lost: [String] = []
 
-    /// Text of all settings files.
+    /// Text of systemd-resolved's settings files, except for the drop-in of setup.
     var resolvedSettings = ""
 
     enum Paths {
@@ -51,14 +48,12 @@ struct ResolverFacts: Sendable {
         static let dhclientHooks = "/etc/dhcp/dhclient-enter-hooks.d"
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
 
-        /// Paths that identify a manager.
         static let indicators = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
             resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
             resolvedStart,
         ]
 
-        /// Paths that a plan may write.
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
             resolvconfDropIn, dhcpcdConfig, dhclientHook,
@@ -67,7 +62,10 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Gathers the facts as before a setup, or with `seesSetup` as they are.
+    /// Collects the facts; files that setup changed count with their original content.
+    ///
+    /// - Parameter seesSetup: true to use the present content of files without an original in
+    /// `journal`.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -90,7 +88,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Target of the link before the setup.
+            // This is the link's target before the setup.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)
@@ -110,7 +108,7 @@ extension ResolverFacts {
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
 
-    /// True also if unknown.
+    /// Returns true if the program runs, or if the running programs are unknown.
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
     static func mounts(_ text: String) -> Set<String> {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Record of a setup, on disk before the first change.
+/// Record of a setup's changes, written to disk before the first change.
 struct SetupJournal: Codable, Equatable, Sendable {
-    /// Outside the daemon's directory, which only its user can enter.
+    /// Path outside `/var/lib/httpdnsd`, which only the daemon's user can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
-    /// Path of a damaged journal after `--force`.
     static let damagedPath = path + ".damaged"
 
     var version = 1
@@ -15,25 +14,23 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var entries: [Entry]
 
-    /// Created by the setup, the outermost first.
+    /// Directories that the setup created, the outermost first.
     var directories: [String] = []
 
-    /// Notify services of the changes.
     var commands: [[String]]
 
-    /// Commands for a revert; nil if they are the same.
+    /// Commands of a revert, if not `commands`.
     var undo: [[String]]?
 
-    /// File before and after the setup.
     struct Entry: Codable, Equatable, Sendable {
         var path: String
         var before: FileState
         var after: FileState
     }
 
-    /// Reads the journal; nil if absent, or damaged and ignored.
+    /// Returns the journal on disk; nil if it is absent, or damaged with `ignoringDamage`.
     ///
-    /// - Throws: for an unreadable journal, which must not be overwritten.
+    /// - Throws: if the journal is unreadable or from a newer version.
     static func read(
         from tree: FileTree,
         ignoringDamage: Bool = false
@@ -55,7 +52,6 @@ struct SetupJournal: Codable, Equatable, Sendable {
         throw Failure(message: "\(path) was written by a newer version", status: .failed)
     }
 
-    /// Keeps a damaged journal, which may have original text.
     static func setAsideDamaged(in tree: FileTree) throws(Failure) {
         let state = try tree.state(path)
         guard state.kind == .file, try read(from: tree, ignoringDamage: true) == nil else { return }
@@ -79,7 +75,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Creates defaults for the files that a setup wrote.
+    /// Creates a substitute for a lost journal, with default originals of the files that setup
+    /// wrote.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])
@@ -97,7 +94,6 @@ extension SetupJournal {
         )
     }
 
-    /// `journal`, or defaults if nil.
     static func orDefaults(
         _ journal: SetupJournal?,
         in tree: FileTree

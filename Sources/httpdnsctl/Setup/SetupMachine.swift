@@ -2,7 +2,7 @@
 import Glibc
 
 extension FileState {
-    /// Owner of new files: root, except for a machine image.
+    /// Owner of new files: the current user, which is root unless setup changes a machine image.
     static var owner: (user: UInt32, group: UInt32) { (geteuid(), getegid()) }
 }
 
@@ -11,21 +11,20 @@ struct SetupMachine {
 
     var run: ([String]) -> String? = Self.runCommand
 
-    /// Services restart within 2 s.
     private static let commandLimit = Duration.seconds(30)
 
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"
-        /// Defaults replaced the files, because no journal contains the originals.
+        /// No journal contained the original files, so default contents were restored.
         case defaultsRestored = "defaults-restored"
     }
 
     // MARK: - Applying
 
-    /// Applies a plan; after a failure, restores all files.
+    /// Applies a plan; if a step fails, restores all files.
     ///
-    /// The journal preserves the state before the first setup. `force` ignores a damaged journal.
+    /// The journal keeps the state before the first setup.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let old = try SetupJournal.orDefaults(known, in: tree)
@@ -39,8 +38,8 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Correct files are not enough: the service may not be notified, or another program may
-        // interfere.
+        // Correct files are not enough: perhaps a service was not notified, or another program
+        // interferes.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -51,7 +50,7 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // Includes the journal's directory if an interrupted run created it.
+            // A revert removes the journal's directory even if an interrupted run created it.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -60,6 +59,7 @@ struct SetupMachine {
                 }
             }
             try SetupJournal.setAsideDamaged(in: tree)
+            try keepCopies(of: changed)
             try journal.write(to: tree)
             do throws(Failure) {
                 for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -89,7 +89,6 @@ struct SetupMachine {
         }
     }
 
-    /// Merges the journal of a plan with an earlier journal.
     private func journal(
         for plan: SetupPlan,
         after old: SetupJournal
@@ -99,7 +98,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Restores files that only the earlier plan changed.
+        // Files that the earlier plan changed, but this plan does not, are restored.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -119,20 +118,38 @@ struct SetupMachine {
         guard let journal = try SetupJournal.read(from: tree, ignoringDamage: force) else {
             return try restoreDefaults(force: force)
         }
-        var changed: [String] = []
-        for entry in journal.entries {
-            let now = try tree.state(entry.path)
-            if now != entry.before, now != entry.after { changed.append(entry.path) }
-        }
+        let changed = try filesChanged(since: journal)
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         try checkRestorable(journal)
         try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
+            try keepCopies(of: changed)
             try restore(journal)
         }
         return .reverted
     }
 
-    /// Replaces the files of a setup without a usable journal.
+    /// Files that are neither as before the setup nor as after it.
+    func filesChanged(since journal: SetupJournal) throws(Failure) -> [String] {
+        var changed: [String] = []
+        for entry in journal.entries {
+            let now = try tree.state(entry.path)
+            if now != entry.before, now != entry.after { changed.append(entry.path) }
+        }
+        return changed
+    }
+
+    /// Suffix of the copy of a changed file that `--force` replaces.
+    static let copySuffix = ".httpdnsd-replaced"
+
+    private func keepCopies(of paths: [String]) throws(Failure) {
+        for path in paths {
+            let state = try tree.state(path)
+            guard state.kind != .absent, state.kind != .other else { continue }
+            try tree.put(state, at: path + Self.copySuffix)
+        }
+    }
+
+    /// Replaces the files that setup wrote by defaults, because no journal is usable.
     private func restoreDefaults(force: Bool) throws(Failure) -> Result {
         let lost = try SetupJournal(replacingLostIn: tree)
         guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {
@@ -156,7 +173,6 @@ struct SetupMachine {
         return .defaultsRestored
     }
 
-    /// Restores all files, notifies the services, and removes the journal.
     private func restore(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries.reversed() {
             try tree.removeLeftover(of: entry.path)
@@ -164,7 +180,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // Otherwise the service reads the files at its next start.
+        // After a failed command, the service reads the files at its next start.
         let fault: Failure?
         do throws(Failure) {
             try completion(journal.undo ?? journal.commands)
@@ -185,11 +201,9 @@ struct SetupMachine {
 
     // MARK: - Details
 
-    /// Removes the temporary file of a journal that an interrupted run did not complete, and its
-    /// directory if nothing else is in it.
+    /// Removes the temporary journal file of an interrupted run, and its directory if empty.
     ///
-    /// The journal is written before the first change, so the run has changed nothing else. A run
-    /// in progress holds the lock, and keeps its file.
+    /// The lock protects the temporary file of an active run.
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]
@@ -212,7 +226,6 @@ struct SetupMachine {
         }
     }
 
-    /// Throws if a changed file or the journal cannot be replaced.
     private func checkRestorable(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.before {
             try checkWritable(entry.path)
@@ -220,17 +233,16 @@ struct SetupMachine {
         try checkWritable(SetupJournal.path)
     }
 
-    /// Detects a program that overwrites a file immediately.
     private func check(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
             throw Failure(message: "another program overwrote \(entry.path)", status: .failed)
         }
     }
 
-    /// Notifies the services, and checks the effective nameserver.
+    /// Runs the plan's commands, and checks that the nameserver is effective.
     ///
-    /// resolvconf also runs hooks of other packages, whose failures are ignored if the file is
-    /// correct.
+    /// A failure of resolvconf is ignored if resolv.conf is correct: it also runs hooks of other
+    /// packages.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try completion(plan.commands)
@@ -241,7 +253,7 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Why programs would not use the daemon; nil if they would.
+    /// Returns why programs would not use the daemon; nil if they would.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -259,7 +271,7 @@ struct SetupMachine {
                 + "\(plan.owner.name) did not apply the change"
     }
 
-    /// An image has no services.
+    /// Runs the commands; a machine image has no services.
     private func completion(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {

@@ -4,15 +4,14 @@
 struct SetupPlan: Equatable, Sendable {
     var owner: ResolverOwner
 
-    /// Nameservers for programs or for the manager.
+    /// Nameservers for resolv.conf or its manager.
     var servers: [ServerAddress]
 
     var changes: [Change] = []
 
-    /// Notify services of the changes.
     var commands: [[String]] = []
 
-    /// Notify services after a revert; nil if they are the same.
+    /// Commands of a revert, if not `commands`.
     var undo: [[String]]?
 
     var notes: [String] = []
@@ -25,11 +24,10 @@ struct SetupPlan: Equatable, Sendable {
         var after: FileState
     }
 
-    /// Against applying the plan.
     struct Obstacle: Equatable, Sendable, Encodable {
         var what: String
         var fix: String
-        /// `--force` overrides the obstacle.
+        /// True if `--force` overrides the obstacle.
         var yieldsToForce = true
     }
 }
@@ -39,7 +37,7 @@ struct SetupPlan: Equatable, Sendable {
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// - Parameter keepsStub: programs keep using the stub of systemd-resolved.
+    /// - Parameter keepsStub: true if programs continue to query systemd-resolved's stub listener.
     init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = true) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {
@@ -113,7 +111,6 @@ extension SetupPlan {
 
     // MARK: - Checking
 
-    /// Adds obstacles for files that cannot be replaced.
     private mutating func checkFiles(_ facts: ResolverFacts) {
         for change in changes where change.before.kind == .other {
             obstacles.append(
@@ -145,7 +142,7 @@ extension SetupPlan {
         }
     }
 
-    /// resolv.conf(5) has no ports.
+    /// Adds an obstacle if a port is not 53, because resolv.conf(5) has no ports.
     mutating func checkPort() {
         guard let server = servers.first(where: { $0.port != 53 }) else { return }
         obstacles.append(

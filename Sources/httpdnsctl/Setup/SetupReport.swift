@@ -84,7 +84,6 @@ struct SetupReport: Encodable {
         return text + (text.isEmpty ? "" : "\n") + conclusion + "\n"
     }
 
-    /// The result and the next step.
     private var conclusion: String {
         switch result {
         case .planned where !obstacles.isEmpty: "nothing was changed"

@@ -2,22 +2,21 @@
 import Control
 import DNSWire
 
-/// Tested addresses of the daemon.
 struct SetupServers {
-    /// Usable addresses, IPv4 first.
+    /// Addresses where a DNS server answers, or the first candidate if none answers.
     var servers: [ServerAddress]
 
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// Answered locally (RFC 6761 §6.3).
+    /// Name that the daemon answers locally (RFC 6761 §6.3).
     static let question = Name(labels: "localhost")
 
     /// Tests the addresses.
     ///
     /// - Parameters:
-    ///   - given: empty to detect addresses.
-    ///   - ask: true if a server answers.
-    ///   - resolve: resolves a name that is not cached.
+    ///   - given: addresses from the operator; empty to detect addresses.
+    ///   - ask: returns true if a server answers.
+    ///   - resolve: queries the server for a name that is not cached.
     init(
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
@@ -58,7 +57,7 @@ struct SetupServers {
 
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
-    /// Returns the addresses for local programs, preferably on loopback.
+    /// Returns the daemon's addresses for local programs, on loopback if possible, IPv4 first.
     static func listeners(of status: StatusReply) -> [ServerAddress] {
         var addresses: [ServerAddress] = []
         for listener in status.listeners where listener.transport == "udp" {
@@ -72,17 +71,17 @@ struct SetupServers {
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
     }
 
-    /// An upstream must answer for a nonexistent name.
+    /// Queries the daemon for a random name, which only an upstream can answer.
     static func resolution(by server: ServerAddress) -> Probe.Outcome {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         guard let name = try? Name("httpdnsctl-\(label).example.com") else { return .silence }
         return Probe.ask(server, name, within: resolutionLimit)
     }
 
-    /// 1 s more than the daemon's limit of 5 s.
+    /// Time limit; the daemon's own limit is 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Nil on success, including NXDOMAIN.
+    /// Describes a failure; returns nil for NOERROR and NXDOMAIN.
     private static func fault(_ outcome: Probe.Outcome) -> String? {
         switch outcome {
         case .answer(.noError, _), .answer(.nxDomain, _): nil

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl bill`.
 struct BillVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "bill",

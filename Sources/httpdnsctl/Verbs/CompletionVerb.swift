@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
-/// Does not call the daemon.
 struct CompletionVerb: ParsableCommand {
     enum Shell: String, CaseIterable, ExpressibleByArgument {
         case bash, zsh, fish

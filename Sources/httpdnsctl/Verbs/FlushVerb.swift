@@ -63,7 +63,7 @@ struct FlushVerb: Verb {
     @Flag(name: .long, help: "Mark entries stale instead of removing them.")
     var soft = false
 
-    /// Nil unless exactly one scope is given.
+    /// Entries to flush; nil unless the options select exactly one scope.
     var scope: FlushRequest.Scope? {
         var request = FlushRequest(.all)
         request.all = all

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl prove`.
 struct ProveVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "prove",
@@ -18,7 +17,9 @@ struct ProveVerb: Verb {
             object per line instead, with the replies that are not encrypted, for tests of the \
             parser. Replies contain the name and its addresses.
 
-            Exits with 4 if a reply differs.
+            A call without a reply, for example if the server refuses connections, is shown as \
+            skipped, with the reason. Exits with 4 if a reply differs, and with 1 if no reply could \
+            be compared.
 
             EXAMPLES
               httpdnsctl prove alibaba --name www.example.com
@@ -47,7 +48,7 @@ struct ProveVerb: Verb {
     @Flag(name: .long, help: "Print the replies as JSON lines for tests.")
     var vectors = false
 
-    /// Time of one call, which the settings limit.
+    /// Maximum time between two replies.
     private static let callTime = Duration.seconds(30)
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
@@ -74,6 +75,7 @@ struct ProveVerb: Verb {
         } else if printsText {
             try Output.write(ProveText.summary(steps))
         }
-        return steps.contains { $0.verdict == .differs } ? .degraded : .ok
+        if steps.contains(where: { $0.verdict == .differs }) { return .degraded }
+        return steps.contains { $0.verdict == .agrees } ? .ok : .failed
     }
 }

@@ -15,6 +15,8 @@ struct ReloadVerb: Verb {
             The cache, connections, counters, pauses and server health survive; only cached answers \
             that the new settings would obtain from another source are removed.
 
+            Waits while the daemon is at work: settings with many routes take seconds.
+
             EXAMPLES
               httpdnsctl check && httpdnsctl reload
             """
@@ -22,8 +24,12 @@ struct ReloadVerb: Verb {
 
     @OptionGroup var options: Options
 
+    static func report(_ time: Duration) {
+        Output.error("httpdnsctl: the daemon is still at work after \(time.components.seconds) s")
+    }
+
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
-        let reply = try client.call(.reload)
+        let reply = try client.slowCall(.reload) { Self.report($0) }
         let results = try show(reply, as: ReloadReply.self) { ReloadText.render($0, $1) }
         try ReloadText.complain(
             results,
@@ -59,7 +65,7 @@ struct CheckVerb: Verb {
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
         var request = CheckRequest()
         if let file { request = CheckRequest(text: try Self.text(of: file), file: file) }
-        let reply = try client.call(.check, request)
+        let reply = try client.slowCall(.check, request) { ReloadVerb.report($0) }
         let results = try show(reply, as: ReloadReply.self) { ReloadText.render($0, $1) }
         try ReloadText.complain(
             results,
@@ -69,7 +75,6 @@ struct CheckVerb: Verb {
         return .ok
     }
 
-    /// Reads a file that fits into a call.
     private static func text(of file: String) throws(Failure) -> String {
         // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)

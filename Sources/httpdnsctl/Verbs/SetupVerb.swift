@@ -107,7 +107,7 @@ struct SetupVerb: Verb {
         return .ok
     }
 
-    /// Servers that will receive the machine's queries.
+    /// Returns a note on the servers that will receive the machine's queries.
     private static func notes(on status: Result<StatusReply, Failure>) -> [String] {
         guard let status = try? status.get() else { return [] }
         let vendors = status.vendors.map { "\($0.name) (\($0.kind), for its routes)" }
@@ -122,8 +122,16 @@ struct SetupVerb: Verb {
     private func revert(_ machine: SetupMachine) throws(Failure) -> ExitStatus {
         let known = try SetupJournal.read(from: machine.tree, ignoringDamage: force)
         let journal = try SetupJournal.orDefaults(known, in: machine.tree)
+        var changed: [String] = []
+        if let known { changed = try machine.filesChanged(since: known) }
         let result = dryRun ? .planned : try machine.revert(force: force)
-        try show(SetupReport(reverting: journal, result: result))
+        var report = SetupReport(reverting: journal, result: result)
+        report.notes = changed.map {
+            "\($0) was changed since the setup: "
+                + (dryRun ? "--force keeps a copy in " : "there is a copy in ")
+                + $0 + SetupMachine.copySuffix
+        }
+        try show(report)
         return .ok
     }
 

@@ -46,7 +46,6 @@ struct TopVerb: Verb {
     }
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
-        // The daemon validates the kind.
         let reply = try client.call(.top, TopRequest(kind: kind, count: count))
         switch TopRequest.Kind(rawValue: kind) {
         case .cost, nil: try show(reply, as: TopReply<NameCost>.self, TopText.costs)

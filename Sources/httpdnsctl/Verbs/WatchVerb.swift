@@ -82,7 +82,7 @@ struct WatchVerb: Verb {
         request.source = source
         request.rcode = rcode
         request.client = self.client
-        // Older daemons know milliseconds only.
+        // Daemons of older versions accept only milliseconds.
         request.slowerMs = slower.map { Double($0.microseconds) / 1_000 }
         request.count = count
         let palette = Output.palette
@@ -93,7 +93,7 @@ struct WatchVerb: Verb {
                 guard reply.continues else { return }
                 try Output.write(try JSONOutput.text(reply.parameters, indented: false) + "\n")
             } else {
-                // The first reply confirms that the stream includes every later query.
+                // After the first reply, the daemon reports every query.
                 if isFirst { try Output.write(palette.paint(QueryText.heading, .heading)) }
                 try Output.write(QueryText.render(events, palette))
             }

@@ -12,7 +12,7 @@ extension FuzzTarget {
         var input = FuzzInput(octets)
         let knows = input.octet()
         let asked = Question(name: knows & 8 == 0 ? UpstreamOracle.name : .root, type: .a)
-        let query = ForwardedQuery(
+        let query = Query(
             question: asked,
             dnssecOK: knows & 1 != 0,
             checkingDisabled: false
@@ -40,7 +40,7 @@ private enum UpstreamOracle {
     static let name = (try? Name("www.example.com")) ?? .root
 
     /// Equal draws give equal IDs.
-    static func exchange(_ query: ForwardedQuery, draw: UInt64) -> UpstreamExchange {
+    static func exchange(_ query: Query, draw: UInt64) -> UpstreamExchange {
         var random = Draw(state: draw)
         return UpstreamExchange(query, random: &random)
     }
@@ -58,7 +58,7 @@ private enum UpstreamOracle {
 
     static func validate(
         _ octets: [UInt8],
-        _ query: ForwardedQuery,
+        _ query: Query,
         _ exchange: UpstreamExchange
     ) throws {
         let end = 12 + query.question.name.octets.count + 4
@@ -103,7 +103,7 @@ private enum UpstreamOracle {
     private static func judge(
         _ plain: PlainReply,
         _ message: Message?,
-        _ query: ForwardedQuery
+        _ query: Query
     ) throws {
         let asked = Query(question: query.question, dnssecOK: query.dnssecOK)
         let provenance = Provenance(source: .upstream, origin: 0)
@@ -128,7 +128,7 @@ private enum UpstreamOracle {
         try judgeAnswer(to: query, from: message)
     }
 
-    private static func judgeAnswer(to query: ForwardedQuery, from reply: Message) throws {
+    private static func judgeAnswer(to query: Query, from reply: Message) throws {
         let question = query.question
         let asked = Query(question: question, dnssecOK: query.dnssecOK)
         let provenance = Provenance(source: .upstream, origin: 0)
@@ -151,7 +151,7 @@ private enum UpstreamOracle {
         try promise(answer.lifetime <= longest, "the lifetime exceeds the limit")
     }
 
-    private static func judgeOthers(_ octets: [UInt8], _ query: ForwardedQuery) throws {
+    private static func judgeOthers(_ octets: [UInt8], _ query: Query) throws {
         var others = [query, query, query]
         others[0].question.type = .aaaa
         others[1].question.recordClass = .ch

@@ -3,6 +3,8 @@
 struct AlibabaText {
     let text: String
 
+    /// Creates the settings.
+    ///
     /// - Parameter extra: further options, such as `schedule: on`.
     init(servers: [String], in scratch: Scratch, extra: String...) throws {
         let secret = try scratch.write(

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A child process, killed with this object.
+/// Child process, killed with this object.
 ///
 /// Threads read its output, so a full pipe never blocks the program.
 final class Child: @unchecked Sendable {
@@ -27,7 +27,7 @@ final class Child: @unchecked Sendable {
     private var openPipes = 2
     private var status: Int32?
 
-    /// Searches the program unless it is a path.
+    /// Starts a program, which is searched in `PATH` unless it is a path.
     ///
     /// - Parameter descriptors: further descriptors, by their number in the child.
     init(
@@ -76,7 +76,7 @@ final class Child: @unchecked Sendable {
         self.pid = pid
         read(pipes[0].read) { $0.output += $1 }
         read(pipes[1].read) { $0.errors += $1 }
-        // With a weak reference, `deinit` can end the program.
+        // The reference is weak, so that `deinit` can end the program.
         Thread.detachNewThread { [weak self, pid] in
             var info = siginfo_t()
             while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -122,6 +122,8 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Ending
 
+    /// Waits for the end of the program.
+    ///
     /// - Throws: `Failure` after `seconds`; the program is killed then.
     func end(within seconds: Double = 30) throws -> End {
         changes.lock()
@@ -159,7 +161,7 @@ final class Child: @unchecked Sendable {
         ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
     }
 
-    /// A sanitizer uses memory of its own.
+    /// True with a sanitizer, which uses memory of its own.
     static var isWatched: Bool { !sanitizer.isEmpty }
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
@@ -204,13 +206,15 @@ final class Child: @unchecked Sendable {
     }
 }
 
+/// Runs a program to its end.
+///
 /// - Throws: `Child.Failure` if the program does not start or runs longer than `seconds`.
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
 {
     try Child(program, arguments).end(within: seconds)
 }
 
-/// Checks nothing with a sanitizer.
+/// Checks the growth of memory, except with a sanitizer.
 func expectGrowth(
     _ octets: Int,
     below bound: Int,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A DNS client program.
+/// DNS client program.
 ///
 /// Each argument has two words: `both`, `ipv4`, `ipv6` or `texts` and a name, or `pointer` and an
-/// address. For each argument the program prints a line: the addresses, the number of texts, the
+/// address.  For each argument the program prints a line: the addresses, the number of texts, the
 /// name, `no-data` or `no-name`.
 struct Client: Sendable {
     let command: [String]
@@ -64,7 +64,7 @@ struct Client: Sendable {
 
     // MARK: - System library
 
-    /// For a name without IPv6 addresses getent prints mapped IPv4 addresses.
+    /// getent, which prints mapped IPv4 addresses for a name without IPv6 addresses.
     static let getent = Client(
         command: ["sh"],
         script: """
@@ -88,7 +88,7 @@ struct Client: Sendable {
         noData: "no-name"
     )
 
-    /// Uses getaddrinfo.
+    /// Python's socket module, which uses getaddrinfo.
     static let python = Client(
         command: ["python3"],
         script: """
@@ -108,7 +108,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Uses getaddrinfo and knows only one error.
+    /// Node's `lookup`, which uses getaddrinfo and knows only one error.
     static let nodeLookup = Client(
         command: ["node"],
         script: """
@@ -130,7 +130,7 @@ struct Client: Sendable {
         noData: "no-name"
     )
 
-    /// `InetAddress`, in a script that needs no compiler.
+    /// Java's `InetAddress`, in a script that needs no compiler.
     static let java = Client(
         command: beanShell,
         script: """
@@ -160,7 +160,7 @@ struct Client: Sendable {
 
     // MARK: - Libraries with their own resolver
 
-    /// `resolve4` and similar functions, which use c-ares.
+    /// Node's `resolve4` and similar functions, which use c-ares.
     static let nodeResolve = Client(
         command: ["node"],
         script: """
@@ -189,7 +189,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Java's own resolver.
+    /// Java's directory interface, which has its own resolver.
     static let javaDirectory = Client(
         command: beanShell,
         script: """

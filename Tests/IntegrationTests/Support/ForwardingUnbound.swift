@@ -6,6 +6,8 @@ final class ForwardingUnbound: Sendable {
     private let program: Child
     private let scratch: Scratch
 
+    /// Starts unbound in front of `upstream`.
+    ///
     /// - Parameter anchor: the trust anchor, used at any date; nil disables validation.
     init(before upstream: TestUpstream, anchor: String? = nil) throws {
         scratch = try Scratch()

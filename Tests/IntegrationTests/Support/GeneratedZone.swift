@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A random zone, and query names for it.
-///
-/// Addresses are from RFC 5737.
+/// Random zone, and query names for it; addresses are from RFC 5737.
 struct GeneratedZone {
     static let name = "generated.example"
 
@@ -59,7 +57,7 @@ struct GeneratedZone {
 
     // MARK: - Names
 
-    /// May contain escaped octets.
+    /// Returns a random label, which may contain escaped octets.
     private mutating func label() -> String {
         let plain = (0..<1 + pick(9)).map { _ in
             String(
@@ -97,7 +95,7 @@ struct GeneratedZone {
         add(name, Array(Set(records)).sorted())
     }
 
-    /// Target: an existing name, a missing name (RFC 6604 §3), or the alias itself.
+    /// Adds an alias to an existing name, a missing name (RFC 6604 §3), or itself.
     private mutating func addAlias() {
         let name = newName()
         switch pick(10) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A private network, and private mounts over files in `/etc`.
+/// Private network, and private mounts over files in `/etc`.
 ///
-/// All programs in the namespace must end earlier than this object.
+/// All programs in the namespace must end before this object is released.
 final class Namespace: Sendable {
     static let isPossible =
         getuid() == 0 && (try? Child("unshare", ["--mount", "--net", "true"]).end())?.status == 0
@@ -46,11 +46,11 @@ final class Namespace: Sendable {
     }
 
     func setResolver(_ text: String) throws {
-        // In place: the mount refers to the file, not to its name.
+        // Written in place: the mount refers to the file, not to its name.
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// `address` and `far` include a prefix length.
+    /// Connects two namespaces; `address` and `far` include a prefix length.
     func connect(to other: Namespace, _ address: String, _ far: String) throws {
         let commands = [
             (self, "link add cable type veth peer name cable netns \(other.keeper.pid)"),

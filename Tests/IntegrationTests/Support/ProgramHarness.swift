@@ -11,7 +11,7 @@ final class ProgramHarness: Sendable {
     let daemon: TestDaemon
     let front: TestNginx?
 
-    /// Failing server before `emulator`.
+    /// Server before `emulator` that fails.
     private let failing: (any Sendable)?
     private let scratch: Scratch
 

@@ -2,6 +2,8 @@
 
 /// Reads and composes DNS messages without the daemon's code.
 enum RawMessage {
+    /// Composes a query.
+    ///
     /// - Parameters:
     /// - flags: second 16 bits of the header; RD by default.
     /// - version: EDNS version of an OPT with payload size 1,232; nil for no OPT.
@@ -42,7 +44,7 @@ enum RawMessage {
     }
 }
 
-/// SplitMix64.
+/// SplitMix64 generator.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -2,7 +2,7 @@
 import Foundation
 
 final class Scratch: Sendable {
-    /// Short: a Unix socket's path has at most 107 octets.
+    /// Path of the directory, which is short: a Unix socket's path has at most 107 octets.
     let path: String
 
     init() throws {

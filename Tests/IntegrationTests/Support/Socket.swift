@@ -35,7 +35,7 @@ final class Socket: Sendable {
         try check("bind", Self.with(port, of: host) { bind(descriptor, $0, $1) })
     }
 
-    /// ReusePort=yes.
+    /// Binds a port that other sockets share (ReusePort=yes).
     init(sharing port: UInt16) throws {
         title = "shared datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -67,8 +67,20 @@ final class Socket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Connections are queued and never accepted.
+    /// Listens without accepting: connections stay queued.
     func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
+
+    /// Closes the queued connections; returns their number.
+    func waitingConnections() -> Int {
+        var count = 0
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        while true {
+            let connection = accept(descriptor, nil, nil)
+            guard connection >= 0 else { return count }
+            close(connection)
+            count += 1
+        }
+    }
 
     var port: UInt16 {
         var address = sockaddr_in()
@@ -99,7 +111,7 @@ final class Socket: Sendable {
         } while sent < octets.count
     }
 
-    /// Empty at the stream's end.
+    /// Returns the received octets; empty at the end of the stream.
     func receive(upTo limit: Int = 65_535) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = recv(descriptor, &buffer, limit, 0)
@@ -134,7 +146,7 @@ final class Socket: Sendable {
         try check("sendto", Int32(clamping: sent))
     }
 
-    /// Health checks get another answer.
+    /// Answers one query with these replies; health checks get another answer.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()
@@ -174,7 +186,7 @@ final class Socket: Sendable {
 
     // MARK: - DNS over TCP
 
-    /// In one segment, each with its length prefix (RFC 7766 §8).
+    /// Sends messages in one segment, each with its length prefix (RFC 7766 §8).
     func sendFramed(_ messages: [[UInt8]]) throws {
         try send(
             messages.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 }

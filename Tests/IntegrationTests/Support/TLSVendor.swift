@@ -5,7 +5,7 @@ import Testing
 struct TLSVendor: Sendable, CustomTestStringConvertible {
     let title: String
 
-    /// `DNS:…` or `IP:…`.
+    /// Names in the certificate: `DNS:…` or `IP:…`.
     let certificate: [String]
 
     /// Name in `Host`, and in SNI unless it is an address.
@@ -13,17 +13,17 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
 
     let channel: String
 
-    /// For A and AAAA of one name.
+    /// Number of calls for A and AAAA of one name.
     var calls = 1
 
     var settings: String
 
-    /// `{NAME}` in the YAML stands for the path.
+    /// Contents of secret files; `{NAME}` in the YAML stands for the path.
     var secrets: [String: String] = [:]
 
     var testDescription: String { title }
 
-    /// Writes the secrets, too.
+    /// Returns the YAML, and writes the secrets.
     func text(servers: [String], authority: String?, extra: String, in scratch: Scratch) throws
         -> String
     {
@@ -76,7 +76,7 @@ extension TLSVendor {
         settings: "kind: json\nurl: \"https://dns.google/resolve\""
     )
 
-    /// Names as in the vendors' documents.
+    /// Vendors with certificate names as in their documents.
     static let all: [TLSVendor] =
         [tencent, tencentByName] + alibaba + [
             google,
@@ -129,7 +129,7 @@ extension TLSVendor {
             ),
         ]
 
-    /// With each of the two documented server names.
+    /// Alibaba with each of the two documented server names.
     static let alibaba: [TLSVendor] = [
         ("v1", "none", "alibaba-v1-signed"), ("v2", "none", "alibaba-v2-m0-signed"),
         ("v2", "cbc", "alibaba-v2-m1-signed"), ("v2", "gcm", "alibaba-v2-m2-signed"),
@@ -161,7 +161,7 @@ extension TLSVendor {
 
 // MARK: - Harness
 
-/// A name server is the fallback.
+/// Vendor over TLS, with a name server as fallback.
 final class TLSHarness: Sendable {
     let emulator: TestEmulator
     let front: TestNginx

@@ -83,7 +83,7 @@ final class TestDaemon: Sendable {
         return try JSON(end.output)
     }
 
-    /// One entry per type.
+    /// Returns the cached entries of a name, one per type.
     func cached(_ name: String, _ type: String...) throws -> [JSON] {
         let end = try run(
             Product.control,

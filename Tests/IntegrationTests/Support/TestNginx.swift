@@ -17,7 +17,7 @@ final class TestNginx: Sendable {
 
         var isExpired = false
 
-        /// - Parameter names: `DNS:…` or `IP:…`.
+        /// Returns a site whose certificate has `names`: `DNS:…` or `IP:…`.
         static func front(
             for names: [String] = ["IP:127.0.0.1", "DNS:vendor.example.net"],
             isExpired: Bool = false
@@ -101,18 +101,18 @@ final class TestNginx: Sendable {
     deinit { _ = try? program.stop() }
 
     struct Access: Sendable {
-        /// For example `HTTP/2.0`.
+        /// HTTP version, for example `HTTP/2.0`.
         let httpVersion: String
 
         let connection: String
 
         let host: String
 
-        /// SNI (RFC 6066 §3), or `-`.
+        /// Name in SNI (RFC 6066 §3), or `-`.
         let serverName: String
     }
 
-    /// Returns the access log.
+    /// Stops the server, and returns the access log.
     func stop() throws -> [Access] {
         try program.stop()
         return try scratch.read("access.log").split(separator: "\n").map { line in
@@ -171,7 +171,7 @@ final class Authority: Sendable {
         )
     }
 
-    /// An expired certificate ends when it begins (RFC 5280 §4.1.2.5).
+    /// Issues a certificate; an expired one ends when it begins (RFC 5280 §4.1.2.5).
     func issue(
         _ title: String,
         for names: [String],

@@ -53,6 +53,8 @@ final class TestUnbound: Sendable {
     let program: Child
     private let scratch: Scratch
 
+    /// Starts the resolvers.
+    ///
     /// - Parameter forwarding: loopback port to which unbound forwards other names.
     init(
         _ certificate: ResolverCertificate,

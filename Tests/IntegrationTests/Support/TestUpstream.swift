@@ -9,6 +9,8 @@ final class TestUpstream: Sendable {
 
     var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
 
+    /// Starts the name server.
+    ///
     /// - Parameter zones: text of each zone by its name.
     init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
         scratch = try Scratch()
@@ -66,7 +68,7 @@ final class TestUpstream: Sendable {
 
     static let forty = (1...40).map { "198.51.100.\($0)" }
 
-    /// Together more than 4,096 octets.
+    /// Texts that have more than 4,096 octets together.
     static let big = (0..<20).map { number in
         "\(number)-" + String(repeating: "x", count: 240)
     }
@@ -117,7 +119,7 @@ final class TestUpstream: Sendable {
         + big.map { "big TXT \"\($0)\"\n" }.joined()
 }
 
-/// Free for UDP and TCP at this moment.
+/// Returns a port that is free for UDP and TCP at this moment.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let stream = try Socket(.stream, bound: true)

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// Needed programs, by the names of their Debian packages.
+/// Programs that tests need, by the names of their Debian packages.
 enum Tool: String, CaseIterable {
     case curl
     case dnsdist
@@ -33,7 +33,7 @@ enum Tool: String, CaseIterable {
         }
     }
 
-    /// Nil if no directory of `path` has the program.
+    /// Returns the path of a program; nil if no directory of `path` has it.
     static func path(_ program: String, in path: String) -> String? {
         path.split(separator: ":").map { "\($0)/\(program)" }
             .first { access($0, X_OK) == 0 }

@@ -14,12 +14,12 @@ final class ScriptedUpstream: Forwarding {
     let numbers = UpstreamNumbers()
 
     /// Without health probes (`. NS`).
-    private(set) var asked: [ForwardedQuery] = []
+    private(set) var asked: [Query] = []
 
-    private(set) var sent: [ForwardedQuery] = []
+    private(set) var sent: [Query] = []
 
     var world: Simulation?
-    var note: (ForwardedQuery) -> Void = { _ in }
+    var note: (Query) -> Void = { _ in }
 
     /// Nil without replies.
     private let delay: Duration?
@@ -40,24 +40,19 @@ final class ScriptedUpstream: Forwarding {
         self.script = script
     }
 
-    func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    func ask(_ attempt: Attempt) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                completion(.success(.message(try await reply(to: query, by: deadline))))
+                let message = try await reply(to: attempt.query, by: attempt.deadline)
+                attempt.end(.success(.message(message)))
             } catch {
-                completion(.failure(error))
+                attempt.end(.failure(error))
             }
         }
     }
 
     private func reply(
-        to query: ForwardedQuery,
+        to query: Query,
         by deadline: Instant
     ) async throws(UpstreamError) -> Message {
         sent.append(query)

@@ -38,7 +38,7 @@ struct AnswerCheck {
         return differences
     }
 
-    /// As far as `match` selects.
+    /// Returns the differences in the parts that `match` selects.
     static func differences(_ expected: Entry, _ found: Message, isTCP: Bool) -> [String] {
         var differences: [String] = []
         func compare(_ what: String, _ expected: String, _ found: String) {
@@ -63,7 +63,7 @@ struct AnswerCheck {
                 compare("name", lower(expected.question?.name), lower(question?.name))
             case .qtype: compare("type", show(expected.question?.type), show(question?.type))
             case .question:
-                // With letter case, which clients with 0x20 check.
+                // With letter case, because clients with 0x20 check it.
                 guard let wanted = expected.question else { continue }
                 compare("name", "\(wanted.name)", show(question?.name))
                 compare("type", "\(wanted.type)", show(question?.type))

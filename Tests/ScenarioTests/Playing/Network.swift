@@ -5,19 +5,19 @@ import HTTPDNS
 import Net
 import TestWorld
 
-/// Simulated network: upstreams and vendors reply as the scenario's ranges say.
+/// Simulated network, in which upstreams and vendors reply as the scenario's ranges say.
 @ServiceLoop
 final class Network {
     struct Sent {
-        /// Such as `isp www.example.com A`.
+        /// Destination, name and type, such as `isp www.example.com A`.
         var what: String
         var at: Instant
 
-        /// For an upstream.
+        /// Query to an upstream.
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
-    /// No datagrams if the upstream is silent.
+    /// Reply of a server; a silent upstream sends no datagrams.
     enum Reply {
         case datagrams([(octets: [UInt8], after: Duration)])
         case fault(Misdeed, after: Duration)
@@ -44,7 +44,7 @@ final class Network {
     private let vendors: [(settings: VendorSettings, account: Account)]
     private let upstreams: [UpstreamSettings]
 
-    /// Latency without `DELAY`.
+    /// Latency of servers without `DELAY`.
     static let latency = (vendor: Duration.milliseconds(20), upstream: Duration.milliseconds(10))
 
     init(
@@ -66,7 +66,7 @@ final class Network {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }
 
-    /// Nil if no range matches.
+    /// Returns the entries of the matching range; nil if no range matches.
     private func entries(_ isPlayed: (Scenario.Peer) -> Bool) -> [Entry]? {
         let ranges = scenario.ranges.filter { range in
             range.steps.contains(step.number) && isPlayed(range.peer)
@@ -84,8 +84,8 @@ extension Network {
 
     /// Returns the reply to a health probe, `. IN NS`.
     ///
-    /// Entries without a question and entries for this question apply; every other server is
-    /// healthy. Probes are not in the journal.
+    /// Entries without a question and entries for this question apply; other servers are healthy.
+    /// Probes are not in the journal.
     private func reply(
         toProbe query: Message,
         at address: String,
@@ -140,7 +140,7 @@ extension Network {
 }
 
 extension Name {
-    /// Lower case, without final dot.
+    /// Name in lower case, without final dot.
     fileprivate var words: String {
         let text = "\(self)".lowercased()
         return text.count > 1 && text.hasSuffix(".") ? String(text.dropLast()) : text
@@ -148,7 +148,7 @@ extension Name {
 }
 
 extension Name {
-    /// RFC 1034 §4.3.3.
+    /// True for a wildcard name (RFC 1034 §4.3.3).
     fileprivate var isWildcard: Bool { octets.starts(with: [1, 0x2A]) }
 }
 
@@ -356,7 +356,7 @@ struct Line: HTTPTransport {
     func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle {
         network.world.send(request, deadline: deadline) { [network] result in
             if case .failure(.timedOut) = result { network.timeouts += 1 }

@@ -16,8 +16,8 @@ import Upstream
 
 /// The daemon with a scenario's settings, in virtual time.
 ///
-/// It has no listeners and threads: clients' messages go to the query handler of TCP connections,
-/// operators' requests to the control handler.
+/// It has no listeners and threads.  Clients' messages go to the query handler of TCP connections,
+/// and operators' requests go to the control handler.
 @ServiceLoop
 final class ScenarioHarness {
     let world = Simulation()
@@ -67,7 +67,7 @@ final class ScenarioHarness {
 // MARK: - Clients
 
 extension ScenarioHarness {
-    /// Nil without a reply.
+    /// Returns the reply; nil if there is none.
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
         let client = ClientContext(
             transport: transport,
@@ -80,7 +80,7 @@ extension ScenarioHarness {
         case .nothing: return nil
         case .question(let open):
             return await withCheckedContinuation { continuation in
-                handler.resolve(open) { continuation.resume(returning: $0) }
+                handler.resolve(open, Completion { continuation.resume(returning: $0) })
             }
         }
     }
@@ -124,7 +124,7 @@ extension ScenarioHarness {
         )
     }
 
-    /// As `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
+    /// Returns the cached entries, such as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
     func cached(_ name: Name) -> [String] {
         daemon.state.cache.entries(named: name, type: nil, now: world.now)
             .filter { $0.remaining > 0 }

@@ -39,19 +39,13 @@ final class WireTransport: UpstreamTransport {
         random = Seeded(state: UInt64(server.octets.last ?? 0))
     }
 
-    func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    func carry(_ attempt: Attempt) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                completion(.success(try await ask(query, deadline: deadline)))
+                attempt.end(.success(try await ask(attempt)))
             } catch {
                 if error == .timedOut { network.timeouts += 1 }
-                completion(.failure(error))
+                attempt.end(.failure(error))
             }
         }
     }
@@ -64,12 +58,15 @@ final class WireTransport: UpstreamTransport {
     func networkChanged() {}
 
     /// Exchanges datagrams, then repeats the query over TCP if necessary.
-    private func ask(
-        _ query: ForwardedQuery,
-        deadline: Instant
-    ) async throws(UpstreamError) -> UpstreamReply {
+    private func ask(_ attempt: Attempt) async throws(UpstreamError) -> UpstreamReply {
+        let deadline = attempt.deadline
         if transport == .datagram {
-            let exchange = UpstreamExchange(query, validates: validates, random: &random)
+            let exchange = UpstreamExchange(
+                attempt.query,
+                usesEDNS: attempt.usesEDNS,
+                validates: validates,
+                random: &random
+            )
             let replies = try await replies(to: exchange, isTCP: false, deadline)
             let start = network.world.now
             waiting: for reply in replies {
@@ -79,22 +76,23 @@ final class WireTransport: UpstreamTransport {
                 case .foreign: foreignReplies += 1
                 case .truncated, .caseLost:
                     tcpRetries += 1
-                    return try await askStream(query, .stream, deadline)
+                    return try await askStream(attempt, .stream)
                 }
             }
             try await wait(until: nil, deadline)
         }
-        return try await askStream(query, transport, deadline)
+        return try await askStream(attempt, transport)
     }
 
     private func askStream(
-        _ query: ForwardedQuery,
-        _ transport: UpstreamExchange.Transport,
-        _ deadline: Instant
+        _ attempt: Attempt,
+        _ transport: UpstreamExchange.Transport
     ) async throws(UpstreamError) -> UpstreamReply {
+        let deadline = attempt.deadline
         let exchange = UpstreamExchange(
-            query,
+            attempt.query,
             over: transport,
+            usesEDNS: attempt.usesEDNS,
             validates: validates,
             random: &random
         )
@@ -149,7 +147,7 @@ final class WireTransport: UpstreamTransport {
     }
 }
 
-/// SplitMix64.
+/// SplitMix64 generator.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

@@ -3,16 +3,16 @@ import DNSWire
 
 /// Records in zone file format (RFC 1035 §5.1).
 ///
-/// Data of other types is `\# 3 010203` (RFC 3597 §5).
+/// Data of other types has the form `\# 3 010203` (RFC 3597 §5).
 enum RecordText {
     struct Fault: Error {
         var message: String
     }
 
-    /// TTL of records without one.
+    /// TTL of records that have none.
     private static let standardTTL: UInt32 = 3_600
 
-    /// `name [ttl] [IN] type data`.
+    /// Parses `name [ttl] [IN] type data`.
     static func record(_ words: [String]) throws -> Record {
         var rest = words[...]
         guard let owner = rest.popFirst() else { throw Fault(message: "there is no record") }
@@ -90,7 +90,7 @@ enum RecordText {
         throw Fault(message: "`\(words.joined(" "))` is no data of \(type)")
     }
 
-    /// `\# 3 010203`: the data in wire format.
+    /// Parses `\# 3 010203`, the data in wire format.
     private static func parsed(_ type: RecordType, _ words: [String]) throws -> RecordData {
         let digits = words.dropFirst(2).joined()
         let octets = stride(from: 0, to: digits.count, by: 2).compactMap { index in
@@ -101,7 +101,7 @@ enum RecordText {
         return .opaque(octets)
     }
 
-    /// `alpn=h2,h3`, `port=443`, `ipv4hint=192.0.2.1` or `ipv6hint=2001:db8::1`.
+    /// Parses `alpn=h2,h3`, `port=443`, `ipv4hint=192.0.2.1` or `ipv6hint=2001:db8::1`.
     private static func parameter(_ text: String) throws -> ServiceBinding.Parameter {
         let parts = text.split(separator: "=", maxSplits: 1)
         let values = parts.count > 1 ? parts[1].split(separator: ",") : []

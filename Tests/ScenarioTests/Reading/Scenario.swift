@@ -8,7 +8,7 @@ struct Scenario: Sendable {
 
     var overview: [String] = []
 
-    /// Preceded by empty lines, so that line numbers match the file.
+    /// Settings, preceded by empty lines so that line numbers match the file.
     var settings = ""
 
     var title = ""
@@ -44,13 +44,14 @@ extension Scenario {
     }
 
     enum Peer: Sendable, Hashable {
-        /// Address in the settings.
+        /// Upstream with this address in the settings.
         case upstream(String)
 
-        /// Without address, all its servers.
+        /// Vendor with one server, or with all its servers if `server` is nil.
         case vendor(String, server: String?)
 
-        /// Server at an address in answers, with the time until it accepts; nil: never.
+        /// Server at an address in answers, with the time until it accepts; nil if it never
+        /// accepts.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
@@ -72,18 +73,18 @@ extension Scenario {
 
         case checkNoAnswer(of: Int)
 
-        /// The first one that was not compared yet.
+        /// Compares the first query that was not compared yet.
         case checkOutQuery(Entry)
 
-        /// Everything sent since the last such check.
+        /// Compares everything sent since the previous such check.
         case checkAsked([String])
 
         case checkCached(Name, [String])
 
-        /// Output of `explain`.
+        /// Compares the output of `explain`.
         case checkExplained(ExplainRequest, [String])
 
-        /// Of all vendors or of one.
+        /// Compares the billed calls of one vendor, or of all vendors.
         case checkBilled(vendor: String?, Int)
 
         case timePasses(Duration)
@@ -105,7 +106,7 @@ extension Scenario {
 struct Entry: Sendable {
     var place: Place
 
-    /// Parts that must be equal.
+    /// Parts of a message that must be equal.
     var match: Set<Matching> = []
 
     var adjust: Set<Adjusting> = []
@@ -145,7 +146,7 @@ enum Matching: String, Sendable, CaseIterable {
     case udp = "UDP"
     case tcp = "TCP"
 
-    /// `all`.
+    /// Parts that the word `all` selects.
     static let all: Set<Matching> = [
         .opcode, .question, .rcode, .flags, .answer, .authority, .additional, .ede,
     ]
@@ -159,7 +160,7 @@ enum Adjusting: String, Sendable, CaseIterable {
 enum Misdeed: Sendable, Hashable {
     case silent
 
-    /// Only on connections from before the network change.
+    /// No reply on connections from before the network change.
     case silentOnOldConnection
 
     case unreachable

@@ -5,10 +5,10 @@ struct ScenarioReader {
     private let file: String
     private let lines: [Substring]
 
-    /// From 0.
+    /// Index of the next line, from 0.
     private var next = 0
 
-    /// Lines of the overview.
+    /// Numbers of lines that an overview may have.
     static let overview = 2...5
 
     private init(_ text: String, file: String) {
@@ -26,7 +26,7 @@ struct ScenarioReader {
 
     // MARK: - Lines
 
-    /// The line read last.
+    /// Position of the line read last.
     var place: Place { Place(file: file, line: next) }
 
     func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
@@ -42,7 +42,9 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Nil, without consuming the line, at a new step or the end.
+    /// Returns the words of the next line of a step; nil at a new step or the end.
+    ///
+    /// At a nil result the line is not consumed.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -50,7 +52,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Nil, without consuming the line, at the end of a section.
+    /// Returns the words of the next line of a section; nil, without consuming a line, at its end.
     mutating func wordsOfSection() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["SECTION", "ENTRY_END"].contains(words[0]) else { return words }
@@ -171,7 +173,7 @@ enum Words {
         return word.isEmpty ? words : words + [word]
     }
 
-    /// `300ms`, `1.5s`, `5m` or `2h`; seconds without a unit.
+    /// Parses `300ms`, `1.5s`, `5m` or `2h`; a number without a unit is in seconds.
     static func duration(_ text: String) -> Duration? {
         let units: [(suffix: String, milliseconds: Double)] = [
             ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSCache
-package import DNSWire
 
 /// The parts of a client's query that determine its answer; the key of query deduplication.
 ///
@@ -20,12 +18,21 @@ package struct Query: Hashable, Sendable {
         self.dnssecOK = dnssecOK
         self.checkingDisabled = checkingDisabled
     }
+}
 
-    /// The variant of cached answers that fits the query.
-    var variant: AnswerVariant {
-        AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
+extension Query {
+    /// Reads a query from the octets of `facts`.
+    package init(_ facts: QueryFacts, in octets: RawSpan) {
+        // `facts` has validated the name.
+        let wire = [UInt8](QueryView(facts, in: octets).name)
+        self.init(
+            question: Question(
+                name: Name(checked: wire),
+                type: facts.type,
+                recordClass: facts.recordClass
+            ),
+            dnssecOK: facts.dnssecOK,
+            checkingDisabled: facts.checkingDisabled
+        )
     }
-
-    /// True for A and AAAA, the types that vendors resolve.
-    var asksForAddress: Bool { question.type == .a || question.type == .aaaa }
 }

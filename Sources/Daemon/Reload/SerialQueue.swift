@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+/// Runs operations one at a time, in the order of their calls.
+@ServiceLoop
+final class SerialQueue {
+    private var last: Task<Void, Never>?
+
+    /// Runs `work` after all earlier operations.
+    func turn<Value: Sendable>(_ work: @escaping @ServiceLoop () async -> Value) async -> Value {
+        await add(work).value
+    }
+
+    /// Adds an operation, and does not wait for it.
+    @discardableResult
+    func add<Value: Sendable>(
+        _ work: @escaping @ServiceLoop () async -> Value
+    ) -> Task<Value, Never> {
+        let before = last
+        let task = ServiceLoop.task {
+            await before?.value
+            return await work()
+        }
+        last = ServiceLoop.task { _ = await task.value }
+        return task
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+extension VendorClient {
+    /// Returns the largest number of units of a proof.
+    package func maximumUnits(_ each: ProofCase) -> UInt64 {
+        price(of: each).maximum(each.query).reduce(0, +)
+    }
+
+    /// Sends the call to the current server once, and charges it to the budget.
+    ///
+    /// The result does not change the health of servers and account. Fails without a request if the
+    /// vendor must not be called, as for a client's look-up.
+    package func prove(_ each: ProofCase) async -> ProofResult {
+        if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
+        let inquiry = AddressInquiry(
+            lookup: each.query,
+            server: server(of: each),
+            charges: each.query.names.map { CostTable.Charge(name: $0, route: "") },
+            client: nil,
+            isPaced: true
+        )
+        let price = price(of: each)
+        let prepared = prepare(
+            inquiry,
+            of: each.vendor,
+            offset: (skew.offset ?? 0) &+ each.clockOffset,
+            fresh: false,
+            by: price
+        )
+        switch prepared {
+        case .failure(let error): return ProofResult(outcome: .failure(error))
+        case .success((var request, let receipt)):
+            request.version = each.version ?? settings.version
+            let (sent, wasSent) = await send(request, until: clocks.now() + settings.timeout)
+            let (result, units) = read(
+                sent,
+                to: inquiry,
+                of: each.vendor,
+                wasSent: wasSent,
+                receipt,
+                by: price
+            )
+            return ProofResult(
+                request: request.redacted,
+                units: units,
+                reply: try? sent.get(),
+                outcome: result.map(\.0)
+            )
+        }
+    }
+
+    /// Current server; with the default port if the call has another scheme than the settings.
+    private func server(of each: ProofCase) -> SocketAddress {
+        let facts = each.vendor.facts
+        guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
+        return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
+    }
+
+    /// Rules of the bill for the options of the call.
+    ///
+    /// A weight in the settings counts as the lower limit, because it is that of the settings.
+    private func price(of each: ProofCase) -> PriceModel {
+        guard settings.price != nil else { return each.vendor.price }
+        var model = price
+        model.weight = max(model.weight, each.vendor.price.weight)
+        return model
+    }
+}

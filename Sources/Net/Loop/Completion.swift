@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Completion handler that is called exactly once.
+///
+/// A call consumes the handler, so a second call does not compile.  A handler that is released
+/// without a call is a fault of the program, which stops a debug build.
+@frozen
+package struct Completion<Value>: ~Copyable {
+    package typealias Handler = @ServiceLoop (Value) -> Void
+
+    @usableFromInline
+    let handler: Handler
+
+    @usableFromInline
+    var isCalled = false
+
+    /// Creates a completion handler, which the service loop calls.
+    @inlinable
+    package init(_ handler: @escaping Handler) { self.handler = handler }
+
+    /// Reports the result.
+    @inlinable
+    @ServiceLoop
+    package consuming func callAsFunction(_ value: Value) {
+        isCalled = true
+        handler(value)
+    }
+
+    /// Returns a completion handler for the result of an earlier step; `body` receives that result
+    /// and this handler.
+    @inlinable
+    package consuming func after<Earlier>(
+        _ body: @escaping @ServiceLoop (Earlier, consuming Completion) -> Void
+    ) -> Completion<Earlier> {
+        isCalled = true
+        return Completion<Earlier> { [handler] in body($0, Completion(handler)) }
+    }
+
+    @inlinable
+    deinit { assert(isCalled, "a completion handler was released without a call") }
+}

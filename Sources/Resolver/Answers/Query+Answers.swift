@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+
+extension Query {
+    /// The variant of cached answers that fits the query.
+    var variant: AnswerVariant {
+        AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
+    }
+
+    /// True for A and AAAA, the types that vendors resolve.
+    var asksForAddress: Bool { question.type == .a || question.type == .aaaa }
+}

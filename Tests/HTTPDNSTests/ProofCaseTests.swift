@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Assumptions about a vendor's replies")
+struct ProofCaseTests {
+    private func verdict(
+        _ expectation: ProofCase.Expectation,
+        _ outcome: Result<[VendorAnswer], VendorError>,
+        hasReply: Bool
+    ) throws -> Bool? {
+        let query = VendorQuery(names: [try Name("www.example.com")], families: .v4)
+        var proof = ProofCase("label", vendor: try plainTencent(), query: query)
+        proof.expectation = expectation
+        return proof.isMet(by: ProofResult(reply: hasReply ? ok("") : nil, outcome: outcome))
+    }
+
+    @Test(
+        "a call without a reply tests nothing",
+        arguments: [
+            .transport(.connect("refused")), .transport(.timedOut(reused: false)),
+            .transport(.cutOff), .transport(.exhausted("sockets")), .transport(.cancelled),
+            .budget, .paused, .outOfTime,
+        ] as [VendorError]
+    )
+    func untested(error: VendorError) throws {
+        for expectation in [
+            .addresses, .readable, .noAddress, .refusal, .certificateError, .version("2"),
+        ] as [ProofCase.Expectation] {
+            #expect(try verdict(expectation, .failure(error), hasReply: false) == nil)
+        }
+    }
+
+    @Test("a wrong certificate and a reply that is not HTTP differ, unless they are expected")
+    func transport() throws {
+        let (tls, broken) = (
+            VendorError.transport(.tls("no match")), VendorError.transport(.broken("no HTTP"))
+        )
+        #expect(try verdict(.certificateError, .failure(tls), hasReply: false) == true)
+        #expect(try verdict(.addresses, .failure(tls), hasReply: false) == false)
+        #expect(try verdict(.refusal, .failure(tls), hasReply: false) == false)
+        #expect(try verdict(.readable, .failure(broken), hasReply: false) == false)
+    }
+
+    @Test("a refusal is the expected one or a difference")
+    func refusal() throws {
+        let refused = VendorError.serverStatus(403, code: nil)
+        #expect(try verdict(.refusal, .failure(refused), hasReply: true) == true)
+        #expect(try verdict(.addresses, .failure(refused), hasReply: true) == false)
+        #expect(try verdict(.refusal, .success([]), hasReply: true) == false)
+        #expect(try verdict(.certificateError, .success([]), hasReply: true) == false)
+    }
+}

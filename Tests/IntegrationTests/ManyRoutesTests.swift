@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("Memory of many routes", .needs(.dig), .hangLimit, .serialized)
+struct ManyRoutesMemoryTests {
+    private static let count = 20_000
+
+    /// Octets of one set of this many routes, in MiB.
+    private static let set = 20
+
+    private static func settings(_ label: String) -> String {
+        let routes = (0..<count).map {
+            "  - {domains: [\(label)\($0).example.org], upstreams: [unused]}\n"
+        }
+        return """
+            cache: {snapshot: off}
+            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            routes:
+            \(routes.joined())
+            """
+    }
+
+    /// In MiB.
+    private static func memory(_ key: String, of daemon: TestDaemon) throws -> Int {
+        let text = try String(
+            contentsOfFile: "/proc/\(daemon.program.pid)/status",
+            encoding: .utf8
+        )
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(key + ":") })
+        return try #require(Int(line.filter(\.isNumber))) >> 10
+    }
+
+    @Test("reloads of replaced routes have at most two sets in memory, and answer meanwhile")
+    func reloads() throws {
+        let daemon = try TestDaemon(Self.settings("a"))
+        let start = try Self.memory("VmHWM", of: daemon)
+        for label in ["b", "c", "d"] {
+            try daemon.rewrite(Self.settings(label))
+            let end = try daemon.control("reload", "--json")
+            #expect(end.status == 0, "\(end.errors)")
+            #expect(try JSON(end.output)["applied"].bool == true)
+            #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
+        }
+        let peak = try Self.memory("VmHWM", of: daemon)
+        #expect(peak < start + 2 * Self.set, "\(start) MiB, then \(peak)")
+        try daemon.stop()
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("Counts of billed units", .needs(.dig, .curl), .hangLimit)
+struct UsageTests {
+    private static let zone = """
+        www.example.com 300 A 192.0.2.1
+        *.example.com 600 A 192.0.2.2
+        *.example.com 600 AAAA 2001:db8::2
+
+        """
+
+    /// Daemon whose vendor is the emulator, which bills one unit for a name and family.
+    private func daemon(
+        _ emulator: TestEmulator,
+        _ scratch: Scratch,
+        state: String,
+        _ more: String...
+    ) throws -> TestDaemon {
+        let text = try AlibabaText(
+            servers: [emulator.address],
+            in: scratch,
+            extra: (["scheme: http", "timeout: 500ms"] + more).joined(separator: "\n    ")
+        )
+        return try TestDaemon(text.text, environment: ["STATE_DIRECTORY": state])
+    }
+
+    @Test("with a budget and no place for its counts, the vendor is not called")
+    func unopened() throws {
+        let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
+        let place = "/dev/null/httpdnsd"
+        let daemon = try daemon(emulator, scratch, state: place, "budget: {units-per-day: 100}")
+        for _ in 0..<3 { _ = try daemon.dig("www.example.com", "A") }
+        #expect(try emulator.lookups() == 0)
+        let status = try daemon.control("status")
+        #expect(status.status == 4)
+        let problem = "usage unknown: cannot create \(place): Not a directory; let $STATE_DIRECTORY"
+        #expect(status.output.contains("not used because of its budget: " + problem), "\(status)")
+        let end = try daemon.program.stop()
+        #expect(end.errors.components(separatedBy: problem).count == 2, "\(end.errors)")
+
+        let free = try self.daemon(emulator, scratch, state: place)
+        _ = try free.program.line(with: "usage is not stored: cannot create \(place)")
+        #expect(try free.dig("www.example.com", "A").data("A") == ["192.0.2.1"])
+        #expect(try free.control("status").status == 0)
+        #expect(try free.control("bill").output.contains("usage is not stored"))
+        try free.stop()
+    }
+
+    @Test("a truncated file does not restart the budget; `bill --reset` does")
+    func truncated() throws {
+        let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
+        func start() throws -> TestDaemon {
+            try daemon(emulator, scratch, state: scratch.path, "budget: {units-per-day: 1}")
+        }
+        let first = try start()
+        _ = try first.dig("www.example.com", "A")
+        try first.stop()
+        #expect(try emulator.lookups() == 1)
+        try Data().write(to: URL(filePath: scratch.file("usage.state")))
+        let second = try start()
+        _ = try second.dig("www.example.com", "A")
+        #expect(try emulator.lookups() == 1)
+        let status = try second.control("status").output
+        #expect(
+            status.contains(
+                "damaged state file \(scratch.file("usage.state")); "
+                    + "run `httpdnsctl bill --reset alibaba`"
+            ),
+            "\(status)"
+        )
+        #expect(try second.control("bill", "--reset", "alibaba").status == 0)
+        _ = try second.control("flush", "--all")
+        #expect(try second.dig("www.example.com", "A").data("A") == ["192.0.2.1"])
+        try second.stop()
+    }
+
+    @Test("two daemons, faults and kill -9: the bill is within the bounds and the budget")
+    func bounds() throws {
+        let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
+        let limit = 501
+        func start() throws -> TestDaemon {
+            try daemon(emulator, scratch, state: scratch.path, "budget: {units-per-day: \(limit)}")
+        }
+        var daemons = [try start(), try start()]
+        var number = 0
+        /// Sends look-ups for new names to both daemons: A, AAAA, or both.
+        func ask(_ count: Int) throws {
+            let sockets = try daemons.map { try Socket(.datagram, to: $0.port) }
+            var expected = [0, 0]
+            for _ in 0..<count {
+                number += 1
+                for type in [[1], [28], [1, 28]][number % 3] as [UInt16] {
+                    try sockets[number % 2].send(
+                        RawMessage.query("n\(number).example.com", type: type)
+                    )
+                    expected[number % 2] += 1
+                }
+            }
+            for (socket, count) in zip(sockets, expected) {
+                for _ in 0..<count { _ = try socket.receive() }
+            }
+        }
+        func units(_ index: Int, _ key: String) throws -> Int {
+            let vendor = try #require(try daemons[index].stats()["vendors"].array.first)
+            return try #require(vendor["units", key].int)
+        }
+        func billed() throws -> Int { try #require(try JSON(emulator.admin("bill"))["units"].int) }
+        /// Checks the bounds: a unit is counted before it can be billed, or after.
+        func check() throws {
+            let atLeast = try units(0, "at-least") + units(1, "at-least")
+            let bill = try billed()
+            let today = try units(0, "today")
+            #expect(atLeast <= bill && bill <= today && today <= limit)
+        }
+        try ask(60)
+        try check()
+        // At rest, and with all replies, both counts are the bill.
+        #expect(try units(0, "at-most") + units(1, "at-most") == billed())
+
+        try emulator.misbehave("silent:every:7", "status=503:every:5", "reset:every:11")
+        try ask(60)
+        try check()
+        let before = try units(1, "today")
+        daemons[0].program.send(SIGKILL)
+        _ = try daemons[0].program.end()
+        daemons[0] = try start()
+        #expect(try units(0, "today") >= before)
+        try check()
+        try ask(60)
+        try check()
+
+        try emulator.misbehave()
+        try ask(320)
+        try check()
+        #expect(number == 500)
+        for daemon in daemons {
+            let vendor = try #require(try daemon.stats()["vendors"].array.first)
+            #expect(try #require(vendor["budget", "beyond"].int) > 0)
+        }
+        // Requests without a reply may not have been billed.
+        #expect(try billed() > limit / 2)
+        for daemon in daemons { try daemon.stop() }
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Net
+
+@Suite("A completion handler")
+struct CompletionTests {
+    @Test
+    func `a completion handler that is released without a call stops a debug build`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = Completion<Int> { _ in }
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `the result of an earlier step reaches the handler through the step in between`() {
+        var seen: [String] = []
+        let completion = Completion<String> { seen.append($0) }
+        let earlier = completion.after { (number: Int, completion) in
+            seen.append("step")
+            completion("\(number)")
+        }
+        earlier(7)
+        #expect(seen == ["step", "7"])
+    }
+}
