@@ -77,7 +77,12 @@ extension ControlInterface {
 
         # Counts of network changes and of resumes from suspend.
         # + last-age-seconds: ?int             time since the last of either
-        type NetworkStats (changes: int, resumes: int)
+        # Only in Status:
+        # stack: families towards the Internet: v4, v6, dual, none. nat64: prefix in use, such as
+        #   64:ff9b::/96
+        # + nat64-from: ?string                upstream that gave it, or settings
+        # + nat64-age-seconds: ?int            time since it is in use
+        type NetworkStats (changes: int, resumes: int, stack: ?string, nat64: ?string)
 
         # resting: suspended while all queries are logged or watched
         type AccelerationState (on, resting, off)
@@ -217,6 +222,7 @@ extension ControlInterface {
         # protected: a forged answer would have been detected; absent for local answers
         # validated: AD. origin: the vendor or upstream, as in QueryEvent
         # source, server: the same as origin and origin-server; deprecated
+        # synthesized: true if made from another answer by DNS64
         # + origin-server: ?string             its address or URL
         # + age-seconds: int                   since the answer was received
         # + ttl-seconds: int                   until the answer is stale; 0 if it is
@@ -229,6 +235,7 @@ extension ControlInterface {
           origin: ?string,
           protected: ?bool,
           validated: bool,
+          synthesized: ?bool,
           stale: bool,
           hits: int,
           variant: string,
@@ -258,7 +265,7 @@ extension ControlInterface {
         # + origin-server: ?string             its address or URL
         # fallback: why an upstream answered in a vendor's place: empty, failed, or early (before
         #   the vendor)
-        # flags: truncated, merged, refreshed, unprotected
+        # flags: truncated, merged, refreshed, unprotected, synthesized (by DNS64)
         # + time-us: ?int                      since 1970
         # + time-ms: int                       the same; deprecated
         # + took-us: int

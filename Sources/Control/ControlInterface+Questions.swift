@@ -8,6 +8,7 @@ extension ControlInterface {
         # server: origin/origin-server; deprecated
         # + origin-server: ?string             its address or URL
         # records: the data of the records of this type. explanation: RFC 8914
+        # synthesized: true if made from another answer by DNS64
         # + ttl-seconds: ?int                  the lowest TTL
         # + took-us: ?int                      absent for a predicted answer
         type Resolved (
@@ -18,11 +19,12 @@ extension ControlInterface {
           server: ?string,
           origin: ?string,
           records: []string,
-          explanation: ?string
+          explanation: ?string,
+          synthesized: ?bool
         )
 
-        # stage: question, hosts, special, route, cache, vendors, upstreams. result: what the stage
-        # does
+        # stage: question, hosts, special, route, cache, vendors, upstreams, dns64
+        # result: what the stage does
         type Step (stage: string, result: string, notes: []string)
 
         # place: file:line in the settings. pattern: the domain pattern that covers the name

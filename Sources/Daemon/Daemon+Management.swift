@@ -16,6 +16,7 @@ extension Daemon: ManagedDaemon {
             upstreams: components.upstreams,
             upstreamHealth: components.upstreamHealth,
             routeNames: components.routeNames,
+            nat64: components.nat64,
             listeners: listenerManager.listeners,
             workers: listenerManager.workers,
             handler: handler,

@@ -102,7 +102,7 @@ package final class Daemon {
             clocks: components.clocks
         )
         listenerManager = ListenerManager(settings, logger: logger)
-        network = NetworkReaction(components, logger: logger)
+        network = NetworkReaction(components, dependencies.translation, logger: logger)
         accelerator = Accelerator(components.cache, clocks: components.clocks, logger: logger)
         hosts = HostsFiles(settings.hosts, logger: logger)
         cacheFile = Self.cacheFile(components, logger: logger)
@@ -155,6 +155,7 @@ package final class Daemon {
         }
         reportCertificates()
         prepareHTTP()
+        network.startTranslation()
         startVendors(components.vendors)
         components.resolver.prefetcher.start()
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
@@ -312,6 +313,7 @@ package final class Daemon {
         ServiceManager.stopping()
         logger.notice("stopping")
         components.resolver.prefetcher.stop()
+        components.nat64.stop()
         hosts.stop()
         stopVendors()
         accelerator.stop()

@@ -22,9 +22,39 @@ final class NetworkReaction {
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
 
-    init(_ components: Components, logger: Logger) {
+    /// Way to IPv4 servers through the NAT64.
+    private let translation: AddressTranslation
+
+    init(_ components: Components, _ translation: AddressTranslation, logger: Logger) {
         self.components = components
+        self.translation = translation
         self.logger = logger
+    }
+
+    /// Detects the families of the network, and follows its NAT64 prefix.
+    func startTranslation() {
+        components.nat64.onChange = { [weak self] in self?.prefixChanged($0) }
+        components.nat64.networkChanged()
+    }
+
+    /// Removes the answers of the former prefix, and repeats calls with the new one.
+    private func prefixChanged(_ finding: NAT64.Finding?) {
+        translation.use(finding)
+        removeDenials()
+        let event = finding.map { "\($0.prefix) (from \($0.server ?? "the settings"))" }
+        renew(after: "NAT64 prefix: \(event ?? "none")")
+    }
+
+    /// Removes the cached answers that another NAT64 prefix would change.
+    func removeDenials() {
+        var sweep = components.resolver.prefixChanged()
+        let clocks = components.clocks
+        if sweep.step(now: clocks.now()) {
+            ServiceLoop.task { [sweep] in
+                await clocks.pause()
+                _ = await sweep.finish(clocks)
+            }
+        }
     }
 
     /// Starts to watch for events; logs a warning if an event source is not available.
@@ -54,6 +84,13 @@ final class NetworkReaction {
     /// ones.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
+        translation.networkChanged()
+        renew(after: event)
+        components.nat64.networkChanged()
+    }
+
+    /// Closes connections, repeats calls, and marks answers stale.
+    private func renew(after event: String) {
         components.http?.reset()
         components.upstreamNetworkChanged()
         let reissued = components.vendors.map { $0.client.networkChanged() }.reduce(0, +)

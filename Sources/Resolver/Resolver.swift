@@ -34,15 +34,16 @@ package final class Resolver {
     /// Measures how fast servers accept connections; nil unless addresses are ordered by speed.
     private let prober: AddressProber?
 
-    private let cache: AnswerCache
+    let cache: AnswerCache
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
-    private let clocks: Clocks
+    let clocks: Clocks
     /// The configured routes.
     package let routes: RouteTable
     private var comparison: RouteTable.Comparison?
     private let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
+    private let dns64: DNS64
     private let sharedResolution: SharedResolution
     private let serveStale: ServeStale
     private let policy: TTLPolicy
@@ -58,6 +59,7 @@ package final class Resolver {
         standard: UpstreamGroup?,
         policy: TTLPolicy,
         answers: AnswerPolicy = AnswerPolicy(),
+        nat64: NAT64? = nil,
         probe: @escaping AddressProber.Probe = { _, _ in false },
         freshness: Freshness = Freshness(),
         cache: AnswerCache,
@@ -72,7 +74,7 @@ package final class Resolver {
         plan = ReloadInvalidation.Plan(routes: routes, standard: standard, answers: answers)
         let statistics = old?.statistics ?? ResolverStatistics()
         self.statistics = statistics
-        localAnswers = LocalAnswers(suppressesAAAA: answers.suppressesAAAA)
+        localAnswers = LocalAnswers(suppressed: answers.suppressed)
         vendors = VendorStage(policy: policy, statistics: statistics, clocks: clocks)
         // Alias targets go to upstreams only: an upstream's reply must never cause a billable
         // vendor call.
@@ -99,6 +101,7 @@ package final class Resolver {
         } else {
             prober = nil
         }
+        dns64 = DNS64(answers.synthesis, nat64, origins: statistics.origins, clocks: clocks)
         let sharedResolution = SharedResolution(
             policy,
             vendors: vendors,
@@ -117,6 +120,7 @@ package final class Resolver {
                 unconfirmedLifetime: policy.negative.lowerBound
             ),
             standard: standard,
+            dns64,
             localAnswers,
             cacheWriter,
             addressOrdering
@@ -133,6 +137,7 @@ package final class Resolver {
             cache: cache,
             clocks: clocks
         )
+        dns64.resolver = self
     }
 
     /// Answers `query` by `deadline`, with SERVFAIL if there is no better answer.
@@ -234,9 +239,12 @@ package final class Resolver {
     ) -> (stage: Decision.OwnStage, answer: Resolution)? {
         if let answer = staticHosts.answer(question, match) { return (.hosts, answer) }
         if let answer = SpecialNames.refusal(question) { return (.types, answer) }
-        if let answer = SpecialNames.answer(question, match) { return (.specialNames, answer) }
-        guard localAnswers.suppressesAAAA else { return nil }
-        return AAAASuppression.answer(question, match, policy).map { (.suppressing, $0) }
+        if let answer = dns64.ownAnswer(question, match) { return (.nat64, answer) }
+        if !dns64.translates(question), let answer = SpecialNames.answer(question, match) {
+            return (.specialNames, answer)
+        }
+        guard localAnswers.suppressed.contains(question.type) else { return nil }
+        return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
     /// Returns the cache entry from which a worker would answer `query` before `resolve` is called.
@@ -256,6 +264,9 @@ package final class Resolver {
         decision.lastResort = serveStale.preview(query, decision.match, now: now)
         decision.isAsked = singleFlight.isAsking(query)
         decision.plan = sharedResolution.preview(query, decision.match)
+        if query.question.type == .aaaa, !query.dnssecOK {
+            decision.prefix = dns64.prefix(for: query, decision.match)
+        }
         return decision
     }
 
@@ -299,9 +310,9 @@ extension Resolver {
     ///
     /// It rejects such answers when a snapshot is loaded into the cache.
     package var overridden: @Sendable (Question) -> Bool {
-        let (hosts, suppressesAAAA) = (localAnswers.hosts, localAnswers.suppressesAAAA)
+        let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in
-            suppressesAAAA && question.type == .aaaa || hosts.covers(question)
+            suppressed.contains(question.type) || hosts.covers(question)
                 // A cached NXDOMAIN for the name is no longer true.
                 || hosts.contains(question.name)
         }
@@ -361,7 +372,7 @@ extension Resolver {
         prefetcher.takeOver(from: old.prefetcher)
         guard
             hosts != old.localAnswers.hosts
-                || localAnswers.suppressesAAAA && !old.localAnswers.suppressesAAAA
+                || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
         else { return nil }
         // `CacheWriter.isRight` checks later answers, so the sweep covers only the present entries.

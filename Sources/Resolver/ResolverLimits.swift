@@ -35,6 +35,16 @@ package enum ResolverLimits {
     /// Maximum TTL, in seconds, of an upstream's answer that was sent before the vendors answered.
     static let earlyLifetime: UInt32 = 30
 
+    /// Maximum TTL in seconds of synthesized addresses, if the negative answer has no SOA (RFC 6147
+    /// §5.1.7).
+    static let synthesizedLifetime: UInt32 = 600
+
+    /// Time limit for the query for the NAT64 prefix to one server.
+    static let prefixQuery: Duration = .seconds(2)
+
+    /// Seconds after which the NAT64 prefix is requested again; within this range, the TTL.
+    static let prefixLifetime: ClosedRange<UInt32> = 60...86_400
+
     /// Maximum number of CNAME records followed in one answer.
     static let longestChain = 16
 

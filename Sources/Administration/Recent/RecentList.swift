@@ -89,6 +89,7 @@ package struct RecentList: Sendable {
             tookUs: record.microseconds,
             flags: QueryRecord.Flags.names.filter { record.flags.contains($0.flag) }.map(\.name)
                 + (origins.isUnprotected(record.origin) ? ["unprotected"] : [])
+                + (origins.isSynthesized(record.origin) ? ["synthesized"] : [])
         )
     }
 

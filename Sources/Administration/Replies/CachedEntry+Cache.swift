@@ -27,6 +27,7 @@ extension CachedEntry {
             variant: entry.variant.text,
             records: records.map { "\($0)" }
         )
+        synthesized = origins.isSynthesized(entry.server) ? true : nil
     }
 }
 

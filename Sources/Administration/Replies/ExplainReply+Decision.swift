@@ -26,6 +26,10 @@ extension ExplainReply {
             steps.append(decision.vendorsStep(now))
         }
         steps.append(decision.upstreamsStep(now))
+        if let prefix = decision.prefix {
+            let text = "if there is no IPv6 address: made from IPv4 ones, with \(prefix)"
+            steps.append(ExplainStep("dns64", text))
+        }
     }
 }
 
@@ -125,10 +129,16 @@ extension Decision {
             switch own?.stage {
             case .types: "answers: the query type is not a record type"
             case .specialNames: "answers: special-use name, never forwarded"
-            case .suppressing: "answers: AAAA is suppressed (answers.aaaa)"
+            case .nat64: "answers: the NAT64 prefix of this network (ipv4only.arpa)"
+            case .suppressing: suppression
             case .hosts, nil: "no match"
             }
         return ExplainStep("special", result)
+    }
+
+    private var suppression: String {
+        query.question.type == .a
+            ? "answers: A is suppressed (answers.a)" : "answers: AAAA is suppressed (answers.aaaa)"
     }
 
     fileprivate var routeStep: ExplainStep {
@@ -147,6 +157,7 @@ extension Decision {
             isEmpty: entry.isNegative && entry.rcode == .noError
         )
         var notes = ["from \(origins.name(entry.server)), \(entry.age) s ago"]
+        if origins.isSynthesized(entry.server) { notes.append("synthesized by DNS64") }
         if outcome == .noData, entry.source == .vendor {
             notes.append("nodata: the vendor has addresses of the other family only")
         }

@@ -14,6 +14,7 @@ extension Resolved {
             source: QuerySource(resolution),
             origins.server(resolution.provenance.origin)
         )
+        synthesized = origins.isSynthesized(resolution.provenance.origin) ? true : nil
         explanation = resolution.explanation.map { explanation in
             explanation.text.isEmpty
                 ? "\(explanation.code)" : "\(explanation.code): \(explanation.text)"
@@ -30,6 +31,7 @@ extension Resolved {
             source: isStale ? .stale : .cache,
             origins.server(entry.server)
         )
+        synthesized = origins.isSynthesized(entry.server) ? true : nil
         if isStale, let staleTTL, ttlSeconds != nil { ttlSeconds = Int(staleTTL) }
     }
 

@@ -7,6 +7,7 @@ internal import Frontend
 internal import Glibc
 internal import HTTPDNS
 internal import Net
+internal import Resolver
 
 extension StatusReply {
     @ServiceLoop
@@ -55,6 +56,12 @@ extension StatusReply {
         )
         cache.snapshot = state.cacheFile.map { SnapshotStatus($0, now: now) }
         network = NetworkStats(state.network, now: now)
+        network.stack = state.nat64.stack.rawValue
+        if let finding = state.nat64.finding {
+            network.nat64 = "\(finding.prefix)"
+            network.nat64From = finding.server ?? "settings"
+            network.nat64AgeSeconds = now.seconds(since: finding.since)
+        }
         state.accelerator.collect()
         acceleration = state.accelerator.status
         self.resolvConf = resolvConf

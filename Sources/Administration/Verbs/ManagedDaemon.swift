@@ -49,6 +49,7 @@ package struct DaemonState {
     package var upstreams: [any Forwarding]
     package var upstreamHealth: HealthTable
     package var routeNames: RouteNames
+    package var nat64: NAT64
 
     package var listeners: [Listeners]
     package var workers: [UDPWorker]
@@ -80,6 +81,7 @@ package struct DaemonState {
         upstreams: [any Forwarding],
         upstreamHealth: HealthTable,
         routeNames: RouteNames,
+        nat64: NAT64,
         listeners: [Listeners],
         workers: [UDPWorker],
         handler: QueryHandler,
@@ -100,6 +102,7 @@ package struct DaemonState {
         self.upstreams = upstreams
         self.upstreamHealth = upstreamHealth
         self.routeNames = routeNames
+        self.nat64 = nat64
         self.listeners = listeners
         self.workers = workers
         self.handler = handler

@@ -10,6 +10,7 @@ extension Settings {
         checkVendors(&reading)
         checkRoutes(&reading)
         checkUpstreams(&reading)
+        checkFamilies(&reading)
         checkCache(&reading)
         checkControl(&reading)
         checkMetrics(&reading)
@@ -77,6 +78,16 @@ extension Settings {
 // MARK: - Cache, control and metrics
 
 extension Settings {
+    /// Requires that answers have addresses.
+    private func checkFamilies(_ reading: inout SettingsReading) {
+        guard answers.a == .suppress, answers.aaaa == .suppress else { return }
+        reading.report(
+            reading.place(of: "answers.a"),
+            "`answers.a` and `answers.aaaa` are both `suppress`: no name would have an address",
+            hint: "suppress only the family that the network lacks"
+        )
+    }
+
     private func checkCache(_ reading: inout SettingsReading) {
         let pairs = [
             ("cache.minimum-ttl", cache.minimumTTL, "cache.maximum-ttl", cache.maximumTTL),

@@ -5,7 +5,9 @@ internal import Control
 package struct AnswerSettings: Sendable, Equatable {
     package var httpsRecords = HTTPSRecords.align
 
-    package var aaaa = AAAA.keep
+    package var a = Family.keep
+
+    package var aaaa = Family.keep
 
     package var order = Order.asReceived
 
@@ -32,7 +34,8 @@ package struct AnswerSettings: Sendable, Equatable {
         case align, forward, block
     }
 
-    package enum AAAA: String, Sendable, Hashable, CaseIterable {
+    /// Treatment of the queries of one address family.
+    package enum Family: String, Sendable, Hashable, CaseIterable {
         case keep, suppress
     }
 
@@ -61,6 +64,16 @@ extension AnswerSettings {
             their address hints would lead clients past the vendor. `align` replaces the hints by \
             the vendor's addresses from the cache, or removes them; a client that requests DNSSEC \
             gets NODATA. `forward` changes nothing. `block` always answers NODATA.
+            """
+        ),
+        .option(
+            "a",
+            \.a,
+            .choice(),
+            """
+            A queries. `suppress` answers them with NODATA, for networks without IPv4 whose \
+            programs need no IPv4 address. Names in `hosts` keep their IPv4 addresses. Not with \
+            `aaaa: suppress`.
             """
         ),
         .option(

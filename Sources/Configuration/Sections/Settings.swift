@@ -23,6 +23,10 @@ package struct Settings: Sendable, Equatable {
 
     package var upstreams: [UpstreamSettings] = []
 
+    package var nat64 = NAT64Setting.automatic
+
+    package var dns64 = DNS64Setting.vendors
+
     package var hosts = HostsSettings()
     package var cache = CacheSettings()
     package var answers = AnswerSettings()
@@ -226,6 +230,29 @@ extension Settings {
             replace them by resolvers that you trust. For a machine that boots without a correct \
             clock, and so cannot verify certificates, add a plain DNS upstream (`udp://`) after \
             the encrypted ones.
+            """
+        ),
+        .option(
+            "nat64",
+            \.nat64,
+            .nat64,
+            """
+            Prefix of the NAT64 that translates between IPv6 and IPv4 (RFC 6052), for networks \
+            without IPv4. `auto` asks the upstreams for the network's prefix (RFC 7050) while the \
+            machine has IPv6 only, after each change of the network and by TTL. With a prefix, \
+            vendors and upstreams with IPv4 addresses are reached through it where IPv4 has no \
+            route. `off` uses no prefix.
+            """
+        ),
+        .option(
+            "dns64",
+            \.dns64,
+            .choice(),
+            """
+            Names without IPv6 addresses that get synthesized ones (RFC 6147) while the machine \
+            has IPv6 only and `nat64` has a prefix. `vendors`: names that a route sends to \
+            vendors. `all`: also names of upstreams, for networks whose resolvers do not \
+            synthesize. `off`: none. Clients that request DNSSEC get no synthesized addresses.
             """
         ),
         .section(

@@ -44,6 +44,9 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     package var validated: Bool
 
+    /// True if made from another answer for a network with NAT64 (RFC 6147); otherwise nil.
+    package var synthesized: Bool?
+
     package var ageSeconds: Int
 
     package var ttlSeconds: Int

@@ -60,6 +60,9 @@ package struct Resolved: Codable, Sendable, Equatable {
 
     package var explanation: String?
 
+    /// True if made from another answer for a network with NAT64 (RFC 6147); otherwise nil.
+    package var synthesized: Bool?
+
     /// Duration of the resolution; nil for a predicted answer.
     package var tookUs: Int?
 

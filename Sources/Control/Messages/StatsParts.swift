@@ -99,6 +99,19 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     /// Time since the last network event.
     package var lastAgeSeconds: Int?
 
+    /// Families that work towards the Internet: `v4`, `v6`, `dual` or `none`; nil in `Stats`, as the
+    /// following.
+    package var stack: String?
+
+    /// Prefix of the NAT64 in use, such as `64:ff9b::/96`.
+    package var nat64: String?
+
+    /// Upstream that gave the prefix, or `settings`.
+    package var nat64From: String?
+
+    /// Time since the prefix is in use.
+    package var nat64AgeSeconds: Int?
+
     package init() {}
 }
 

@@ -79,7 +79,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     /// Properties of the answer.
     ///
     /// `truncated`, `merged` (joined another resolution), `refreshed` (started a refresh),
-    /// `unprotected` (could be forged).
+    /// `unprotected` (could be forged), `synthesized` (by DNS64).
     package var flags: [String]
 
     package init(

@@ -25,3 +25,34 @@ extension Name {
         self.init(checked: wire)
     }
 }
+
+// MARK: - Reading
+
+extension Name {
+    /// The IPv6 address whose PTR records this name owns (RFC 3596 §2.5); nil for other names.
+    package var reversedIPv6: IPv6Address? {
+        let digits = 32
+        guard octets.count == 2 * digits + 10,
+            octets[(2 * digits)...].elementsEqual(
+                "\u{3}ip6\u{4}arpa\u{0}".utf8,
+                by: { $0.folded == $1 }
+            )
+        else { return nil }
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for index in 0..<digits {
+            guard octets[2 * index] == 1, let digit = Self.hexadecimal(octets[2 * index + 1])
+            else { return nil }
+            let shift = UInt64(4 * (index % 16))
+            if index < 16 { low |= digit << shift } else { high |= digit << shift }
+        }
+        return IPv6Address(high: high, low: low)
+    }
+
+    private static func hexadecimal(_ octet: UInt8) -> UInt64? {
+        switch octet.folded {
+        case 0x30...0x39: UInt64(octet - 0x30)
+        case 0x61...0x66: UInt64(octet.folded - 0x61 + 10)
+        default: nil
+        }
+    }
+}

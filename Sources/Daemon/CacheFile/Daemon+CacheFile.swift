@@ -38,7 +38,11 @@ extension Daemon {
         }
         let snapshotWaiters = components.resolver.snapshotWaiters
         snapshotWaiters.begin()
-        cacheFile.onLoadEnd = { snapshotWaiters.end() }
+        cacheFile.onLoadEnd = { [weak self] in
+            snapshotWaiters.end()
+            // The snapshot may be of a network with IPv4.
+            if let self, components.nat64.prefix != nil { network.removeDenials() }
+        }
         cacheFile.start()
     }
 }

@@ -3,7 +3,8 @@ internal import Configuration
 internal import Resolver
 
 extension AnswerPolicy {
-    init(_ answers: AnswerSettings, _ protection: RebindingSettings) {
+    init(_ settings: Settings) {
+        let (answers, protection) = (settings.answers, settings.rebinding)
         self.init()
         serviceBindings =
             switch answers.httpsRecords {
@@ -16,7 +17,14 @@ extension AnswerPolicy {
                 answers.probe.map { ProbeRule(names: RoutePattern($0.domain), port: $0.port) }
             )
         }
+        suppressesA = answers.a == .suppress
         suppressesAAAA = answers.aaaa == .suppress
+        synthesis =
+            switch settings.dns64 {
+            case .vendors: .vendors
+            case .all: .all
+            case .off: .off
+            }
         rebinding.protects = protection.protect
         rebinding.exceptions = protection.except.map(RoutePattern.init)
     }

@@ -47,7 +47,7 @@ extension Components {
                     seed: dependencies.seed,
                     rotates: settings.answers.order == .rotate
                 )
-            http = old?.http ?? (settings.vendors.isEmpty ? nil : dependencies.transport())
+            http = old?.http ?? (settings.vendors.isEmpty ? nil : dependencies.http())
             var vendors: [(settings: VendorSettings, client: VendorClient)] = []
             for vendor in settings.vendors {
                 guard let http else { break }

@@ -24,8 +24,8 @@ extension Components {
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
             http = UpstreamHTTP(
-                queries: dependencies.transport(),
-                probes: dependencies.transport(),
+                queries: dependencies.http(),
+                probes: dependencies.http(),
                 shares: TransferShares()
             )
         }
@@ -67,7 +67,11 @@ extension Components {
         _ dependencies: Dependencies
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
-            return dependencies.way(settings, address, settings.url.scheme == .tls ? tls : nil)
+            let tls = settings.url.scheme == .tls ? tls : nil
+            guard !address.isIPv6 else { return dependencies.way(settings, address, tls) }
+            return TranslatedTransport(to: address, dependencies.translation) {
+                dependencies.way(settings, $0, tls)
+            }
         }
         return HTTPSTransport(
             to: "\(settings.url)",

@@ -27,6 +27,9 @@ struct Components {
     let upstreamHealth: HealthTable
     let resolver: Resolver
 
+    /// Shared with the former components.
+    let nat64: NAT64
+
     let routeNames: RouteNames
 
     /// Makes all components except unchanged ones of `old`.
@@ -74,12 +77,20 @@ struct Components {
         upstreams = sources.upstreams
         upstreamHealth = sources.health
         routeNames = routing.names
+        nat64 =
+            old?.nat64
+            ?? NAT64(
+                NAT64.Mode(settings.nat64),
+                clocks: clocks,
+                detect: dependencies.stack
+            )
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
         resolver = Resolver(
             routes: routing.table,
             standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: upstreamHealth),
             policy: TTLPolicy(settings.cache),
-            answers: AnswerPolicy(settings.answers, settings.rebinding),
+            answers: AnswerPolicy(settings),
+            nat64: nat64,
             probe: dependencies.probe,
             freshness: Freshness(settings.cache),
             cache: cache,
@@ -90,6 +101,7 @@ struct Components {
     }
 
     func comeIntoForce() {
+        nat64.servers = { [prefixServers] in prefixServers }
         cache.setRotation(settings.answers.order == .rotate)
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers))
         let believed = upstreams.flatMap(\.servers).filter(\.validates)

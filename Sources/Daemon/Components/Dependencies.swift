@@ -29,6 +29,12 @@ package struct Dependencies {
 
     var hasIPv6: @Sendable () -> Bool = { false }
 
+    /// Address families of the machine.
+    var stack: () -> NetworkStack = { .dual }
+
+    /// Way to IPv4 servers through a NAT64.
+    var translation = AddressTranslation()
+
     typealias Kernel =
         @Sendable (Int, Instant, UInt64) throws(AccelerationError) -> KernelAnswers
 
@@ -41,9 +47,13 @@ package struct Dependencies {
             probe: probe,
             kernel: kernel,
             usage: usageFile,
-            hasIPv6: { hasGlobalIPv6() }
+            hasIPv6: { hasGlobalIPv6() },
+            stack: NetworkStack.ofMachine
         )
     }
+
+    /// Makes an HTTP transport that uses the NAT64.
+    func http() -> any HTTPTransport { TranslatingTransport(transport(), translation) }
 
     /// Returns true if a global IPv6 address of this machine has a route to the Internet.
     package nonisolated static func hasGlobalIPv6() -> Bool {

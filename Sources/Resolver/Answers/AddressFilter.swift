@@ -13,7 +13,8 @@ struct AddressFilter {
 
     var guards: Bool
 
-    var suppressesAAAA: Bool
+    /// Address types whose hints are removed.
+    var suppressed: Set<RecordType>
 
     /// Returns the hints to use for a target; called once per target.
     private let hints: (_ target: Name) -> Hints
@@ -36,9 +37,9 @@ struct AddressFilter {
     /// Seconds for which the inserted hints are valid; `.max` if no hint was inserted.
     private(set) var lifetime = UInt32.max
 
-    init(guards: Bool, suppressesAAAA: Bool, hints: @escaping (_ target: Name) -> Hints) {
+    init(guards: Bool, suppressed: Set<RecordType>, hints: @escaping (_ target: Name) -> Hints) {
         self.guards = guards
-        self.suppressesAAAA = suppressesAAAA
+        self.suppressed = suppressed
         self.hints = hints
     }
 
@@ -86,15 +87,16 @@ struct AddressFilter {
         let hints = hintsByTarget[target] ?? hints(target)
         hintsByTarget[target] = hints
         for key in [ServiceKey.ipv4Hint, .ipv6Hint] where binding.value(of: key) != nil {
+            let isSuppressed = suppressed.contains(key == .ipv6Hint ? .aaaa : .a)
             switch hints {
-            case .theirs where key == .ipv6Hint && suppressesAAAA:
+            case .theirs where isSuppressed:
                 shaped.remove(key)
             case .theirs where guards:
                 dropInside(of: &shaped, key)
             case .theirs:
                 break
             case .ours(let addresses, let seconds):
-                let family = key == .ipv6Hint && suppressesAAAA ? [] : addresses
+                let family = isSuppressed ? [] : addresses
                 shaped.setHint(key, family)
                 if shaped.value(of: key) != nil { lifetime = min(lifetime, seconds) }
             }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 
 /// Settings that change answers.
 package struct AnswerPolicy: Sendable {
@@ -15,8 +16,26 @@ package struct AnswerPolicy: Sendable {
 
     package var serviceBindings = ServiceBindings.align
 
+    /// True if A queries are answered NODATA (`a: suppress`).
+    package var suppressesA = false
+
     /// True if AAAA queries are answered NODATA (`aaaa: suppress`).
     package var suppressesAAAA = false
+
+    /// Types whose queries are answered NODATA.
+    var suppressed: Set<RecordType> {
+        Set((suppressesA ? [.a] : []) + (suppressesAAAA ? [.aaaa] : []))
+    }
+
+    /// Names that get synthesized addresses (`dns64`).
+    package enum Synthesis: Sendable {
+        /// Names that a route sends to vendors.
+        case vendors
+        case all
+        case off
+    }
+
+    package var synthesis = Synthesis.off
 
     package var rebinding = Rebinding()
 

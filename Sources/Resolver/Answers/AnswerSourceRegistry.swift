@@ -13,6 +13,9 @@ package final class AnswerSourceRegistry: Sendable {
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
+
+        /// True for answers that DNS64 made from answers of this source.
+        var isSynthesized = false
     }
 
     private struct Table {
@@ -42,8 +45,11 @@ package final class AnswerSourceRegistry: Sendable {
     /// - Parameter vendor: the vendor that owns the server, or the vendor for which the upstream is
     ///   the fallback.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
-        let origin = Origin(name: name, vendor: vendor)
-        return table.withLock { table in
+        number(of: Origin(name: name, vendor: vendor))
+    }
+
+    private func number(of origin: Origin) -> UInt16 {
+        table.withLock { table in
             if let known = table.numbers[origin] { return known }
             guard let new = UInt16(exactly: table.origins.count) else { return Self.itself }
             table.origins.append(origin)
@@ -55,6 +61,18 @@ package final class AnswerSourceRegistry: Sendable {
     /// Returns the number of the same upstream as the fallback of `vendor`.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
+    }
+
+    /// Returns the number for answers that DNS64 made from answers of this source.
+    func number(synthesizedFrom number: UInt16) -> UInt16 {
+        guard var origin = origin(number) else { return number }
+        origin.isSynthesized = true
+        return self.number(of: origin)
+    }
+
+    /// True for answers that DNS64 made from answers of another number.
+    package func isSynthesized(_ number: UInt16) -> Bool {
+        origin(number)?.isSynthesized ?? false
     }
 
     package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
@@ -114,11 +132,15 @@ package final class AnswerSourceRegistry: Sendable {
     /// The vendor comes first because long texts are truncated at the end.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return "?" }
-        return origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
+        let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
+        return origin.isSynthesized ? "\t" + label : label
     }
 
     /// Returns the number that a label's source has in this process.
     package func number(labelled label: String) -> UInt16 {
+        guard label.first != "\t" else {
+            return number(synthesizedFrom: number(labelled: String(label.dropFirst())))
+        }
         guard let tab = label.firstIndex(of: "\t") else { return number(label) }
         return number(String(label[label.index(after: tab)...]), vendor: String(label[..<tab]))
     }

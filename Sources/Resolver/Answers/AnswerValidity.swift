@@ -73,12 +73,16 @@ struct AnswerValidity: Sendable {
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
+    /// True if other names get synthesized addresses.
+    var synthesisChanged = false
+
     /// True if the old settings' vendor parameters for routes are unknown.
     var parametersUnknown = false
 
     /// True if the answer is invalid whatever the sources of its name are.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
+        if synthesisChanged, question.type == .aaaa || question.type == .ptr { return true }
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged { return true }
         return question.type.isAddress && rebindingChanged && source == .upstream
     }

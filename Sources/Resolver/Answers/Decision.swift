@@ -31,6 +31,9 @@ package struct Decision: Sendable {
     /// True if an equal query is in flight, whose result the client would get.
     package var isAsked = false
 
+    /// The NAT64 prefix for synthesized addresses; nil if the name gets none.
+    package var prefix: NAT64Prefix?
+
     /// Sources to query if neither the cache nor a local stage has an answer.
     package var plan = ResolutionPlan()
 
@@ -41,9 +44,12 @@ package struct Decision: Sendable {
         /// Query types that do not ask for records of a name.
         case types
 
+        /// Names of the NAT64 discovery.
+        case nat64
+
         case specialNames
 
-        /// AAAA suppression.
+        /// Suppression of an address family.
         case suppressing
     }
 

@@ -11,15 +11,16 @@ internal import Net
 final class LocalAnswers {
     var hosts = HostsTable()
 
-    let suppressesAAAA: Bool
+    /// Types whose queries are answered NODATA.
+    let suppressed: Set<RecordType>
 
-    init(suppressesAAAA: Bool) {
-        self.suppressesAAAA = suppressesAAAA
+    init(suppressed: Set<RecordType>) {
+        self.suppressed = suppressed
     }
 
     /// True if the settings determine the answer to `question`.
     func cover(_ question: Question) -> Bool {
-        suppressesAAAA && question.type == .aaaa || hosts.covers(question)
+        suppressed.contains(question.type) || hosts.covers(question)
     }
 
     /// Removes from a result the answers that the settings determine by now.

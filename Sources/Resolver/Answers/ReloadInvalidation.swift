@@ -51,14 +51,16 @@ final class ReloadInvalidation {
             sameVendors: sameVendors,
             overridden: overridden,
             bindingsChanged: old.answers.serviceBindings != new.answers.serviceBindings,
-            rebindingChanged: old.answers.rebinding != new.answers.rebinding
+            rebindingChanged: old.answers.rebinding != new.answers.rebinding,
+            synthesisChanged: old.answers.synthesis != new.answers.synthesis
         )
     }
 
     /// True if all cached answers stay valid: every name has the same sources, and answers are
     /// treated in the same way.
     var isUneventful: Bool {
-        guard !validity.bindingsChanged, !validity.rebindingChanged else { return false }
+        guard !validity.bindingsChanged, !validity.rebindingChanged, !validity.synthesisChanged
+        else { return false }
         let comparison = comparison ?? new.routes.comparison(with: old.routes)
         return comparison.claimsAreSame && same(nil, nil)
             && comparison.pairs.allSatisfy { same($0.old, $0.new) }

@@ -3,6 +3,18 @@ internal import DNSCache
 package import DNSWire
 
 extension Resolution {
+    /// Creates the resolution from a cached answer.
+    init(_ answer: CachedAnswer) {
+        self.init(
+            rcode: answer.rcode,
+            lifetime: answer.lifetime,
+            variant: answer.variant,
+            provenance: Provenance(source: answer.source, origin: answer.server)
+        )
+        sections = answer.sections
+        isAuthentic = answer.isAuthentic
+    }
+
     package init(
         _ reply: PlainReply,
         to query: Query,

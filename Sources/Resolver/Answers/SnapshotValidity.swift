@@ -63,6 +63,15 @@ package struct SnapshotValidity: Sendable {
     ///
     /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
+        // The NAT64 prefix may have changed.
+        let isSynthesized = { [origins] (answer: CachedAnswer) in
+            origins.isSynthesized(answer.server)
+        }
+        let judge = judge(former)
+        return { !isSynthesized($0) && judge($0) }
+    }
+
+    private func judge(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
         let current = digests
         func isSame(_ key: String) -> Bool { former[key] == current[key] }
         if former == current {

@@ -9,7 +9,7 @@ internal import Net
 @ServiceLoop
 final class PendingQuery: FairEntry {
     let key: Key
-    let match: RouteTable.Match?
+    var match: RouteTable.Match?
     let began: Instant
 
     /// Time by which resolving ends.

@@ -91,7 +91,8 @@ final class ServiceBindingFilter {
 
         var shaping = AddressFilter(
             guards: guards,
-            suppressesAAAA: policy.suppressesAAAA && !query.dnssecOK
+            // Signed records must not be changed.
+            suppressed: query.dnssecOK ? [] : policy.suppressed
         ) { [self] target in
             policy.serviceBindings == .align ? hints(target, query, match) : .theirs
         }

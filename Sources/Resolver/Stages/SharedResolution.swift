@@ -19,6 +19,7 @@ final class SharedResolution {
     /// Upstreams for queries that no route sends elsewhere; nil if there are none.
     private let standard: UpstreamGroup?
 
+    private let dns64: DNS64
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
 
@@ -32,6 +33,7 @@ final class SharedResolution {
         _ addressGuard: ServiceBindingFilter,
         _ denials: DenialFilter,
         standard: UpstreamGroup?,
+        _ dns64: DNS64,
         _ localAnswers: LocalAnswers,
         _ cacheWriter: CacheWriter,
         _ addressOrdering: AddressOrdering?
@@ -42,6 +44,7 @@ final class SharedResolution {
         self.addressGuard = addressGuard
         self.denials = denials
         self.standard = standard
+        self.dns64 = dns64
         self.localAnswers = localAnswers
         self.cacheWriter = cacheWriter
         self.addressOrdering = addressOrdering
@@ -53,6 +56,7 @@ final class SharedResolution {
 
     /// Returns the sources of `begin` in order; sends nothing.
     func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.ResolutionPlan {
+        let match = dns64.match(query, match)
         let group = group(match)
         guard let match, match.asksVendors(query) else {
             return addressGuard.preview(query, match, through: group)
@@ -77,6 +81,10 @@ final class SharedResolution {
     func begin(_ query: PendingQuery) {
         query.networksLeft = cacheWriter.networksLeft
         query.resolution = self
+        if let target = dns64.pointerTarget(of: query.query) {
+            return dns64.pointer(query, target, Completion { query.resolution?.end(query, $0) })
+        }
+        query.match = dns64.match(query.query, query.match)
         if let match = query.match, match.asksVendors(query.query) {
             let asksUpstreams = match.route.fallsBack && group(match) != nil
             VendorFallback(query, match, self, policy, denials, asksUpstreams: asksUpstreams)
@@ -103,8 +111,12 @@ final class SharedResolution {
         upstreams.ask(query, through: group(query.match), addressGuard, completion)
     }
 
-    /// Caches the answer, and ends the query.
+    /// Adds synthesized addresses, caches the answer, and ends the query.
     func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
+        dns64.complete(answer, query, Completion { query.resolution?.finish(query, $0) })
+    }
+
+    private func finish(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         guard query.cancellation.isCancelled, answer.resolution.isFailure else {
             return query.end(cached(answer, query))
         }
@@ -112,7 +124,9 @@ final class SharedResolution {
     }
 
     /// Replaces, in the cache only, the early answer of an upstream by that of a vendor.
-    func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) { _ = cached(answer, query) }
+    func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) {
+        dns64.complete(answer, query, Completion { _ = query.resolution?.cached($0, query) })
+    }
 
     /// Caches an answer, and returns it as clients get it.
     private func cached(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer {

@@ -36,6 +36,7 @@ enum DumpText {
         var words = [entry.source]
         if !entry.server.isEmpty { words.append(entry.server) }
         if entry.protected == false { words.append("unprotected") }
+        if entry.synthesized == true { words.append("synthesized") }
         if entry.validated { words.append("validated") }
         if entry.rcode != "noerror" { words.append(entry.rcode) }
         if entry.stale { words.append("stale") }

@@ -25,8 +25,10 @@ enum ExplainText {
         let ttl = answer.ttlSeconds.map { ", TTL \(Units.seconds($0))" } ?? ""
         let explanation = answer.explanation.map { ["EDE \($0)"] } ?? []
         let server = answer.server.map { " (\($0))" } ?? ""
+        let made = answer.synthesized == true ? ", synthesized" : ""
         return (
-            "\(answer.rcode) from \(answer.source)\(server)\(ttl)", answer.records + explanation
+            "\(answer.rcode) from \(answer.source)\(server)\(made)\(ttl)",
+            answer.records + explanation
         )
     }
 

@@ -8,6 +8,7 @@ enum LookupText {
             let server = entry.server.isEmpty ? "" : " " + entry.server
             let label = entry.protected == false ? " (unprotected)" : ""
             let proof = entry.validated ? " (validated)" : ""
+            let made = entry.synthesized == true ? " (synthesized)" : ""
             let variant = entry.variant.isEmpty ? "" : " (\(entry.variant))"
             table.add(
                 Table.Cell(entry.name, .heading),
@@ -18,7 +19,7 @@ enum LookupText {
                     : Table.Cell(Units.seconds(entry.ttlSeconds)),
                 Table.Cell(Units.seconds(entry.ageSeconds)),
                 Table.Cell(Units.count(entry.hits)),
-                Table.Cell(entry.source + server + label + proof + variant),
+                Table.Cell(entry.source + server + label + proof + made + variant),
                 notes: entry.records
             )
         }

@@ -7,4 +7,14 @@ enum NetworkText {
         return Units.count(network.changes, "change", "changes") + ", "
             + Units.count(network.resumes, "resume", "resumes") + last
     }
+
+    /// Prefix of the NAT64, its origin and age; nil unless the machine has only IPv6.
+    static func translation(_ network: NetworkStats) -> Table.Cell? {
+        guard network.stack == "v6" else { return nil }
+        guard let prefix = network.nat64 else {
+            return Table.Cell("IPv6 only, no NAT64 prefix known", .doubtful)
+        }
+        let age = network.nat64AgeSeconds.map { ", since \(Units.seconds($0))" } ?? ""
+        return Table.Cell("IPv6 only, NAT64 \(prefix) from \(network.nat64From ?? "?")\(age)")
+    }
 }

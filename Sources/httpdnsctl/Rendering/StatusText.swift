@@ -30,6 +30,9 @@ enum StatusText {
         if status.network.lastAgeSeconds != nil {
             table.add("network", Table.Cell(NetworkText.render(status.network)))
         }
+        if let translation = NetworkText.translation(status.network) {
+            table.add("families", translation)
+        }
         return "\(Product.name) \(printable(status.version))  \(state)"
             + "  up \(Units.seconds(status.uptimeSeconds))  pid \(status.pid)\n"
             + table.text(palette)

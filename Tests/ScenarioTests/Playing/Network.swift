@@ -35,6 +35,9 @@ final class Network {
 
     var timeouts = 0
 
+    /// Address families of the network.
+    var stack = NetworkStack.dual
+
     /// True if all connections are newer than the network change.
     fileprivate var hasNewConnections = false
 
@@ -228,11 +231,13 @@ extension Network {
 extension Network {
     private func answer(_ request: HTTPRequest) -> Simulation.Step {
         let upstream = upstreams.first {
-            $0.url.scheme == .https && $0.servers.contains(request.server)
+            $0.url.scheme == .https && $0.servers.contains { $0.isReached(at: request.server) }
         }
         if let upstream { return answer(request, as: upstream) }
-        guard let vendor = vendors.first(where: { $0.settings.servers.contains(request.server) })
-        else {
+        let vendor = vendors.first { vendor in
+            vendor.settings.servers.contains { $0.isReached(at: request.server) }
+        }
+        guard let vendor else {
             regret("\(request.server) got a request, but is not in the settings")
             return .silence()
         }
@@ -301,6 +306,14 @@ extension Network {
             ),
             wallSeconds: world.wallSeconds
         )
+    }
+}
+
+extension SocketAddress {
+    /// True for this address, and its address under a NAT64 prefix of 96 bits.
+    fileprivate func isReached(at address: SocketAddress) -> Bool {
+        self == address
+            || !isIPv6 && address.octets.suffix(4) == octets[...] && port == address.port
     }
 }
 

@@ -70,7 +70,7 @@ final class Player {
         case .timePasses(let duration): await world.advance(by: duration)
         case .timeout: try await awaitTimeout()
         case .nothing: await world.advance(by: .zero)
-        case .networkChange: stage.networkChanged()
+        case .networkChange(let stack): stage.networkChanged(to: stack)
         case .hosts(let lines): stage.hostsChanged(lines)
         case .flush(let scope, let isSoft):
             try await operate { _ = try await $0.flush(scope, soft: isSoft) }

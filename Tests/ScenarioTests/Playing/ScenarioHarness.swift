@@ -52,7 +52,9 @@ final class ScenarioHarness {
                 seed: 1,
                 transport: { Line(network: network) },
                 way: { settings, address, _ in WireTransport(settings, to: address, network) },
-                probe: { await network.accepts($0.address, port: $0.port, deadline: $1) }
+                probe: { await network.accepts($0.address, port: $0.port, deadline: $1) },
+                stack: { network.stack },
+                translation: AddressTranslation { _ in network.stack != .v6 }
             ),
             logger: Logger(label: "scenario") { _ in SwiftLogNoOpLogHandler() }
         )
@@ -87,11 +89,20 @@ extension ScenarioHarness {
 // MARK: - Events
 
 extension ScenarioHarness {
-    func begin() { resolver.prefetcher.start() }
+    func begin() {
+        daemon.network.startTranslation()
+        resolver.prefetcher.start()
+    }
 
-    func end() { resolver.prefetcher.stop() }
+    func end() {
+        daemon.state.nat64.stop()
+        resolver.prefetcher.stop()
+    }
 
-    func networkChanged() { daemon.network.react(to: "another network") }
+    func networkChanged(to stack: NetworkStack?) {
+        network.stack = stack ?? network.stack
+        daemon.network.react(to: "another network")
+    }
 
     func hostsChanged(_ lines: [String]) {
         var table = HostsReading(settings.hosts).table

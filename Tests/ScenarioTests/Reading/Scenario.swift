@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import DNSWire
+import Net
 
 struct Scenario: Sendable {
     var file: String
@@ -91,7 +92,7 @@ extension Scenario {
         case timeout
 
         case nothing
-        case networkChange
+        case networkChange(NetworkStack?)
 
         case hosts([String])
         case flush(FlushRequest.Scope, isSoft: Bool)

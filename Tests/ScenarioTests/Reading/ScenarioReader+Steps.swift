@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import DNSWire
+import Net
 
 extension ScenarioReader {
     mutating func step(_ words: [String]) throws -> Scenario.Step {
@@ -41,7 +42,12 @@ extension ScenarioReader {
             return .timePasses(try duration(arguments[1]))
         case ("TIMEOUT", 0): return .timeout
         case ("NOTHING", 0): return .nothing
-        case ("NETWORK_CHANGE", 0): return .networkChange
+        case ("NETWORK_CHANGE", 0): return .networkChange(nil)
+        case ("NETWORK_CHANGE", 1):
+            guard let stack = NetworkStack(rawValue: arguments[0]) else {
+                throw error("`\(arguments[0])` is not v4, v6, dual or none")
+            }
+            return .networkChange(stack)
         case ("HOSTS", 0): return .hosts(try lines())
         case ("FLUSH", 1...) where arguments[0] == "SOFT":
             return .flush(try scope(Array(arguments.dropFirst())), isSoft: true)

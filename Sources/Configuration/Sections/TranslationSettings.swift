@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+package import DNSWire
+
+/// Value of `nat64`.
+package enum NAT64Setting: Sendable, Hashable {
+    /// Discovery of the network's prefix (RFC 7050).
+    case automatic
+    case off
+    case prefix(NAT64Prefix)
+}
+
+/// Value of `dns64`: names that get synthesized addresses.
+package enum DNS64Setting: String, Sendable, Hashable, CaseIterable {
+    case vendors, all, off
+}
+
+extension SettingsKind where Value == NAT64Setting {
+    static var nat64: SettingsKind {
+        .scalar(
+            "`auto`, `off` or an IPv6 prefix such as 64:ff9b::/96",
+            schema: SettingsSchema.string(
+                "^(auto|off|[0-9A-Fa-f:.]+/(32|40|48|56|64|96))$"
+            ),
+            read: { text throws(Mismatch) in
+                switch text {
+                case "auto": return .automatic
+                case "off": return .off
+                default:
+                    guard let network = IPPrefix(text), case .v6 = network.address else {
+                        throw Mismatch(hint: DidYouMean.hint(for: text, among: ["auto", "off"]))
+                    }
+                    guard let prefix = NAT64Prefix(network) else {
+                        throw Mismatch(
+                            message: "`\(text)` is not a NAT64 prefix (RFC 6052 §2.2)",
+                            hint: "a NAT64 prefix has 32, 40, 48, 56, 64 or 96 bits, bits 64 to "
+                                + "71 are zero, and it is not link-local or multicast"
+                        )
+                    }
+                    return .prefix(prefix)
+                }
+            },
+            write: { setting in
+                switch setting {
+                case .automatic: .text("auto")
+                case .off: .text("off")
+                case .prefix(let prefix): .text("\(prefix)")
+                }
+            }
+        )
+    }
+}

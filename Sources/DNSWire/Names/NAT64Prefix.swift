@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Prefix of a NAT64, under which IPv6 addresses embed IPv4 addresses (RFC 6052 §2).
+package struct NAT64Prefix: Hashable, Sendable {
+    /// The bits after `length` are zero.
+    package let network: IPv6Address
+
+    /// 32, 40, 48, 56, 64 or 96 bits.
+    package let length: Int
+
+    /// 64:ff9b::/96, only for global IPv4 addresses (RFC 6052 §3.1).
+    package static let wellKnown = NAT64Prefix(
+        checked: IPv6Address(high: 0x0064_FF9B_0000_0000, low: 0),
+        length: 96
+    )
+
+    /// Lengths of RFC 6052 §2.2, in the order in which a discovery tries them.
+    private static let lengths = [96, 64, 56, 48, 40, 32]
+
+    /// Octet that is zero in every address: bits 64 to 71 (RFC 6052 §2.2).
+    private static let reservedOctet = 8
+
+    private init(checked network: IPv6Address, length: Int) {
+        self.network = network
+        self.length = length
+    }
+
+    /// Creates a prefix; nil if no NAT64 can have it.
+    ///
+    /// Link-local and multicast prefixes, and those of loopback, mapped and compatible addresses,
+    /// could lead connections to this machine or its link.
+    package init?(_ prefix: IPPrefix) {
+        guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
+            network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
+        else { return nil }
+        self.init(checked: network, length: prefix.length)
+    }
+}
+
+// MARK: - Embedding
+
+extension NAT64Prefix {
+    /// Octets of an address that have the IPv4 address.
+    private static func positions(_ length: Int) -> [Int] {
+        let first = length / 8
+        return Array((first...first + 4).filter { $0 != reservedOctet }.prefix(4))
+    }
+
+    /// Returns the IPv6 address under which the NAT64 reaches `address`.
+    package func embed(_ address: IPv4Address) -> IPv6Address {
+        var octets = network.octets
+        for (position, octet) in zip(Self.positions(length), address.octets) {
+            octets[position] = octet
+        }
+        return IPv6Address(octets: octets) ?? network
+    }
+
+    /// Returns the address that DNS64 gives for an A record, or nil if there is none.
+    ///
+    /// There is none for addresses that are valid on one machine or link only, and under the
+    /// well-known prefix for all addresses that are not global (RFC 6052 §3.1).
+    package func synthesize(_ address: IPv4Address) -> IPv6Address? {
+        switch IPAddress.v4(address).reach {
+        case .global: embed(address)
+        case .local: self == .wellKnown ? nil : embed(address)
+        case .none: nil
+        }
+    }
+
+    /// Returns the IPv4 address in an address that ``embed(_:)`` made; nil for other addresses.
+    package func extract(_ address: IPv6Address) -> IPv4Address? {
+        let octets = address.octets
+        guard let inner = IPv4Address(octets: Self.positions(length).map { octets[$0] }),
+            embed(inner) == address
+        else { return nil }
+        return inner
+    }
+}
+
+// MARK: - Discovery
+
+extension NAT64Prefix {
+    /// Addresses of `ipv4only.arpa` (RFC 7050 §8.2).
+    package static let wellKnownAddresses = [
+        IPv4Address(value: 0xC000_00AA), IPv4Address(value: 0xC000_00AB),
+    ]
+
+    /// Returns the prefix with which a DNS64 made the AAAA records of `ipv4only.arpa`; nil without
+    /// one (RFC 7050 §3).
+    ///
+    /// An address can contain a well-known address by chance, or at several positions.  Therefore
+    /// the prefix is used that occurs with most of the well-known addresses, and of these the first.
+    package init?(discoveredIn addresses: [IPv6Address]) {
+        let candidates = addresses.flatMap(Self.candidates)
+        let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        guard let most = counts.values.max(),
+            let first = candidates.first(where: { counts[$0] == most })
+        else { return nil }
+        self = first
+    }
+
+    private static func candidates(_ address: IPv6Address) -> [NAT64Prefix] {
+        lengths.compactMap { length in
+            guard let network = IPPrefix(containing: .v6(address), length: length),
+                let prefix = NAT64Prefix(network),
+                let inner = prefix.extract(address), wellKnownAddresses.contains(inner)
+            else { return nil }
+            return prefix
+        }
+    }
+}
+
+// MARK: - Conformances
+
+extension NAT64Prefix: CustomStringConvertible {
+    package var description: String { "\(network)/\(length)" }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Replacement of IPv4 servers by addresses of the NAT64, where IPv4 has no route.
+@ServiceLoop
+package final class AddressTranslation {
+    /// Returns the IPv6 octets for IPv4 octets; nil if the address cannot be translated.
+    package typealias Embedding = @ServiceLoop (_ octets: [UInt8]) -> [UInt8]?
+
+    private let hasRoute: (SocketAddress) -> Bool
+
+    /// Nil without a NAT64.
+    private var embed: Embedding?
+
+    /// Results for the present network.
+    private var known: [SocketAddress: SocketAddress] = [:]
+
+    /// Servers are few, but vendors can name new ones.
+    static let maximumKnown = 1_024
+
+    /// Creates a translation without a NAT64; tests replace the look-up of routes.
+    package init(
+        hasRoute: @escaping (SocketAddress) -> Bool = { SocketAddress.source(towards: $0) != nil }
+    ) {
+        self.hasRoute = hasRoute
+    }
+
+    /// Uses another NAT64, or none, and looks up the routes again.
+    package func use(_ embed: Embedding?) {
+        self.embed = embed
+        known = [:]
+    }
+
+    /// Looks up the routes again.
+    package func networkChanged() { known = [:] }
+
+    /// Returns the address to connect to for a server.
+    package func address(for server: SocketAddress) -> SocketAddress {
+        guard let embed, !server.isIPv6 else { return server }
+        if let found = known[server] { return found }
+        let translated =
+            hasRoute(server)
+            ? nil : embed(server.octets).flatMap { SocketAddress(octets: $0, port: server.port) }
+        if known.count >= Self.maximumKnown { known = [:] }
+        known[server] = translated ?? server
+        return translated ?? server
+    }
+}
+
+/// HTTP transport that reaches IPv4 servers through the NAT64.
+package final class TranslatingTransport: HTTPTransport {
+    private let transport: any HTTPTransport
+    private let translation: AddressTranslation
+
+    package init(_ transport: any HTTPTransport, _ translation: AddressTranslation) {
+        self.transport = transport
+        self.translation = translation
+    }
+
+    package func send(
+        _ request: HTTPRequest,
+        deadline: Instant,
+        _ completion: @escaping Handler
+    ) -> any RequestHandle {
+        var request = request
+        // A proxy has its own ways to the server.
+        if let proxy = request.proxy {
+            request.proxy = translation.address(for: proxy)
+        } else {
+            request.server = translation.address(for: request.server)
+        }
+        return transport.send(request, deadline: deadline, completion)
+    }
+
+    package func reset() { transport.reset() }
+}

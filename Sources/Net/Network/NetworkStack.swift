@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Address families that work towards the Internet.
+package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
+    case none, v4, v6, dual
+
+    /// Creates a stack from its families.
+    package init(hasIPv4: Bool, hasIPv6: Bool) {
+        self =
+            switch (hasIPv4, hasIPv6) {
+            case (true, true): .dual
+            case (true, false): .v4
+            case (false, true): .v6
+            case (false, false): .none
+            }
+    }
+
+    /// Root servers; only their routes are looked up, nothing is sent.
+    private static let targets = [
+        SocketAddress("193.0.14.129:53"), SocketAddress("[2001:7fd::1]:53"),
+    ]
+    .compactMap(\.self)
+
+    /// Stack of this machine, by its routes to the Internet.
+    ///
+    /// An address of the own link or machine is no way to the Internet. A translator on this
+    /// machine (464XLAT) has an IPv4 route, so IPv4 works.
+    package static func ofMachine() -> NetworkStack {
+        let sources = targets.compactMap(SocketAddress.source).filter { !$0.isLinkLocal }
+        return NetworkStack(
+            hasIPv4: sources.contains { !$0.isIPv6 },
+            hasIPv6: sources.contains(where: \.isIPv6)
+        )
+    }
+}
+
+extension SocketAddress {
+    /// True for loopback, 169.254.0.0/16 and fe80::/10.
+    fileprivate var isLinkLocal: Bool {
+        isIPv6
+            ? octets[0] == 0xFE && octets[1] & 0xC0 == 0x80
+                || octets.dropLast().allSatisfy { $0 == 0 }
+            : octets[0] == 127 || octets.starts(with: [169, 254])
+    }
+}

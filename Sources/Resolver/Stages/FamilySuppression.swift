@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// Suppression of an address family that the network lacks (`a: suppress`, `aaaa: suppress`).
+///
+/// The answer is NODATA, because the name may exist. Static hosts and `localhost` keep their
+/// addresses.
+enum FamilySuppression {
+    /// Returns NODATA for a query of the suppressed family.
+    static func answer(
+        _ question: Question,
+        _ match: RouteTable.Match?,
+        _ policy: TTLPolicy
+    ) -> Resolution {
+        .noData(
+            question,
+            zone: match?.domain ?? question.name,
+            seconds: policy.negative.upperBound,
+            explanation: Explanation(
+                code: .synthesized,
+                text: "\(question.type) is suppressed here"
+            ),
+            provenance: .local
+        )
+    }
+}

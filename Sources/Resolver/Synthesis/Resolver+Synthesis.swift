@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSCache
+internal import DNSWire
+internal import Net
+
+extension Resolver: DNS64.Resolving {
+    func resolveAddresses(
+        _ query: Query,
+        deadline: Instant,
+        _ completion: consuming Completion<Resolution>
+    ) {
+        let now = clocks.now()
+        if let fresh = cache.freshAnswer(for: query.question, variant: query.variant, now: now) {
+            return completion(Resolution(fresh.answer))
+        }
+        let match = routes.route(for: query.question.name)
+        singleFlight.ask(query, match, for: nil, now: now, deadline: deadline, completion)
+    }
+
+    func resolvePointer(
+        _ query: Query,
+        deadline: Instant,
+        _ completion: consuming Completion<Resolution>
+    ) {
+        resolve(query, deadline: deadline, completion)
+    }
+
+    /// Removes the answers that depend on the NAT64 prefix, after it has changed.
+    ///
+    /// - Returns: the sweep; the caller must run it to its end.
+    package func prefixChanged() -> CacheSweep {
+        CacheSweep(removingFrom: cache, now: clocks.now()) { [origins] _, type, _, number in
+            type == .aaaa || origins.isSynthesized(number)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import DNSWire
+
+@Suite("RFC 6052 and RFC 7050: IPv4 addresses under a NAT64 prefix")
+struct NAT64PrefixTests {
+    private static func prefix(_ text: String) throws -> NAT64Prefix {
+        let network = try #require(IPPrefix(text))
+        return try #require(NAT64Prefix(network))
+    }
+
+    /// RFC 6052 §2.4.
+    static let vectors = [
+        ("2001:db8::/32", "2001:db8:c000:221::"),
+        ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
+        ("2001:db8:122::/48", "2001:db8:122:c000:2:2100::"),
+        ("2001:db8:122:300::/56", "2001:db8:122:3c0:0:221::"),
+        ("2001:db8:122:344::/64", "2001:db8:122:344:c0:2:2100::"),
+        ("2001:db8:122:344::/96", "2001:db8:122:344::192.0.2.33"),
+        ("64:ff9b::/96", "64:ff9b::192.0.2.33"),
+    ]
+
+    @Test("an IPv4 address is embedded as in RFC 6052 §2.4", arguments: vectors)
+    func embedding(_ text: String, _ expected: String) throws {
+        let (prefix, inner): (NAT64Prefix, IPv4Address) = (try Self.prefix(text), "192.0.2.33")
+        let address = try #require(IPv6Address(expected))
+        #expect(prefix.embed(inner) == address)
+        #expect(prefix.extract(address) == inner)
+        #expect("\(prefix)" == text)
+    }
+
+    @Test("an address outside the prefix, or with a reserved octet or suffix, has no IPv4 address")
+    func foreign() throws {
+        let prefix = try Self.prefix("2001:db8:122:344::/64")
+        for text in [
+            "2001:db8:122:345:c0:2:2100::", "2001:db8:122:344:1c0:2:2100::",
+            "2001:db8:122:344:c0:2:2100:1",
+        ] {
+            let address = try #require(IPv6Address(text))
+            #expect(prefix.extract(address) == nil, "\(text)")
+        }
+    }
+
+    @Test(
+        "other lengths, a reserved octet that is not zero, and local prefixes are refused",
+        arguments: [
+            "64:ff9b::/95", "64:ff9b::/128", "2001:db8::/33", "2001:db8:0:0:100::/96", "::/96",
+            "::/32", "fe80::/64", "ff02::/96", "192.0.2.0/32", "::ffff:0:0/96",
+        ]
+    )
+    func refused(_ text: String) throws {
+        let network = try #require(IPPrefix(text))
+        #expect(NAT64Prefix(network) == nil)
+    }
+
+    @Test(
+        "an address that is not global is not synthesized under the well-known prefix",
+        arguments: [
+            ("192.0.2.1", true, true), ("10.0.0.1", false, true), ("100.64.0.1", false, true),
+            ("192.168.1.1", false, true), ("127.0.0.1", false, false), ("0.0.0.0", false, false),
+            ("169.254.1.1", false, false), ("224.0.0.1", false, false),
+        ]
+    )
+    func scopes(_ text: String, _ wellKnown: Bool, _ ownPrefix: Bool) throws {
+        let address = try #require(IPv4Address(text))
+        #expect((NAT64Prefix.wellKnown.synthesize(address) != nil) == wellKnown)
+        let own = try Self.prefix("2001:db8:64::/96")
+        #expect((own.synthesize(address) != nil) == ownPrefix)
+    }
+
+    @Test(
+        "the prefix of a DNS64 is found in the AAAA records of ipv4only.arpa",
+        arguments: vectors.map(\.0)
+    )
+    func discovery(_ text: String) throws {
+        let prefix = try Self.prefix(text)
+        let addresses = NAT64Prefix.wellKnownAddresses.map(prefix.embed)
+        #expect(NAT64Prefix(discoveredIn: addresses) == prefix)
+        #expect(NAT64Prefix(discoveredIn: [addresses[1]]) == prefix)
+    }
+
+    @Test("the prefix that fits both well-known addresses is found before one that fits by chance")
+    func ambiguity() throws {
+        // The network itself contains 192.0.0.170.
+        let prefix = try Self.prefix("2001:db8:c000:aa::/96")
+        let addresses = NAT64Prefix.wellKnownAddresses.map(prefix.embed)
+        #expect(NAT64Prefix(discoveredIn: addresses) == prefix)
+        #expect(NAT64Prefix(discoveredIn: addresses.reversed()) == prefix)
+    }
+
+    @Test(
+        "addresses without a well-known address, or under a local prefix, have no prefix",
+        arguments: ["2001:db8::1", "::ffff:192.0.0.170", "::192.0.0.170", "fe80::192.0.0.170"]
+    )
+    func nothing(_ text: String) throws {
+        let address = try #require(IPv6Address(text))
+        #expect(NAT64Prefix(discoveredIn: [address]) == nil)
+        #expect(NAT64Prefix(discoveredIn: []) == nil)
+    }
+
+    @Test("the name of a PTR record is read in any letter case")
+    func reverse() throws {
+        let address: IPv6Address = "2001:db8::abcd:ef01"
+        let name = Name(reverseOf: .v6(address))
+        #expect(name.reversedIPv6 == address)
+        #expect(try Name("\(name)".uppercased()).reversedIPv6 == address)
+        let text = "\(name)"
+        for text in ["g\(text.dropFirst())", "\(text.dropFirst(2))", "33.2.0.192.in-addr.arpa"] {
+            #expect(try Name(text).reversedIPv6 == nil, "\(text)")
+        }
+    }
+}
