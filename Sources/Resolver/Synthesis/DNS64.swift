@@ -11,9 +11,11 @@ final class DNS64 {
     /// Resolver of the A and PTR queries.
     @ServiceLoop
     protocol Resolving: AnyObject {
-        /// Resolves an A query through cache and deduplication.
+        /// Resolves an A query through cache and deduplication; vendor calls are charged to `payer`,
+        /// nil for the daemon itself.
         func resolveAddresses(
             _ query: Query,
+            payer: ClientNetwork?,
             deadline: Instant,
             _ completion: consuming Completion<Resolution>
         )
@@ -94,7 +96,11 @@ final class DNS64 {
             found.synthesize(from: sibling.resolution, query, prefix, origins, pending.trace)
             return completion(found)
         }
-        guard clocks.now() < pending.deadline else { return completion(found) }
+        let signal = pending.cancellation
+        guard clocks.now() < pending.deadline, !signal.isCancelled else {
+            return completion(found)
+        }
+        let payer = signal.client as? ClientNetwork
         let synthesize = completion.after {
             [origins, found] (answer: Resolution, completion) in
             var found = found
@@ -102,7 +108,12 @@ final class DNS64 {
             completion(found)
         }
         guard let resolver else { return ask(addresses, for: pending, pending.match, synthesize) }
-        resolver.resolveAddresses(addresses, deadline: pending.deadline, synthesize)
+        resolver.resolveAddresses(
+            addresses,
+            payer: payer,
+            deadline: pending.deadline,
+            synthesize
+        )
     }
 
     /// Resolves a query of DNS64 itself, without cache lookup and deduplication.
@@ -120,6 +131,7 @@ final class DNS64 {
             PendingQuery(
                 PendingQuery.Key(query),
                 match,
+                payer: pending.cancellation.client as? ClientNetwork,
                 now: clocks.now(),
                 deadline: pending.deadline,
                 answered

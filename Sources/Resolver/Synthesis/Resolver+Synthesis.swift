@@ -6,6 +6,7 @@ internal import Net
 extension Resolver: DNS64.Resolving {
     func resolveAddresses(
         _ query: Query,
+        payer: ClientNetwork?,
         deadline: Instant,
         _ completion: consuming Completion<Resolution>
     ) {
@@ -14,7 +15,15 @@ extension Resolver: DNS64.Resolving {
             return completion(Resolution(fresh.answer))
         }
         let match = routes.route(for: query.question.name)
-        singleFlight.ask(query, match, for: nil, now: now, deadline: deadline, completion)
+        singleFlight.ask(
+            query,
+            match,
+            for: nil,
+            payer: payer,
+            now: now,
+            deadline: deadline,
+            completion
+        )
     }
 
     func resolvePointer(
