@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Small text file that several processes change, each under `flock`, which ends with its process.
+/// Small text file that several processes change under flock(2).
 ///
-/// One `pwrite` replaces the content, so a killed process leaves the old or the new content, up to
-/// one memory page. Line feeds pad a shorter text to the former size: a process can be killed before
-/// a `ftruncate`.  A new file has its initial content when it gets its name: an empty file is damaged.
+/// One `pwrite` replaces the content, so a killed process leaves the old or the new content of up
+/// to one memory page. Line feeds pad a shorter text: a process can be killed before `ftruncate`. A
+/// new file has content when it appears; an empty file is damaged.
 @ServiceLoop
 package final class SharedFile {
     package let path: String
@@ -16,27 +16,24 @@ package final class SharedFile {
 
     package enum Fault: Error {
         case unavailable(String)
-
-        /// The file is locked, too large, or not readable or writable.
         case failed(String)
     }
 
-    /// Maximum octets of the content.
     package nonisolated static let largest = 64 << 10
 
     private nonisolated static let padding = UInt8(ascii: "\n")
 
-    /// Maximum time to wait for the lock: other processes hold it for microseconds, but a killed
-    /// process keeps it until its memory is released.
+    /// Maximum wait for the lock; a killed process holds the lock until its memory is freed.
     private nonisolated static let patience = Duration.milliseconds(20)
 
-    /// First use creates the file (mode 0600) with the content `initial`, and its directory (0700).
+    /// At first use, creates the file (mode 0600) with the content `initial`, and its directory
+    /// (0700).
     package nonisolated init(_ path: String, initial: [UInt8]) {
         self.path = path
         self.initial = initial
     }
 
-    /// Replaces the content by the result of `change`; nil changes nothing.
+    /// Replaces the content by the result of `change`; nil leaves the content unchanged.
     package func change(_ change: (ArraySlice<UInt8>) -> [UInt8]?) throws(Fault) {
         let raw = try open()
         try lock(raw)
@@ -47,12 +44,11 @@ package final class SharedFile {
         try write(octets, to: raw)
     }
 
-    /// Opens the file if it is not open, or was removed or renamed.
+    /// Opens the file unless the open file is still at `path`.
     private func open() throws(Fault) -> Int32 {
         if let raw = file?.raw {
             var (own, current) = (stat(), stat())
-            // SAFETY: fstat and lstat write the structures, which live during the calls; lstat
-            // reads the path as a C string, which Swift makes for the call.
+            // SAFETY: both calls write one structure; lstat reads the path as a C string.
             if unsafe fstat(raw, &own) == 0, unsafe lstat(path, &current) == 0,
                 own.st_dev == current.st_dev, own.st_ino == current.st_ino
             {
@@ -61,7 +57,7 @@ package final class SharedFile {
             file = nil
         }
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
-        // SAFETY: mkdir and open read the path as a C string, which Swift makes for the call.
+        // SAFETY: both calls read the path as a C string.
         if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
             throw .unavailable("cannot create \(directory): \(errorText(errno))")
         }
@@ -76,12 +72,12 @@ package final class SharedFile {
         return raw
     }
 
-    /// Makes the file, unless another process makes it at the same time.
+    /// Creates the file unless another process creates it first.
     ///
-    /// `link` does not replace a file, which `rename` would do.
+    /// Unlike `rename`, `link` does not replace a file.
     private func create() throws(Fault) {
         let temporary = "\(path).\(UInt64.random(in: .min ... .max))"
-        // SAFETY: open, link and unlink read the paths as C strings, which Swift makes for each call.
+        // SAFETY: the calls read the paths as C strings.
         let raw = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard raw >= 0 else { throw .unavailable("cannot create \(path): \(errorText(errno))") }
         let new = OwnedDescriptor(taking: raw)
@@ -93,7 +89,7 @@ package final class SharedFile {
     }
 
     private func write(_ octets: [UInt8], to raw: Int32) throws(Fault) {
-        // SAFETY: pwrite reads the octets of the array, which lives during the call.
+        // SAFETY: pwrite reads the octets of the array during the call.
         let count = unsafe octets.withUnsafeBytes {
             unsafe pwrite(raw, $0.baseAddress, $0.count, 0)
         }
@@ -113,7 +109,7 @@ package final class SharedFile {
 
     private func read(_ raw: Int32) throws(Fault) -> ArraySlice<UInt8> {
         var octets = [UInt8](repeating: 0, count: Self.largest + 1)
-        // SAFETY: pread writes at most the octets of the buffer, which lives during the call.
+        // SAFETY: pread writes at most the size of the buffer.
         let count = unsafe octets.withUnsafeMutableBytes {
             unsafe pread(raw, $0.baseAddress, $0.count, 0)
         }

@@ -4,8 +4,8 @@ private import Glibc
 
 /// Watches of libcurl's sockets, by descriptor.
 ///
-/// libcurl 7.88 closes some sockets without ending their watch. So the loop watches a duplicate,
-/// and `open` detects reused descriptors.
+/// libcurl 7.88 closes some sockets without ending the watch. Therefore the loop watches a
+/// duplicate, and `open` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
     @ServiceLoop
@@ -89,7 +89,7 @@ final class WatchedSockets {
             return -1
         }
         var size = Self.receiveBuffer
-        // SAFETY: reads one integer.  A failure leaves the default.
+        // SAFETY: reads one integer. A failure leaves the default.
         _ = unsafe setsockopt(
             descriptor,
             SOL_SOCKET,

@@ -11,17 +11,16 @@ package final class Trace {
 
         case next
 
-        /// The previous attempt has had no reply for too long.
+        /// The previous attempt is late.
         case hedge
 
-        /// A new connection is tried.
+        /// The attempt uses a new connection.
         case fresh
 
         /// The server requires another signature or format.
         case repair
     }
 
-    /// A vendor request or an upstream query.
     package struct Attempt: Sendable {
         /// Name of the vendor or upstream.
         package let name: String
@@ -33,10 +32,8 @@ package final class Trace {
 
         package var transfer: Transfer?
 
-        /// True if the connection was reused; nil if unknown.
         package var isReused: Bool?
 
-        /// Time and result of the end; nil while in flight.
         package var end: (at: Instant, result: String)?
     }
 
@@ -66,7 +63,6 @@ package final class Trace {
 
     package private(set) var attempts: [Attempt] = []
 
-    /// Decisions, as text for the operator.
     package private(set) var notes: [String] = []
 
     package private(set) var leftOut = 0

@@ -15,13 +15,12 @@ package enum SpareDescriptors {
 
     private static let stock = Lock(Stock())
 
-    /// Fills the reserve and keeps it full until the process ends.
     package static func keep() {
         stock.withLock { $0.wanted = count }
         refill()
     }
 
-    /// Calls `call`, which opens a descriptor; on EMFILE releases a spare one and calls it again.
+    /// On EMFILE releases a spare descriptor and repeats `call`, which opens a descriptor.
     static func open(_ call: () -> Int32) -> Int32 {
         let first = call()
         return first < 0 && errno == EMFILE && giveUp() ? call() : first

@@ -20,7 +20,6 @@ package final class StreamConnection {
 
     // MARK: - Making
 
-    /// Connects over TCP without Nagle's algorithm.
     package static func connect(
         to peer: SocketAddress,
         deadline: Instant?
@@ -147,8 +146,8 @@ package final class StreamConnection {
     /// Receives at most `limit` octets into `buffer`: 0 at the end of input, nil if none are
     /// pending.
     ///
-    /// Fewer octets mean that new data causes an edge. But the end of input may already have been
-    /// reported; only another call detects it.
+    /// After fewer octets, new data causes an edge. The end of input may cause no further edge;
+    /// only another call detects it.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
@@ -188,14 +187,14 @@ package final class StreamConnection {
         }
     }
 
-    /// Not isolated: the runtime checks the thread at each call of an isolated closure (Swift 6.3).
+    /// Not isolated: an isolated closure checks the thread at each call (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],
         _ start: Int,
         _ limit: Int
     ) -> Int {
-        // SAFETY: the caller bounds what is written.
+        // SAFETY: the caller bounds the written octets.
         unsafe buffer.withUnsafeMutableBytes {
             unsafe recv(raw, $0.baseAddress.map { unsafe $0 + start }, limit, 0)
         }
@@ -207,7 +206,7 @@ package final class StreamConnection {
         _ octets: [UInt8],
         _ range: Range<Int>
     ) -> Int {
-        // SAFETY: the caller bounds what is read.
+        // SAFETY: the caller bounds the read octets.
         unsafe octets.withUnsafeBytes {
             unsafe Glibc.send(
                 raw,
@@ -221,6 +220,6 @@ package final class StreamConnection {
     /// Calls `act` once when the peer has closed both directions.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 
-    /// Closes the connection; waiting tasks get `SocketError.closed`.
+    /// Waiting tasks get `SocketError.closed`.
     package func close() { endpoint.close() }
 }

@@ -12,16 +12,14 @@ package final class TLSConnection: OctetStream {
     /// Octets since the last data, such as tickets and key updates.
     private var octetsWithoutData = 0
 
-    /// Maximum of `octetsWithoutData`, two records (RFC 8446 §5.2): key updates must not occupy the
+    /// Maximum of `octetsWithoutData`, two records (RFC 8446 §5.2): key updates must not block the
     /// loop.
     private static let controlLimit = 32 << 10
 
     /// Maximum octets per read, whose records are processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Reads since the task yielded.
-    ///
-    /// Many reads of records of one octet, without a pause, would block the loop.
+    /// Reads since the task yielded; many reads of short records would otherwise block the loop.
     private var readsInRow = 0
     private static let longestRow = 16
 
@@ -39,7 +37,6 @@ package final class TLSConnection: OctetStream {
 
     package var isResumed: Bool { engine.isResumed }
 
-    /// TLS version, such as `TLSv1.3`.
     package var version: String { engine.version }
 
     // MARK: - Talking
@@ -117,7 +114,6 @@ package final class TLSConnection: OctetStream {
         if !isFlushing {
             engine.sendCloseNotify()
             let farewell = engine.give()
-            // The peer may have closed the connection.
             _ = try? stream.attemptWrite(farewell, farewell.indices)
         }
         stream.close()

@@ -10,7 +10,7 @@ package final class TrustStores {
     package enum Notice: Sendable {
         case reloaded(source: String)
 
-        /// The certificates cannot be read, so the previous ones remain in force.
+        /// The previous certificates remain in force.
         case failed(source: String, TLSError)
     }
 
