@@ -6,7 +6,7 @@ internal import Resolver
 
 /// Ring buffer of one thread's latest queries, for `watch` and `top`.
 ///
-/// The thread writes without a lock, after the reply: about 250 instructions and two cache lines.
+/// The thread writes without a lock, after the reply.
 package final class RecentQueries: Sendable {
     let ring = RecordRing()
 

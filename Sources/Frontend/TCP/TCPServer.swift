@@ -41,7 +41,6 @@ package final class TCPServer {
         self.rules = rules
     }
 
-    /// Accepts clients until `stop` is called.
     package func run() async throws(SocketError) {
         while true {
             do throws(SocketError) {
@@ -52,7 +51,7 @@ package final class TCPServer {
         }
     }
 
-    /// Stops accepting clients; open sessions continue until `finish`.
+    /// Open sessions continue until `finish`.
     package func stop() {
         listener.close()
     }
