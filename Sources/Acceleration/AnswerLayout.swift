@@ -6,7 +6,7 @@ internal import DNSWire
 extension CBPF.answer {
     init(_ answer: MirroredAnswer, origin: UInt64, slot: UInt32) {
         self.init()
-        // Wraps around for an entry from before the boot; the age is still correct.
+        // Wraps around for an entry from before the boot; the age is correct.
         stored_at = origin &+ UInt64(bitPattern: answer.storedAt) &* 1_000_000
         ends_at = UInt64(clamping: Int64(clamping: origin) + answer.endsAt * 1_000_000)
         self.slot = slot

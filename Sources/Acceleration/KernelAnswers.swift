@@ -8,9 +8,9 @@ internal import Locks
 /// Copies of cache entries from which the kernel answers loopback queries, inside the client's
 /// system call.
 ///
-/// `init` loads the BPF program, which answers from `attach` until the process ends.
-// SAFETY: the maps are mapped from `init` to `deinit` and written only with the lock held; the
-// kernel reads them as specified in answer.h.
+/// The BPF program answers from `attach` until the process ends.
+// SAFETY: the maps are mapped from `init` to `deinit` and written with the lock held; the kernel
+// reads the maps as specified in answer.h.
 @safe
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
@@ -21,12 +21,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     private static let logOctets = 1 << 16
 
-    /// Maximum number of idle copies that one pass returns.
     private static let mostIdle = 4096
 
-    /// Loads the BPF program, with space for `entries` answers.
+    /// Loads the BPF program, with capacity for `entries` answers.
     ///
-    /// - Parameter seed: random number from which the secrets that hash the map keys are made.
+    /// - Parameter seed: random number for the secrets that hash the map keys.
     package init(
         entries: Int,
         origin: Instant,
@@ -120,13 +119,12 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Number of answers from the kernel, as of the last collection.
+        /// Number of answers from the kernel until the last collection.
         package var answers: UInt64 = 0
 
         /// True during `watch`, and during changes of many entries.
         package var isSuspended = false
 
-        /// Address families whose clients the BPF program may answer.
         package var families = (ipv4: false, ipv6: false)
 
         package static func == (left: Numbers, right: Numbers) -> Bool {
@@ -229,7 +227,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Adds the new hits of the copy in `slot`; returns true if there are any.
+    /// Returns true if the copy in `slot` has new hits.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)
@@ -243,7 +241,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return true
     }
 
-    /// Returns the slot of the copy with this key, or a free slot.
     private func takeSlot(for key: UInt64, _ copies: inout Copies) -> UInt32? {
         if let slot = copies.places[key] {
             collect(slot, &copies)
@@ -252,7 +249,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// Calls `body`, which changes the maps; the BPF program detects this by the sequence number.
+    /// Calls `body`, which changes the maps; the sequence number informs the BPF program.
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }
@@ -276,11 +273,10 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Trying
 
-    /// Maximum octets of a frame that `outcome` returns.
     package static let largestFrame = 2048
 
-    /// Runs the BPF program on a loopback frame, even if not attached; returns nil if the frame
-    /// passes unchanged.
+    /// Runs the BPF program on a loopback frame, even if not attached; nil if the frame passes
+    /// unchanged.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
@@ -295,7 +291,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // The very last line has statistics.
+        // The last line has statistics.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 
