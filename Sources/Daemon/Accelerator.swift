@@ -12,7 +12,7 @@ internal import Resolver
 
 /// Controller of the BPF program that answers cached queries from loopback clients.
 ///
-/// Hits are counted once a second, in steps, and partly when counters are read.
+/// Counts hits once a second, in steps, and partly when counters are read.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
@@ -20,7 +20,6 @@ final class Accelerator: ManagedAccelerator {
     /// Recent queries, with one record per second for all kernel answers to one question.
     package nonisolated let recent = RecentQueries()
 
-    /// Loaded BPF program; nil if acceleration is off.
     private(set) var kernel: KernelAnswers?
 
     private var obstacle = "not started"
@@ -43,10 +42,9 @@ final class Accelerator: ManagedAccelerator {
 
     private static let interval: Duration = .seconds(1)
 
-    /// Maximum number of query records per collection.
     private static let mostRecords = 256
 
-    /// Maximum steps of `collect`, of 256 copies each; in total about 2 ms.
+    /// Maximum steps of `collect`, of 256 copies each: about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -57,8 +55,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Starts to load the BPF program, if enabled: 100 ms on a thread with the present
-    /// capabilities.
+    /// Loads the BPF program, if enabled, in 100 ms on a thread with the present capabilities.
     ///
     /// - Throws: `StartError.system` if the thread cannot be created.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
@@ -114,7 +111,7 @@ final class Accelerator: ManagedAccelerator {
         sweeping = startCollecting()
     }
 
-    /// Starts a task that counts hits once a second until cancelled.
+    /// Counts hits once a second until cancelled.
     func startCollecting() -> Task<Void, Never> {
         ServiceLoop.task { [clocks] in
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil {
@@ -136,8 +133,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Changing
 
-    /// Applies new settings and addresses; a family is answered if `allow` has all its loopback
-    /// addresses.
+    /// Applies new settings; enables a family if `allow` has all its loopback addresses.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -170,7 +166,6 @@ final class Accelerator: ManagedAccelerator {
         record(pass)
     }
 
-    /// Counts the hits of all copies; pauses after each step.
     private func collectAll() async {
         var pass = Pass()
         while step(&pass) { await clocks.pause() }
@@ -189,7 +184,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Counts the hits of the next copies; returns true if more copies follow.
+    /// Returns true if more copies follow.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {

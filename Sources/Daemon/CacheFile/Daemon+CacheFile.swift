@@ -40,7 +40,7 @@ extension Daemon {
         snapshotWaiters.begin()
         cacheFile.onLoadEnd = { [weak self] in
             snapshotWaiters.end()
-            // The snapshot may be of a network with IPv4.
+            // The snapshot may come from a network with IPv4.
             if let self, components.nat64.prefix != nil { network.removeDenials() }
         }
         cacheFile.start()

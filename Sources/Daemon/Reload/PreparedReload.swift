@@ -5,7 +5,6 @@ internal import Locks
 internal import Net
 internal import Resolver
 
-/// New settings, and their differences from the current ones.
 struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
@@ -43,7 +42,6 @@ struct PreparedReload: Sendable {
 ///
 /// With few routes, secrets of removed vendors are released immediately.
 final class OldRoutes: Sendable {
-    /// Minimum number of patterns to release on a thread; fewer take less than 1 ms.
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
@@ -77,9 +75,9 @@ extension Daemon {
         }
     }
 
-    /// Releases replaced routes when no question uses them; the next reload waits for that.
+    /// Releases replaced routes when no question uses them; the next reload waits.
     ///
-    /// Otherwise several reloads in a row would have more than two sets of routes in memory.
+    /// Otherwise several reloads would need memory for more than two sets of routes.
     func releaseLater(_ old: OldRoutes?) {
         guard let old else { return }
         settingsQueue.add { [self] in
@@ -90,10 +88,8 @@ extension Daemon {
         }
     }
 
-    /// Releases routes, and returns their memory to the system.
     func release(_ old: OldRoutes?) async {
         guard let old else { return }
-        // Without a thread, `old` is released here.
         try? await WorkerThread.run(named: "release") {
             old.release()
             OwnProcess.returnFreeMemory()
