@@ -9,7 +9,7 @@ package struct GroupSocket {
 
     package let group: UInt32
 
-    /// Description of a failure that leaves the socket usable.
+    /// Failure that leaves the socket usable.
     package let warning: String?
 
     /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.

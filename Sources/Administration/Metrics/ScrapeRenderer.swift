@@ -6,7 +6,6 @@ internal import Net
 /// Waiting requests share the next scrape, so values are never older than a request.
 @ServiceLoop
 final class ScrapeRenderer {
-    /// User ID of all scrapes in the queue, because HTTP clients have no user ID.
     private static let user: UInt32 = 0
 
     private let report: @ServiceLoop () -> MetricsReport

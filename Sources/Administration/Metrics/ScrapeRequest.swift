@@ -8,7 +8,7 @@ struct ScrapeRequest: Equatable {
 
     var isHead = false
 
-    /// True if the connection stays open: the request has no `close`, and no body can follow.
+    /// True if the connection stays open: no `close`, and no body can follow.
     var keepsConnection = false
 
     enum Decision: Equatable {
@@ -25,7 +25,7 @@ struct ScrapeRequest: Equatable {
         case wrongVersion
     }
 
-    /// Returns the number of octets of the head; nil if the head is incomplete.
+    /// Number of octets of the head; nil if incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {
@@ -88,7 +88,7 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Parts
 
-    /// Returns the header values by lower-case name; nil if a line is invalid.
+    /// Nil if a line is invalid.
     private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
         var fields: [String: [String]] = [:]
         for line in lines {
@@ -105,7 +105,7 @@ struct ScrapeRequest: Equatable {
         (values ?? []).flatMap { $0.lowercased().split(separator: ",") }.map { String($0.trimmed) }
     }
 
-    /// Returns the path of a target, which may be an absolute URL (RFC 9112 §3.2.2).
+    /// Path of a target, which may be an absolute URL (RFC 9112 §3.2.2).
     private static func path(_ target: Substring) -> Substring {
         var path = target.prefix { $0 != "?" }
         if path.lowercased().hasPrefix("http://") {
@@ -118,7 +118,7 @@ struct ScrapeRequest: Equatable {
 
     /// Returns the exposition format that the `Accept` values prefer (RFC 9110 §12.5.1).
     ///
-    /// The Prometheus format is the default; OpenMetrics is used only if named.
+    /// OpenMetrics is used only if named.
     private static func form(_ accept: [String]) -> Exposition.Form {
         var (plain, open) = (0.0, 0.0)
         for range in members(of: accept) {

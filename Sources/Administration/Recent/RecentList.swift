@@ -34,7 +34,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns the first `most` queries that pass `filter`, the oldest first.
+    /// Oldest first, at most `most`.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {
@@ -66,7 +66,7 @@ package struct RecentList: Sendable {
         )
     }
 
-    /// Returns the latest resolved queries, oldest first.
+    /// Oldest first.
     package func latestMisses(_ count: Int) -> [QueryEvent] {
         records.filter { $0.0.isMiss }.sorted { $0.0.arrival < $1.0.arrival }
             .suffix(count).map { event($0.0, $0.0.name($0.1)) }
@@ -132,7 +132,6 @@ package struct RecentList: Sendable {
 }
 
 extension QueryRecord {
-    /// True if the query was resolved without a fresh cache entry.
     fileprivate var isMiss: Bool {
         switch source {
         case .stale, .vendor, .upstream, .failed: true

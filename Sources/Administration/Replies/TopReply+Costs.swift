@@ -6,7 +6,8 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// Makes the list of the costliest names of all vendors; `total` is the number of billed names.
+    /// Creates the list of the costliest names of all vendors; `total` is the number of billed
+    /// names.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames

@@ -32,7 +32,7 @@ extension ControlHandler {
         for name in request.names {
             names.append(try Self.name(name, "names, `\(name.shortened)`"))
         }
-        // Up to `resolvedTogether` names are in flight, and fewer if the client does not read.
+        // Up to `resolvedTogether` names are in flight, fewer if the client does not read.
         var underWay: [Task<[Resolved], Never>] = []
         var waiting = names[...]
         var all: [Resolved] = []

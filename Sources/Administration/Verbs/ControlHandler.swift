@@ -22,7 +22,7 @@ package final class ControlHandler: ControlHandling {
 
     var isProving = false
 
-    /// Reads resolv.conf, which may block on the disk.
+    /// May block on the disk.
     private let readResolvConf: @Sendable ([SocketAddress]) -> ResolvConf
 
     package init(
@@ -68,7 +68,7 @@ package final class ControlHandler: ControlHandling {
     package func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
-        // A fixed schedule lets all rates cover equal intervals.
+        // A fixed schedule makes all intervals equal.
         var next = clocks.now()
         while true {
             try await send(try await stats(reset: false))
