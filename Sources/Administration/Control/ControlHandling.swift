@@ -72,7 +72,7 @@ package protocol ControlHandling: Sendable {
     /// Throws `notFound` for an unknown name.
     func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
-    /// Also resets the circuit breaker.
+    /// Resumes a vendor or upstream, and resets its circuit breaker.
     func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
     func settings() async throws(MethodError) -> SettingsReply

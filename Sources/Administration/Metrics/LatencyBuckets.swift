@@ -9,7 +9,7 @@ struct LatencyBuckets {
 
     let count: UInt64
 
-    /// Seconds, computed from the buckets and accurate to 1/16.
+    /// Sum of the latencies in seconds, computed from the buckets and accurate to 1/16.
     let sum: Double
 
     static let exponents = 2...23

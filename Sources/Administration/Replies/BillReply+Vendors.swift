@@ -77,7 +77,7 @@ extension BillRules {
 }
 
 extension BilledCost {
-    /// Nil if the price or the usage is unknown.
+    /// Creates the cost of the day or month; nil if the price or the usage is unknown.
     ///
     /// The units of earlier days use up the free units of the month first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {

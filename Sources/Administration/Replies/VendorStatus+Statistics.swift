@@ -92,7 +92,7 @@ extension VendorStatus {
 }
 
 extension VendorRest {
-    /// Nil if the vendor is used.
+    /// Creates the reason why a vendor is not used; nil if the vendor is used.
     init?(
         _ state: VendorStatistics.State,
         dayEndsIn: Duration,
@@ -164,7 +164,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Nil if the price or the usage is unknown.
+    /// Creates the cost of `units`; nil if the price or the usage is unknown.
     ///
     /// - Parameter isSpent: true if the usage of the current month contains `units`.
     init?(_ units: UInt64, isSpent: Bool, _ statistics: VendorStatistics) {

@@ -106,7 +106,7 @@ package final class TCPBatch {
         now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // Many long replies: the remaining queries wait for the next batch.
+            // After many long replies, the remaining queries wait for the next batch.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)

@@ -59,8 +59,8 @@ package struct Refresh: Sendable {
 ///
 /// Misses from this machine and from other machines have separate queues, which are served
 /// alternately. In each queue, clients are served in round-robin order, up to 16 misses in a turn.
-/// A flood from forged addresses, each with one query, therefore delays a client with several
-/// queries little.
+/// A flood from forged addresses, each with one query, therefore hardly delays a client with
+/// several queries.
 ///
 /// A client can queue only as many misses as the queue has free capacity left: one client fills at
 /// most half of a queue.

@@ -45,7 +45,7 @@ package final class DatagramListener: Sendable {
         self.address = owned.localAddress ?? address
     }
 
-    /// Adopts a socket from systemd, on which several workers may wait.
+    /// Adopts a socket from systemd; several workers may wait on the socket.
     package init(adopting socket: PassedSocket) throws(SocketError) {
         owned = OwnedDescriptor(taking: socket.descriptor)
         address = socket.address

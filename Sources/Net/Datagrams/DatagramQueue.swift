@@ -15,7 +15,7 @@ final class DatagramQueue: TurnBatch {
     private static let capacity = 64
     private static let capacityOctets = 65_536
 
-    /// Object that sends a datagram, retained because it owns the descriptor.
+    /// Sender of a datagram, retained because it owns the descriptor.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
@@ -145,7 +145,7 @@ final class DatagramQueue: TurnBatch {
         withExtendedLifetime(held) {}
     }
 
-    /// Sends the datagrams of one descriptor from `first` on; returns the errno of a failure.
+    /// Returns the errno of a failure.
     private func send(from first: Int, skipsErrors: Bool) -> Int32? {
         let descriptor = senders[first].descriptor
         var total = 0

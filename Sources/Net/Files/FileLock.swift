@@ -5,6 +5,7 @@ internal import Glibc
 ///
 /// The lock is on `PATH.lock`, because PATH is replaced. The lock file holds the process ID. It is
 /// never removed, because another process may have it open.
+// SAFETY: the system calls use the name as a C string, and buffers with their sizes.
 package final class FileLock: Sendable {
     private let file: OwnedDescriptor
 
@@ -14,7 +15,6 @@ package final class FileLock: Sendable {
     package init(of path: String) throws(FileFault) {
         let name = path + ".lock"
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
-        // SAFETY: open reads the name as a C string during the call.
         let raw = unsafe open(name, flags, 0o600)
         guard raw >= 0 else { throw .last("open", name) }
         file = OwnedDescriptor(taking: raw)
@@ -24,14 +24,12 @@ package final class FileLock: Sendable {
         }
         let text = Array("\(getpid())\n".utf8)
         // A full disk does not prevent the lock; the process ID is for messages only.
-        // SAFETY: pwrite reads the octets of the array during the call.
         _ = unsafe text.withUnsafeBytes { unsafe pwrite(raw, $0.baseAddress, $0.count, 0) }
         _ = ftruncate(raw, off_t(text.count))
     }
 
     private static func process(in raw: Int32) -> Int32? {
         var octets = [UInt8](repeating: 0, count: 16)
-        // SAFETY: pread writes at most the size of the array.
         let count = unsafe octets.withUnsafeMutableBytes {
             unsafe pread(raw, $0.baseAddress, $0.count, 0)
         }

@@ -42,7 +42,6 @@ package final class FileWatch {
 
     // MARK: - Watching
 
-    /// Renews both watches after the file or its directories have changed.
     private func renew() throws(SocketError) {
         let old = [file, directory?.watch].compactMap(\.self)
         file = try add(path, Self.fileEvents)
@@ -63,7 +62,7 @@ package final class FileWatch {
         }
     }
 
-    /// Returns the watch of `path`; nil if `path` does not exist.
+    /// Nil if `path` does not exist.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(inotify.raw, path, UInt32(bitPattern: events))
@@ -112,7 +111,6 @@ package final class FileWatch {
 
     private func isOurs(_ event: Event) -> Bool {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
-        // An earlier event has reported the cause.
         if event.mask & UInt32(IN_IGNORED) != 0 { return false }
         if event.watch == file { return true }
         guard let directory, event.watch == directory.watch else { return false }

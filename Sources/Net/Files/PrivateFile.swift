@@ -5,6 +5,7 @@ internal import Glibc
 ///
 /// Rejects files of another type, owner or mode, in case the path is mistyped. All functions block:
 /// call them on a worker thread.
+// SAFETY: the system calls use names as C strings, and buffers and structures with their sizes.
 package struct PrivateFile: Sendable {
     package let path: String
 
@@ -30,7 +31,6 @@ package struct PrivateFile: Sendable {
     // MARK: - Reading
 
     package func open() throws(FileFault) -> PrivateFileReader? {
-        // SAFETY: open reads the path as a C string during the call.
         let raw = unsafe Glibc.open(
             path,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
@@ -61,14 +61,12 @@ package struct PrivateFile: Sendable {
                 written += octets.count
             }
             guard fsync(file.raw) == 0 else { throw FileFault.last("fsync", temporaryPath) }
-            // SAFETY: renameat reads both names as C strings during the call.
             guard unsafe renameat(folder.raw, name + Self.temporary, folder.raw, name) == 0 else {
                 throw FileFault.last("rename", path)
             }
             try sync(folder)
             return written
         } catch {
-            // SAFETY: as above.
             _ = unsafe unlinkat(folder.raw, name + Self.temporary, 0)
             throw error
         }
@@ -76,7 +74,6 @@ package struct PrivateFile: Sendable {
 
     package func setAside() throws(FileFault) {
         let folder = try openDirectory()
-        // SAFETY: renameat reads both names as C strings during the call.
         guard unsafe renameat(folder.raw, name, folder.raw, name + Self.damaged) == 0 else {
             throw .last("rename", path)
         }
@@ -96,17 +93,14 @@ package struct PrivateFile: Sendable {
     // MARK: - Steps
 
     private func openDirectory() throws(FileFault) -> OwnedDescriptor {
-        // SAFETY: open reads the path as a C string during the call.
         let raw = unsafe Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         return try Self.own(raw, "open", directory)
     }
 
-    /// Creates and locks the temporary file.
     private func makeTemporary(
         in folder: borrowing OwnedDescriptor
     ) throws(FileFault) -> OwnedDescriptor {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        // SAFETY: openat reads the name as a C string during the call.
         var raw = unsafe openat(folder.raw, name + Self.temporary, flags, 0o600)
         if raw < 0, errno == EEXIST {
             try removeTemporary(in: folder)
@@ -119,7 +113,6 @@ package struct PrivateFile: Sendable {
 
     private func removeTemporary(in folder: borrowing OwnedDescriptor) throws(FileFault) {
         let temporary = name + Self.temporary
-        // SAFETY: the system calls read the name as a C string during each call.
         let raw = unsafe openat(
             folder.raw,
             temporary,
@@ -143,7 +136,6 @@ package struct PrivateFile: Sendable {
     ) throws(FileFault) {
         var rest = octets[...]
         while !rest.isEmpty {
-            // SAFETY: write reads the octets during the call, and their count is passed.
             let count = unsafe rest.withUnsafeBytes {
                 unsafe Glibc.write(file.raw, $0.baseAddress, $0.count)
             }
@@ -164,7 +156,6 @@ package struct PrivateFile: Sendable {
 
     private func checkTarget(in folder: borrowing OwnedDescriptor) throws(FileFault) {
         var status = stat()
-        // SAFETY: fstatat fills one structure; the name is a C string.
         if unsafe fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
             try check(status)
         } else if errno != ENOENT {
@@ -188,7 +179,6 @@ package struct PrivateFile: Sendable {
         _ path: String
     ) throws(FileFault) -> stat {
         var status = stat()
-        // SAFETY: fstat fills one structure.
         guard unsafe fstat(file.raw, &status) == 0 else { throw .last("stat", path) }
         return status
     }

@@ -6,6 +6,7 @@ internal import Glibc
 /// One `pwrite` replaces the content, so a killed process leaves the old or the new content of up
 /// to one memory page. Line feeds pad a shorter text: a process can be killed before `ftruncate`. A
 /// new file has content when it appears; an empty file is damaged.
+// SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @ServiceLoop
 package final class SharedFile {
     package let path: String
@@ -16,9 +17,12 @@ package final class SharedFile {
 
     package enum Fault: Error {
         case unavailable(String)
+
+        /// The file is locked, too large, unreadable or not writable.
         case failed(String)
     }
 
+    /// Maximum octets of the content.
     package nonisolated static let largest = 64 << 10
 
     private nonisolated static let padding = UInt8(ascii: "\n")
@@ -44,11 +48,9 @@ package final class SharedFile {
         try write(octets, to: raw)
     }
 
-    /// Opens the file unless the open file is still at `path`.
     private func open() throws(Fault) -> Int32 {
         if let raw = file?.raw {
             var (own, current) = (stat(), stat())
-            // SAFETY: both calls write one structure; lstat reads the path as a C string.
             if unsafe fstat(raw, &own) == 0, unsafe lstat(path, &current) == 0,
                 own.st_dev == current.st_dev, own.st_ino == current.st_ino
             {
@@ -57,7 +59,6 @@ package final class SharedFile {
             file = nil
         }
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
-        // SAFETY: both calls read the path as a C string.
         if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
             throw .unavailable("cannot create \(directory): \(errorText(errno))")
         }
@@ -77,7 +78,6 @@ package final class SharedFile {
     /// Unlike `rename`, `link` does not replace a file.
     private func create() throws(Fault) {
         let temporary = "\(path).\(UInt64.random(in: .min ... .max))"
-        // SAFETY: the calls read the paths as C strings.
         let raw = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard raw >= 0 else { throw .unavailable("cannot create \(path): \(errorText(errno))") }
         let new = OwnedDescriptor(taking: raw)
@@ -89,7 +89,6 @@ package final class SharedFile {
     }
 
     private func write(_ octets: [UInt8], to raw: Int32) throws(Fault) {
-        // SAFETY: pwrite reads the octets of the array during the call.
         let count = unsafe octets.withUnsafeBytes {
             unsafe pwrite(raw, $0.baseAddress, $0.count, 0)
         }
@@ -109,7 +108,6 @@ package final class SharedFile {
 
     private func read(_ raw: Int32) throws(Fault) -> ArraySlice<UInt8> {
         var octets = [UInt8](repeating: 0, count: Self.largest + 1)
-        // SAFETY: pread writes at most the size of the buffer.
         let count = unsafe octets.withUnsafeMutableBytes {
             unsafe pread(raw, $0.baseAddress, $0.count, 0)
         }

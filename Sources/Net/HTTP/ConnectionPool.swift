@@ -11,7 +11,7 @@ import Glibc
 final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
-    /// Transfers in flight by handle, retained while libcurl uses the handle.
+    /// Transfers in flight, retained while libcurl uses their handles.
     private var transfers: [UInt: Transfer] = [:]
 
     /// Sockets of libcurl; libcurl closes some while the pool is being freed.
@@ -47,7 +47,6 @@ final class ConnectionPool {
     }
 
     isolated deinit {
-        // Otherwise the callbacks would use the freed pool.
         sockets.forgetAll()
         // SAFETY: no transfer is left, because each transfer retains the pool.
         unsafe curl_multi_set_socket_callback(multi, nil, nil)
@@ -172,7 +171,7 @@ extension ConnectionPool {
     /// True if libcurl has started the transfer; before, the handle reports its previous transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// Returns the socket and local port if nothing arrived in the second half of the wait.
+    /// The socket and its port, if nothing arrived in the second half of the wait.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
@@ -245,7 +244,6 @@ extension ConnectionPool {
         }
     }
 
-    /// Calls libcurl, and completes the ended transfers.
     private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
         if let instant = meter.resumption { return suspend(until: instant) }
         var flags: Int32 = 0
@@ -260,7 +258,7 @@ extension ConnectionPool {
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         let time = meter.end()
         guard code == CURLM_OK else {
-            // `watch` fails only if descriptors or memory are exhausted.
+            // Fails only if descriptors or memory are exhausted.
             let isOurs = code == CURLM_ABORTED_BY_CALLBACK
             return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
         }

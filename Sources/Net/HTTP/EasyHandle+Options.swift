@@ -2,6 +2,8 @@
 import CCurl
 private import COpenSSL
 
+// SAFETY: libcurl copies the texts, which end with NUL, and the octets of the body. Its texts are
+// static.
 extension EasyHandle {
     func setUp(for request: HTTPRequest) throws(HTTPError) {
         try setStrictness()
@@ -12,7 +14,6 @@ extension EasyHandle {
     }
 
     func set(url: String) throws(HTTPError) {
-        // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
         let code: CURLcode? = unsafe url.withCString { text in
             var count = 0
             while unsafe text[count] > 0x20, unsafe text[count] < 0x7F { count += 1 }
@@ -26,7 +27,6 @@ extension EasyHandle {
     }
 
     func set(body: [UInt8]) throws(HTTPError) {
-        // SAFETY: libcurl copies exactly the octets of the array.
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
@@ -41,7 +41,6 @@ extension EasyHandle {
 
     func check(_ code: CURLcode) throws(HTTPError) {
         guard code != CURLE_OK else { return }
-        // SAFETY: libcurl's text is static and ends with NUL.
         throw .invalidRequest(unsafe String(cString: curl_easy_strerror(code)))
     }
 
@@ -51,7 +50,6 @@ extension EasyHandle {
     }
 
     private func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
-        // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
         try check(unsafe value.withCString { unsafe curl_easy_set_text(easy, option, $0) })
     }
 
@@ -195,7 +193,6 @@ extension EasyHandle {
         var headers = request.headers
         if request.body != nil {
             try set(CURLOPT_POST, 1)
-            // Do not wait for 100 (Continue).
             headers.append("Expect:")
         } else {
             try set(CURLOPT_HTTPGET, 1)

@@ -93,7 +93,7 @@ extension EasyHandle {
         kind = wanted
     }
 
-    /// Resets all options; the handle must be in no pool.
+    /// The handle must be in no pool.
     func forget() {
         kind = nil
         // SAFETY: the handle is in no multi handle; libcurl drops every pointer.
@@ -101,7 +101,7 @@ extension EasyHandle {
         freeLists()
     }
 
-    /// Erases the URL, which may contain a token; the handle must be in no pool.
+    /// The URL may contain a token; the handle must be in no pool.
     func forgetURL() {
         // SAFETY: a null text resets the option and frees the copy.
         unsafe curl_easy_set_text(easy, CURLOPT_URL, nil)
@@ -132,6 +132,7 @@ extension EasyHandle {
 
 // MARK: - The end
 
+// SAFETY: libcurl writes one number, and its texts are static; this handle owns `words`.
 extension EasyHandle {
     var localPort: UInt16 { UInt16(truncatingIfNeeded: long(CURLINFO_LOCAL_PORT)) }
 
@@ -152,7 +153,6 @@ extension EasyHandle {
 
     private func time(_ info: CURLINFO) -> Duration {
         var microseconds: curl_off_t = 0
-        // SAFETY: writes one integer.
         unsafe curl_easy_get_offset(easy, info, &microseconds)
         return .microseconds(microseconds)
     }
@@ -194,7 +194,6 @@ extension EasyHandle {
     private func error(_ code: CURLcode, _ socketFailure: Int32) -> HTTPError {
         let tunnel = long(CURLINFO_HTTP_CONNECTCODE)
         if tunnel >= 300 { return .connect("the proxy answers HTTP \(tunnel)") }
-        // SAFETY: libcurl's text is static and ends with NUL.
         let text = unsafe String(cString: curl_easy_strerror(code))
         switch code {
         case CURLE_OPERATION_TIMEDOUT:
@@ -232,7 +231,6 @@ extension EasyHandle {
     ///
     /// The message may quote the peer's certificate.
     private var details: String? {
-        // SAFETY: this handle owns the buffer.
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
         guard !octets.isEmpty else { return nil }
         return String(
@@ -243,7 +241,6 @@ extension EasyHandle {
 
     private func long(_ info: CURLINFO) -> Int {
         var value = 0
-        // SAFETY: writes one integer.
         unsafe curl_easy_get_long(easy, info, &value)
         return value
     }
@@ -285,7 +282,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// Stores `handle`, which must be in no pool, for reuse.
+    /// The handle must be in no pool.
     func giveBack(_ handle: EasyHandle) {
         if idle.count < Self.maximumIdle { idle.append(handle) }
     }

@@ -81,7 +81,7 @@ package final class HTTPClient: HTTPTransport {
         }
     }
 
-    /// Returns the provider of `request`; a new provider causes the removal of unused ones.
+    /// A new provider causes the removal of unused ones.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now

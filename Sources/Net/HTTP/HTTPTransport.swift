@@ -77,7 +77,6 @@ package struct HTTPRequest: Sendable, Hashable {
     }
 }
 
-/// Durations from the start of a transfer.
 package struct TransferTimes: Sendable, Hashable {
     /// Time until the connection was open; zero if reused.
     package var connected: Duration

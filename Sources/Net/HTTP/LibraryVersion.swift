@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CCurl
 
-/// Version and features of the loaded libcurl.
 package enum LibraryVersion {
     /// Versions, such as `libcurl/7.88.1 OpenSSL/3.0.19`.
     package static var curl: String {

@@ -64,7 +64,7 @@ final class ReceivedReply {
         unsafe curl_easy_set_sending_callback(easy, sending, owner)
     }
 
-    /// Counts a transmission of the request; returns false to abort the transfer.
+    /// Returns false to abort the transfer.
     private func takeSending() -> Bool {
         sendings += 1
         guard isSentOnce, sendings > 1 else { return true }
@@ -86,7 +86,7 @@ final class ReceivedReply {
         return unsafe take(reply, octets) ? count : -1
     }
 
-    /// Stores octets of the body; returns false to abort the transfer.
+    /// Returns false to abort the transfer.
     private func takeBody(_ octets: UnsafeRawBufferPointer) -> Bool {
         guard body.count + octets.count <= limits.bodyOctets else {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
@@ -107,7 +107,7 @@ final class ReceivedReply {
         return false
     }
 
-    /// Parses a header line; returns false to abort the transfer.
+    /// Returns false to abort the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         let before = headers.octets
         // SAFETY: the line lives during the call.

@@ -26,7 +26,6 @@ package final class FlightRecorder: Sendable {
 
     deinit { unsafe recorder_free(ring) }
 
-    /// Records a line; replaces the oldest line if the recorder is full.
     package func note(_ line: String, isShown: Bool) {
         var line = line
         lock.withLock { _ in

@@ -49,7 +49,6 @@ package final class LatencyHistogram: Sendable {
     }
 }
 
-/// Sum of histograms at one moment.
 package struct LatencySum: Sendable {
     fileprivate var buckets = [UInt64](repeating: 0, count: 192)
 

@@ -29,7 +29,7 @@ package final class LoopExecutor: SerialExecutor {
     }
 
     private struct State {
-        /// Jobs that other threads queued, for the next iteration.
+        /// Jobs of other threads, for the next iteration.
         var jobs: [Job] = []
         var wakeups: [LoopWakeup] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
@@ -40,7 +40,7 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// Jobs that the loop's thread queued, for the next iteration.
+    /// Jobs of the loop's thread, for the next iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
@@ -83,7 +83,7 @@ package final class LoopExecutor: SerialExecutor {
 // MARK: - Executor
 
 extension LoopExecutor {
-    /// Queues a job that is isolated to the loop, from any thread.
+    /// Callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
 
     fileprivate func enqueue(_ job: Job) {
@@ -98,7 +98,7 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// Queues the handler of a wakeup, from any thread.
+    /// Callable from any thread.
     func enqueue(_ wakeup: LoopWakeup) {
         let wake = state.withLock { state in
             state.wakeups.append(wakeup)
@@ -108,7 +108,6 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// True on the loop's thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     package func checkIsolated() {
@@ -120,6 +119,7 @@ extension LoopExecutor {
 
 // MARK: - The thread
 
+// SAFETY: properties of the loop's thread are used on that thread only; `event` is never freed.
 extension LoopExecutor {
     func start() {
         state.withLock { state in
@@ -206,19 +206,16 @@ extension LoopExecutor {
     }
 
     func flushLater(_ batch: any TurnBatch) {
-        // SAFETY: this is the loop's thread.
         unsafe batches.append(batch)
     }
 
     private func flushBatches() {
-        // SAFETY: this is the loop's thread.
         let due = unsafe batches
         unsafe batches.removeAll(keepingCapacity: true)
         ServiceLoop.assumeIsolated { for batch in due { batch.flush() } }
     }
 
     private var isIdle: Bool {
-        // SAFETY: this is the loop's thread.
         unsafe own.isEmpty && batches.isEmpty
     }
 
@@ -230,8 +227,7 @@ extension LoopExecutor {
         for _ in 0..<Self.sourcesPerTurn {
             guard dispatch(waits: isIdle), !isIdle else { break }
         }
-        // SAFETY: this is the loop's thread. A flush may set timers, which the next
-        // `sd_event_prepare` arms.
+        // A flush may set timers, which the next `sd_event_prepare` arms.
         if unsafe !batches.isEmpty { flushBatches() }
     }
 
@@ -239,7 +235,6 @@ extension LoopExecutor {
     ///
     /// If `waits` is true, waits for a source unless another thread has queued a job.
     private func dispatch(waits: Bool) -> Bool {
-        // SAFETY: this is the loop's thread.
         var status = unsafe sd_event_prepare(event)
         if status == 0 {
             let idle =

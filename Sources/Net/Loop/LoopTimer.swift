@@ -2,7 +2,6 @@
 private import CSystemd
 private import Glibc
 
-/// Timer that runs an action on the service loop.
 @ServiceLoop
 final class LoopTimer: Cancellable {
     let deadline: Instant
@@ -46,7 +45,6 @@ private final class TimerQueue {
         /// Sources that are pending at this instant run before the timers.
         case sources(Instant)
 
-        /// Queued jobs run before the timers.
         case jobs
     }
 
@@ -57,8 +55,8 @@ private final class TimerQueue {
 
     private init() {
         var made: OpaquePointer?
-        // SAFETY: the handler needs no data. The accuracy of 1 µs prevents coalescing by sd-event; 0
-        // would mean 250 ms.
+        // SAFETY: the handler needs no data. The accuracy of 1 µs prevents coalescing by sd-event;
+        // 0 would mean 250 ms.
         let status = unsafe sd_event_add_time(
             LoopExecutor.shared.event,
             &made,

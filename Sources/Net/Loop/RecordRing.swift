@@ -93,7 +93,6 @@ package final class RecordRing: Sendable {
 
     // MARK: - Reading
 
-    /// Number of records published so far.
     package var written: UInt64 { published.load(ordering: .acquiring) }
 
     package struct Records {

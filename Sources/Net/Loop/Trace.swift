@@ -14,7 +14,6 @@ package final class Trace {
         /// The previous attempt is late.
         case hedge
 
-        /// The attempt uses a new connection.
         case fresh
 
         /// The server requires another signature or format.
@@ -22,7 +21,6 @@ package final class Trace {
     }
 
     package struct Attempt: Sendable {
-        /// Name of the vendor or upstream.
         package let name: String
         package let server: String
         package let why: Why
@@ -69,7 +67,7 @@ package final class Trace {
 
     package init() {}
 
-    /// Records an attempt; returns nil if the trace is full.
+    /// Nil if the trace is full.
     package func begin(
         _ name: String,
         _ server: String,

@@ -10,13 +10,11 @@ package final class AddressTranslation {
 
     private var embed: Embedding?
 
-    /// Results for the present network.
     private var known: [SocketAddress: SocketAddress] = [:]
 
     /// Limit of `known`: vendors can name new servers.
     static let maximumKnown = 1_024
 
-    /// Creates a translation without a NAT64; tests replace the lookup of routes.
     package init(
         hasRoute: @escaping (SocketAddress) -> Bool = { SocketAddress.source(towards: $0) != nil }
     ) {
@@ -44,7 +42,6 @@ package final class AddressTranslation {
     }
 }
 
-/// HTTP transport that reaches IPv4 servers through the NAT64.
 package final class TranslatingTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let translation: AddressTranslation

@@ -18,7 +18,6 @@ package final class ResumeWatch {
 
     private var known: Duration
 
-    /// Calls `handler` with the duration of each suspension.
     package convenience init(
         _ handler: @escaping @ServiceLoop (Duration) -> Void
     ) throws(SocketError) {

@@ -2,6 +2,7 @@
 import Glibc
 
 /// File descriptor, closed with its owner.
+// SAFETY: pointers are valid during the calls, with their sizes; sockaddr_storage fits any address.
 struct OwnedDescriptor: ~Copyable {
     /// Number of the descriptor; must not be stored.
     let raw: Int32
@@ -27,7 +28,6 @@ struct OwnedDescriptor: ~Copyable {
 
     func set(_ option: Int32, at level: Int32, to value: Int32) throws(SocketError) {
         var value = value
-        // SAFETY: the option's value is one Int32.
         let status = unsafe setsockopt(
             raw,
             level,
@@ -49,7 +49,6 @@ struct OwnedDescriptor: ~Copyable {
     }
 
     func bind(to address: SocketAddress) throws(SocketError) {
-        // SAFETY: the pointer is valid during the call.
         let status = unsafe address.withSockaddr { unsafe Glibc.bind(raw, $0, $1) }
         guard status == 0 else { throw .last("bind") }
     }
@@ -62,14 +61,12 @@ struct OwnedDescriptor: ~Copyable {
     /// Address of the peer; nil if not connected or not IP.
     var peerAddress: SocketAddress? {
         var storage = sockaddr_storage()
-        // SAFETY: the storage fits any address.
         return unsafe Self.read(&storage) { unsafe getpeername(raw, $0, $1) }
     }
 
     var isConnected: Bool {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        // SAFETY: the storage fits any address, and its size is passed.
         return unsafe withUnsafeMutablePointer(to: &storage) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe getpeername(raw, $0, &length) == 0
@@ -81,7 +78,6 @@ struct OwnedDescriptor: ~Copyable {
     var pendingError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
-        // SAFETY: the option's value is one Int32.
         let status = unsafe getsockopt(raw, SOL_SOCKET, SO_ERROR, &error, &length)
         return status == 0 ? error : errno
     }
@@ -91,7 +87,6 @@ struct OwnedDescriptor: ~Copyable {
         _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     ) -> SocketAddress? {
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        // SAFETY: sockaddr_storage may be written as any sockaddr.
         let status = unsafe withUnsafeMutablePointer(to: &storage) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe call($0, &length)

@@ -34,7 +34,7 @@ package enum SpareDescriptors {
         }
     }
 
-    /// Refills the reserve; every closed `OwnedDescriptor` calls it.
+    /// Called by every closed `OwnedDescriptor`.
     static func refill() {
         stock.withLock { stock in
             while stock.kept.count < stock.wanted {

@@ -3,6 +3,7 @@ private import CLinux
 private import Glibc
 
 /// TCP or Unix stream connection; one task may read while another writes.
+// SAFETY: pointers are valid during the calls, and the callers bound the octets.
 @ServiceLoop
 package final class StreamConnection {
     /// Process, user and group of a Unix socket's peer when it connected (SO_PEERCRED).
@@ -26,7 +27,6 @@ package final class StreamConnection {
     ) async throws(SocketError) -> StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
-        // SAFETY: the pointer is valid during the call.
         let status = unsafe peer.withSockaddr { unsafe Glibc.connect(descriptor.raw, $0, $1) }
         let error = status == 0 ? 0 : errno
         return try await finish(descriptor, error: error, deadline: deadline)
@@ -43,7 +43,6 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Waits for the end of a connect(2) that returned `error`.
     private static func finish(
         _ descriptor: consuming OwnedDescriptor,
         error: Int32,
@@ -79,14 +78,12 @@ package final class StreamConnection {
     package var peerCredentials: Credentials {
         get throws(SocketError) {
             var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)
-            // SAFETY: writes three integers.
             let status = unsafe linux_peer_credentials(try endpoint.raw, &pid, &uid, &gid)
             guard status == 0 else { throw .last("getsockopt") }
             return Credentials(pid: pid, uid: uid, gid: gid)
         }
     }
 
-    /// Consecutive reads without waiting, until the task yields.
     private var readsInRow = 0
     private static let longestRow = 16
 
@@ -194,7 +191,6 @@ package final class StreamConnection {
         _ start: Int,
         _ limit: Int
     ) -> Int {
-        // SAFETY: the caller bounds the written octets.
         unsafe buffer.withUnsafeMutableBytes {
             unsafe recv(raw, $0.baseAddress.map { unsafe $0 + start }, limit, 0)
         }
@@ -206,7 +202,6 @@ package final class StreamConnection {
         _ octets: [UInt8],
         _ range: Range<Int>
     ) -> Int {
-        // SAFETY: the caller bounds the read octets.
         unsafe octets.withUnsafeBytes {
             unsafe Glibc.send(
                 raw,

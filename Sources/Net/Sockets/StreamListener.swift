@@ -2,6 +2,7 @@
 private import CLinux
 import Glibc
 
+// SAFETY: the system calls use paths as C strings; lstat writes one `stat`.
 @ServiceLoop
 package final class StreamListener {
     /// Maximum connections that wait for `accept`; net.core.somaxconn may reduce it.
@@ -63,7 +64,6 @@ package final class StreamListener {
             endpoint = try Endpoint(descriptor, writes: false)
             file = Self.status(of: path).map { (path: path, device: $0.st_dev, inode: $0.st_ino) }
         } catch {
-            // SAFETY: the path ends with NUL.
             unsafe unlink(path)
             throw error
         }
@@ -88,7 +88,7 @@ package final class StreamListener {
     /// Bound address; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Waits for the next connection; without a free descriptor, pauses and tries again.
+    /// Without a free descriptor, pauses and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0
@@ -126,7 +126,6 @@ package final class StreamListener {
         guard let file, let now = Self.status(of: file.path),
             now.st_dev == file.device, now.st_ino == file.inode
         else { return }
-        // SAFETY: the path ends with NUL.
         unsafe unlink(file.path)
     }
 
@@ -138,7 +137,6 @@ package final class StreamListener {
         mode: UInt32,
         group: UInt32?
     ) throws(SocketError) {
-        // SAFETY: the path ends with NUL.
         guard unsafe linux_set_socket_file(path, mode, group ?? .max) == 0 else {
             throw .last("chmod")
         }
@@ -150,13 +148,11 @@ package final class StreamListener {
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
         guard address.connect(probe.raw) == ECONNREFUSED else { throw .pathInUse(address.path) }
-        // SAFETY: the path ends with NUL.
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
     private static func status(of path: String) -> stat? {
         var status = stat()
-        // SAFETY: the path ends with NUL; lstat writes one `stat`.
         return unsafe lstat(path, &status) == 0 ? status : nil
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
+// SAFETY: the path and its NUL fit, as `init` checked; pointers are valid during the calls.
 struct UnixAddress {
     let path: String
 
@@ -16,20 +17,17 @@ struct UnixAddress {
 
     /// Returns 0 or an `errno`.
     func connect(_ descriptor: Int32) -> Int32 {
-        // SAFETY: the pointer is valid during the call.
         unsafe withSockaddr { unsafe Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
     /// Returns 0 or an `errno`.
     func bind(_ descriptor: Int32) -> Int32 {
-        // SAFETY: the pointer is valid during the call.
         unsafe withSockaddr { unsafe Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
     private func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // SAFETY: the path and its NUL fit, as `init` checked.
         unsafe withUnsafeMutableBytes(of: &address.sun_path) {
             unsafe $0.copyBytes(from: path.utf8)
         }

@@ -8,7 +8,7 @@ internal import COpenSSL
 enum HandshakeLimit {
     /// Maximum number of records and messages in one handshake.
     ///
-    /// OpenSSL's longest chain, 100 KiB, needs 160 records of 1,300 octets.
+    /// OpenSSL's longest chain, 100 KiB in records of 1,300 octets, needs 160.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(

@@ -9,7 +9,6 @@ package final class TLSConnection: OctetStream {
 
     private var isFlushing = false
 
-    /// Octets since the last data, such as tickets and key updates.
     private var octetsWithoutData = 0
 
     /// Maximum of `octetsWithoutData`, two records (RFC 8446 §5.2): key updates must not block the
@@ -119,7 +118,7 @@ package final class TLSConnection: OctetStream {
         stream.close()
     }
 
-    /// Reads from the socket into the engine; returns false at the end of the stream.
+    /// Returns false at the end of the stream.
     private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: Self.inputLimit, deadline: deadline)
         guard !octets.isEmpty else { return false }
@@ -128,7 +127,8 @@ package final class TLSConnection: OctetStream {
         return true
     }
 
-    /// Writes the engine's output; a task that is already writing writes this output, in order.
+    /// Writes the engine's output, unless another task is writing: that task then writes this
+    /// output too.
     private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

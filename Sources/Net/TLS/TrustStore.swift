@@ -35,6 +35,7 @@ final class TrustStore: @unchecked Sendable {
     deinit { unsafe X509_STORE_free(raw) }
 }
 
+// SAFETY: the texts end with NUL and are copied.
 enum TrustSource: Hashable, Sendable {
     /// Certificates of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     case system
@@ -59,7 +60,6 @@ enum TrustSource: Hashable, Sendable {
 
     private static let systemFile: String? = {
         if let file = environment("SSL_CERT_FILE") { return file }
-        // SAFETY: OpenSSL's text is static and ends with NUL.
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
         // On Debian, only the package openssl installs the built-in path.
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
@@ -67,19 +67,16 @@ enum TrustSource: Hashable, Sendable {
     }()
 
     private static let systemDirectories: [String] = {
-        // SAFETY: OpenSSL's text is static and ends with NUL.
         let builtIn = unsafe X509_get_default_cert_dir().map { unsafe String(cString: $0) }
         return (environment("SSL_CERT_DIR") ?? builtIn ?? "").split(separator: ":").map(String.init)
     }()
 
     private static func environment(_ name: String) -> String? {
-        // SAFETY: the value ends with NUL and is copied.
         let text = unsafe getenv(name).map { unsafe String(cString: $0) }
         return text?.isEmpty == false ? text : nil
     }
 }
 
-/// Attributes that change when a file is written or replaced.
 struct FileVersion: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
