@@ -75,6 +75,9 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
+        /// True if upstreams get the query again after a loss.
+        func isRepeated(_ key: String) -> Bool? { pending[key]?.isRepeated }
+
         /// `label` keys the outcome.
         func ask(
             _ key: String,
@@ -163,12 +166,14 @@ struct FairTableTests {
         questions.ask("b", by: 2)
         questions.advance(by: .seconds(1))
         questions.end("b", "failure")
+        #expect(questions.isRepeated("b") == true)
         Self.loseQueries(questions)
         // Three places instead of six: each new query replaces an old one, which is lost, too.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)
         #expect(questions.outcomes["a10"] == "refused")
+        #expect(questions.isRepeated("a9") == false)
         // The limit grows back by the share in each second.
         questions.advance(by: .milliseconds(995))
         for number in 11...13 { questions.ask("a\(number)", by: 1) }

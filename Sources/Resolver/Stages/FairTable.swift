@@ -191,6 +191,12 @@ struct FairTable<Entry: FairEntry> {
         return admission(replacing: larger.oldest)
     }
 
+    /// Returns true if the limit of a client is reduced, because much of its work was lost.
+    func isReduced(_ client: ClientNetwork?) -> Bool {
+        guard let line = places[client] else { return reduced[client] != nil }
+        return lines[line].window.isReduced(limits)
+    }
+
     private func admission(replacing place: Int?) -> Admission {
         place.flatMap { slots[$0].entry }.map(Admission.replaces) ?? .refused
     }

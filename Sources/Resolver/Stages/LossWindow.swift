@@ -7,9 +7,10 @@ internal import Net
 /// sends too much makes the names of others fail.  The client with the most work loses the most;
 /// its limit shrinks until the upstream answers nearly all queries again.
 ///
-/// Once per second the limit is halved if more than an eighth of the work was lost, another client
-/// has lost work lately, and the client has more than `FairLimits.share` entries.  Otherwise the
-/// limit grows by `FairLimits.share`.  A client without rivals is never limited.
+/// Once per second the limit shrinks to the part of the work that was answered, at most to a half,
+/// if more than an eighth was lost, another client has lost work lately, and the client has more
+/// than `FairLimits.share` entries.  Otherwise the limit grows by `FairLimits.share`.  A client
+/// without rivals is never limited.
 struct LossWindow {
     enum Result {
         case answered
@@ -83,7 +84,8 @@ struct LossWindow {
         guard now - start >= Self.period, ended >= limits.share / 2 else { return }
         size = size(at: now, limits)
         if hasRival, lost * Self.tolerance > ended, entries > limits.share {
-            size = max(limits.share, min(size, entries) / 2)
+            let part = min(ended / 2, ended - lost)
+            size = max(limits.share, min(size, entries) * part / ended)
         }
         since = now
         ended = 0

@@ -21,6 +21,10 @@ final class PendingQuery: FairEntry {
     /// Ends the work early; a failure of cancelled work is not cached.
     let cancellation: CancellationSignal
 
+    /// False if upstreams get the query once only: repetitions of a client that overloads them take
+    /// the place of other clients' queries.
+    let isRepeated: Bool
+
     /// Client that the work counts against: the one that started it, or after an eviction the next
     /// one that waits; nil for the daemon itself.
     var client: ClientNetwork?
@@ -98,6 +102,7 @@ final class PendingQuery: FairEntry {
         payer: ClientNetwork? = nil,
         now: Instant,
         deadline: Instant,
+        isRepeated: Bool = true,
         trace: Trace? = nil,
         _ completion: consuming Completion<(PendingQuery, ResolvedAnswer)>
     ) {
@@ -106,6 +111,7 @@ final class PendingQuery: FairEntry {
         self.client = client
         began = now
         self.deadline = deadline
+        self.isRepeated = isRepeated
         self.trace = trace
         cancellation = CancellationSignal(client: payer, isAwaited: client != nil)
         self.completion = consume completion

@@ -129,6 +129,7 @@ package final class SingleFlight {
                 payer: payer ?? client,
                 now: now,
                 deadline: now + ResolverLimits.work,
+                isRepeated: !places.isReduced(client),
                 Completion { [self] in end($0.0, $0.1) }
             )
         if joined == nil {

@@ -126,6 +126,7 @@ package final class UpstreamStage {
         group.ask(
             query,
             deadline: work.query.deadline,
+            isRepeated: work.query.isRepeated,
             cancellation: work.query.cancellation,
             trace: work.query.trace,
             completion

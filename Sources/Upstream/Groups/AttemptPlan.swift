@@ -79,9 +79,12 @@ struct AttemptPlan: Sendable, Hashable {
     private(set) var isOver = false
 
     /// Creates the plan of a query that was not sent yet.
-    init(_ candidates: [Candidate], deadline: Instant) {
+    ///
+    /// - Parameter isRepeated: false if each server gets the query once only.
+    init(_ candidates: [Candidate], deadline: Instant, isRepeated: Bool = true) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
-        rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
+        let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
+        rounds = isRepeated ? most : 1
         mostTries = min(rounds * candidates.count, UpstreamLimits.tries)
         self.candidates = candidates
         self.deadline = deadline

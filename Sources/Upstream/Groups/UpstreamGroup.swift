@@ -48,12 +48,14 @@ package final class UpstreamGroup {
     /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures: the next server may answer.
     ///
     /// - Parameters:
+    ///   - isRepeated: false if each server gets the query once only.
     ///   - cancellation: ends the query early; nil if it is never cancelled.
     ///   - trace: records the queries that are sent.
     ///   - completion: may be called before `ask` returns.
     package func ask(
         _ query: Query,
         deadline: Instant,
+        isRepeated: Bool = true,
         cancellation: CancellationSignal? = nil,
         trace: Trace? = nil,
         _ completion: consuming Completion<Outcome>
@@ -91,7 +93,7 @@ package final class UpstreamGroup {
                 )
             )
         }
-        let plan = AttemptPlan(candidates, deadline: deadline)
+        let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
         Run(query, plan, self, cancellation, trace, completion).begin(now)
     }
 
