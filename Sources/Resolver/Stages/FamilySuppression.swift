@@ -3,10 +3,8 @@ internal import DNSWire
 
 /// Suppression of an address family that the network lacks (`a: suppress`, `aaaa: suppress`).
 ///
-/// The answer is NODATA, because the name may exist. Static hosts and `localhost` keep their
-/// addresses.
+/// The answer is NODATA, because the name may exist. Static hosts and `localhost` are exempt.
 enum FamilySuppression {
-    /// Returns NODATA for a query of the suppressed family.
     static func answer(
         _ question: Question,
         _ match: RouteTable.Match?,

@@ -2,30 +2,29 @@
 internal import DNSWire
 internal import Net
 
-/// A query that is being resolved, once for all clients that wait for it.
+/// A query that is resolved once for all waiting clients.
 ///
-/// ``SingleFlight`` owns it, its deadline and its waiting clients.  ``SharedResolution`` resolves it,
-/// and reports the answer with ``end(_:)``.
+/// ``SingleFlight`` owns the query, its deadline and its clients.  ``SharedResolution`` resolves
+/// the query, and reports the answer with ``end(_:)``.
 @ServiceLoop
 final class PendingQuery: FairEntry {
     let key: Key
     var match: RouteTable.Match?
     let began: Instant
 
-    /// Time by which resolving ends.
+    /// Time by which resolving must end.
     let deadline: Instant
 
-    /// Records the steps; nil except for an operator's request.
+    /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    /// Ends the work early; a failure of cancelled work is not cached.
+    /// Signal that ends resolving early; a failure after cancellation is not cached.
     let cancellation: CancellationSignal
 
-    /// Client that the work counts against: the one that started it, or after an eviction the next
-    /// one that waits; nil for the daemon itself.
+    /// Client whose limits the query counts against: the client that started the query, or after an
+    /// eviction the next waiting client; nil for the daemon itself.
     var client: ClientNetwork?
 
-    /// Stage that resolves the query; nil before the start.
     var resolution: SharedResolution?
 
     /// Value of `CacheWriter.networksLeft` at the start.
@@ -33,7 +32,7 @@ final class PendingQuery: FairEntry {
 
     var place: Int?
 
-    /// The waiting clients; some of them may have been completed.
+    /// Waiting clients; some may already be completed.
     var waiters: [Waiter] = []
     private var tidiedAt = 64
 
@@ -54,13 +53,12 @@ final class PendingQuery: FairEntry {
 
     var query: Query { key.query }
 
-    /// A waiting client.
     final class Waiter: FairEntry {
         let client: ClientNetwork?
         let began: Instant
         let deadline: Instant
 
-        /// True if the client has joined a query of another one.
+        /// True if the client joined a query of another client.
         let wasMerged: Bool
 
         var place: Int?
@@ -89,8 +87,8 @@ final class PendingQuery: FairEntry {
     /// Creates a query without waiting clients.
     ///
     /// - Parameters:
-    ///   - payer: the client to which vendor calls are charged.
-    ///   - completion: receives this query and its answer.
+    /// - payer: the client to which vendor calls are charged.
+    /// - completion: receives the query and its answer.
     init(
         _ key: Key,
         _ match: RouteTable.Match?,
@@ -111,7 +109,7 @@ final class PendingQuery: FairEntry {
         self.completion = consume completion
     }
 
-    /// Adds a waiting client; removes completed ones whenever the list has doubled.
+    /// Adds a waiting client; removes completed clients whenever the list has doubled.
     ///
     /// A search of the list for each evicted client would be slow in a flood.
     func add(_ waiter: Waiter) {
@@ -122,7 +120,7 @@ final class PendingQuery: FairEntry {
         waiters.append(waiter)
     }
 
-    /// Reports the answer, and releases the work; has no effect after the first time.
+    /// Reports the answer; later calls have no effect.
     func end(_ answer: ResolvedAnswer) {
         cancellation.finish()
         if let completion = completion.take() { completion((self, answer)) }
