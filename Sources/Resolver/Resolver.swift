@@ -298,8 +298,6 @@ extension Resolver {
     }
 
     /// Returns a thread-safe function that is true for questions with a local answer.
-    ///
-    /// Such answers are not loaded from a snapshot.
     package var overridden: @Sendable (Question) -> Bool {
         let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in

@@ -22,14 +22,13 @@ package enum ResolverLimits {
     /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
-    /// Shortest TTL, in seconds, of an answer that is prefetched.
-    ///
-    /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
+    /// Shortest TTL, in seconds, of an answer that is prefetched, and minimum interval between two
+    /// refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
     /// Longest interval between retries for a name in `prefetch.names`.
     ///
-    /// The interval starts at `shortestRefresh` and doubles with each failure.
+    /// The interval doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
     /// Maximum TTL, in seconds, of an upstream's answer that was sent before the vendors answered.
@@ -50,8 +49,8 @@ package enum ResolverLimits {
 
     /// Maximum octets, in wire form, of a CNAME chain whose target is being queried.
     ///
-    /// Enough for five aliases with RSA-2048 signatures.  A query in flight has at most one chain,
-    /// so all chains have at most 8 MiB (``inFlight``).
+    /// Enough for five aliases with RSA-2048 signatures.  All chains together have at most 8 MiB,
+    /// because ``inFlight`` limits the queries.
     static let chainOctets = 2_048
 
     /// TTL in seconds of locally synthesized answers.

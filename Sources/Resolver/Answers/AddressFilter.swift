@@ -16,13 +16,13 @@ struct AddressFilter {
     /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
-    /// Returns the hints for a target; called once per target.
     private let hints: (_ target: Name) -> Hints
     private var hintsByTarget: [Name: Hints] = [:]
 
     private var bindings = 0
 
-    /// Maximum number of SVCB and HTTPS records, and of inserted hints per family.
+    /// Maximum number of SVCB and HTTPS records per answer; `mostHints` limits the hints per
+    /// family.
     ///
     /// A reply of 64 KiB has up to 2,700 such records.
     private static let mostBindings = 64
@@ -117,7 +117,6 @@ struct AddressFilter {
         )
     }
 
-    /// Removes private addresses from a hint; removes a malformed hint.
     private mutating func dropInside(of binding: inout ServiceBinding, _ key: ServiceKey) {
         let addresses: [IPAddress]? =
             key == .ipv4Hint

@@ -16,7 +16,6 @@ struct AliasChain: Equatable {
         /// The last CNAME points to a name in the chain.
         case loop
 
-        /// The chain has more CNAMEs than `ResolverLimits.longestChain`.
         case tooLong
     }
 }
@@ -53,7 +52,7 @@ extension Message {
 
     /// Returns the CNAMEs and DNAMEs of `chain`, and its signatures if the client set DO.
     ///
-    /// Only the first CNAME of a name is used, because a name has at most one (RFC 2181 §10.1).
+    /// A name has at most one CNAME (RFC 2181 §10.1).
     func records(of chain: AliasChain, for query: Query) -> [Record] {
         var aliases = Set<Name>()
         return answers.filter { record in
@@ -89,7 +88,6 @@ extension [Record] {
         numbers.reserveCapacity(count)
         var number = 0
         for index in indices {
-            // Most records are in the same RRset as the previous record.
             if index == 0 || !self[index].isInSet(of: self[index - 1]) {
                 let key = self[index].setKey
                 number = sets[key] ?? lowest.count

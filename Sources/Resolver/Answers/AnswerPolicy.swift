@@ -43,7 +43,6 @@ package struct AnswerPolicy: Sendable {
         /// Order of the source; with `order: rotate` the cache may rotate the addresses.
         case asReceived
 
-        /// The address that accepts connections fastest is first.
         case fastest([ProbeRule])
     }
 

@@ -3,8 +3,8 @@ internal import Locks
 
 /// Numbers of answer sources (vendor servers and upstreams) in cache entries; thread-safe.
 ///
-/// Numbers are never reused. An upstream has one more number for each vendor whose fallback it is.
-/// A cache hit on an answer with such a number counts as an avoided call of the vendor.
+/// Numbers are never reused. An upstream has one more number for each vendor whose fallback it is,
+/// so that a cache hit counts as an avoided call of the vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Source number of this daemon.
     package static let itself: UInt16 = 0
@@ -22,10 +22,8 @@ package final class AnswerSourceRegistry: Sendable {
         var origins: [Origin]
         var numbers: [Origin: UInt16]
 
-        /// Names of sources that are trusted to validate DNSSEC.
         var believed: Set<String> = []
 
-        /// Vendors without TLS or authentication, whose replies can be forged in transit.
         var unprotectedVendors: Set<String> = []
 
         init() {
@@ -42,7 +40,7 @@ package final class AnswerSourceRegistry: Sendable {
     /// Returns the number of the source `name`, and registers a new source; `itself` if all 65,535
     /// numbers are in use.
     ///
-    /// - Parameter vendor: the vendor of the server, or the vendor whose fallback the upstream is.
+    /// - Parameter vendor: the vendor of the server or of the fallback.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }
@@ -62,7 +60,6 @@ package final class AnswerSourceRegistry: Sendable {
         self.number(name(number), vendor: vendor)
     }
 
-    /// Returns the number for answers that DNS64 makes from answers of this source.
     func number(synthesizedFrom number: UInt16) -> UInt16 {
         guard var origin = origin(number) else { return number }
         origin.isSynthesized = true
@@ -114,7 +111,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// True if an answer from this source can be forged in transit: plain DNS, or a vendor without
+    /// True if an answer of this source can be forged in transit: plain DNS, or a vendor without
     /// TLS or authentication.
     package func isUnprotected(_ number: UInt16) -> Bool {
         let parts = name(number).split(separator: "/", maxSplits: 1)

@@ -47,8 +47,7 @@ struct NameSources: Equatable {
 
     /// Returns the former sources that an answer implies, if the former settings are unknown.
     ///
-    /// - Parameter vendor: the vendor that gave the answer, or that had no address before an
-    ///   upstream answered; nil if unknown.
+    /// - Parameter vendor: the vendor that answered, or had no address; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
@@ -56,8 +55,7 @@ struct NameSources: Equatable {
 
 /// Rule that decides if a cached answer is valid under new settings; thread-safe.
 ///
-/// An answer is valid if the new settings use its source, and query no new source before this
-/// source. A vendor added at the end of a list therefore causes no calls.
+/// An answer is valid if the new settings use its source, and query no new source before it.
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
@@ -84,7 +82,6 @@ struct AnswerValidity: Sendable {
         return question.type.isAddress && rebindingChanged && source == .upstream
     }
 
-    /// True if both values have the same sources with the same answers.
     func areSame(_ old: NameSources, _ new: NameSources) -> Bool {
         old == new && new.vendors.allSatisfy(sameVendors.contains)
     }
@@ -131,8 +128,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings queried all of `vendors`, and the answers of these vendors are
-    /// unchanged.
+    /// True if the old settings queried all of `vendors`, and their answers are unchanged.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

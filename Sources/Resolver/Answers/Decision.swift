@@ -4,10 +4,10 @@ package import DNSWire
 package import HTTPDNS
 package import Upstream
 
-/// Plan of the resolver for a query; `httpdnsctl explain` prints it.
+/// Plan of the resolver for a query.
 ///
 /// The client gets the first of `hit`, `own`, the result of `plan`, and `lastResort`. At most one
-/// of `hit` and `own` is set, because `LocalAnswers` keeps answers of `own` out of the cache.
+/// of `hit` and `own` is set, because answers of `own` are not cached.
 package struct Decision: Sendable {
     package let query: Query
 
@@ -32,7 +32,6 @@ package struct Decision: Sendable {
     /// NAT64 prefix for synthesized addresses; nil if the name gets no such addresses.
     package var prefix: NAT64Prefix?
 
-    /// Sources to query if neither the cache nor the daemon itself has an answer.
     package var plan = ResolutionPlan()
 
     /// Stages with local answers, in order.
@@ -56,7 +55,6 @@ package struct Decision: Sendable {
         /// Vendors of the route; empty if the query is not for vendors.
         package var vendors: [Candidate] = []
 
-        /// First vendor whose answer the client would wait for.
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
         /// Vendor server that recently had no address for the name; then no vendor is queried.
@@ -66,7 +64,6 @@ package struct Decision: Sendable {
 
         package var upstreams: [(server: any Forwarding, condition: ServerCondition)] = []
 
-        /// True if address hints in the reply would be replaced.
         package var alignsHints = false
     }
 
@@ -90,7 +87,6 @@ package struct Decision: Sendable {
         plan.emptyVendor == nil ? plan.firstAsked : nil
     }
 
-    /// Skipped vendors that would be probed in the background.
     package var trials: [VendorClient] {
         guard plan.emptyVendor == nil else { return [] }
         return plan.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)

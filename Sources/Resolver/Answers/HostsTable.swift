@@ -18,7 +18,6 @@ package struct HostsTable: Sendable, Equatable {
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
-    /// Number of names and addresses omitted because of the limits.
     package private(set) var leftOut = 0
 
     package init() {}

@@ -32,15 +32,13 @@ package struct Route: Sendable {
         /// Upper bound of positive TTLs in seconds; nil for the general bound.
         package var maximumTTL: UInt32?
 
-        /// False if answers are not refreshed before they expire (`prefetch: off`).
+        /// False with `prefetch: off`.
         package var isPrefetched = true
 
         package var parameters: RouteParameters?
 
-        /// Delay after which upstreams are queried if no vendor has answered, for names not in the
-        /// cache.
-        ///
-        /// Nil if upstreams are queried only after the vendors.
+        /// Delay after which upstreams are queried if no vendor has answered; nil for no early
+        /// query.
         package var fallbackAfter: Duration?
 
         /// Address families to request from vendors; nil for the vendor's setting.
@@ -98,7 +96,7 @@ package enum RoutePattern: Hashable, Sendable {
 package struct RouteTable: Sendable {
     /// Route of a name, and the matching pattern; created once per pattern.
     ///
-    /// This is a class because every cache miss passes its match through all stages.
+    /// A class, because every miss passes its match through all stages.
     package final class Match: Sendable {
         fileprivate let entry: Entry
 
@@ -153,7 +151,6 @@ package struct RouteTable: Sendable {
         var suffix: Match?
         var below: Match?
 
-        /// True if both values have the same route indexes.
         func areThose(of other: Claims) -> Bool {
             exact?.number == other.exact?.number && suffix?.number == other.suffix?.number
                 && below?.number == other.below?.number
@@ -184,7 +181,7 @@ package struct RouteTable: Sendable {
     /// Number of each distinct set of sources; few, even with many routes.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources, by the number of the set.
+    /// One match for each set of sources, by the number of the set.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -224,7 +221,6 @@ package struct RouteTable: Sendable {
     /// Returns the route of `name`; nil if no pattern matches or an `except` pattern does.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
-    /// Returns the route of `name`; reports more specific routes that exclude the name.
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
         guard !claims.isEmpty else { return nil }
         func accepted(_ match: Match?) -> Match? {
@@ -281,9 +277,7 @@ extension RouteTable {
 // MARK: - Digest
 
 extension RouteTable {
-    /// Returns a digest of the map from names to sources, equal in every process.
-    ///
-    /// The time is linear in the size of the table.
+    /// Returns a digest of the map from names to sources, equal in every process; linear time.
     ///
     /// - Parameter sources: digests of the sets of sources, by number.
     func digest(_ sources: [UInt64]) -> UInt64 {

@@ -5,8 +5,7 @@ internal import Net
 
 /// Puts the fastest address first (`order: fastest`).
 ///
-/// The stage reorders the cached answer after measurements. The first answer has the order of its
-/// source; it does not wait for measurements.
+/// The first answer has the order of its source; it does not wait for measurements.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]
@@ -34,7 +33,6 @@ final class AddressOrdering {
         }
     }
 
-    /// Returns the port for measurements of a name; nil to not measure.
     private func port(_ name: Name, _ match: RouteTable.Match?) -> UInt16? {
         guard rules.isEmpty else { return rules.first { $0.names.covers(name) }?.port }
         return match?.hasVendors ?? false ? Self.standardPort : nil

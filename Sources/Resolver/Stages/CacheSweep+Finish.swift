@@ -16,9 +16,7 @@ extension CacheSweep {
 }
 
 extension Clocks {
-    /// Suspends for 50 µs, so that other threads get the cache lock.
-    ///
-    /// A step also takes about 50 µs, so the lock is free half of the time.
+    /// Suspends for 50 µs, about as long as a step, so that other threads get the cache lock.
     @ServiceLoop
     package func pause() async {
         do {

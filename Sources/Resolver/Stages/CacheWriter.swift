@@ -13,8 +13,7 @@ final class CacheWriter {
 
     private(set) var networksLeft: UInt64 = 0
 
-    /// Cache writer of the newer settings, and the rule for valid answers; nil while the present
-    /// settings are active.
+    /// Cache writer of the newer settings, and the rule for valid answers; nil if not replaced.
     private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
 
     init(
@@ -32,8 +31,7 @@ final class CacheWriter {
     /// Prevents failures of queries in flight from being cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Marks the settings as replaced: only answers that are valid under the new settings are
-    /// cached.
+    /// Marks the settings as replaced; then only answers that stay valid are cached.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = (cacheWriter, succession)
     }
@@ -105,6 +103,5 @@ final class CacheWriter {
 }
 
 extension Explanation {
-    /// Extended error of a cached failure (RFC 8914 §4.14).
     fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
 }

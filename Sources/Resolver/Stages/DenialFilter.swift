@@ -5,16 +5,15 @@ internal import Net
 
 /// Replaces an upstream's NXDOMAIN with NODATA for names that vendors serve.
 ///
-/// NXDOMAIN applies to all types of a name (RFC 8020 §2), but upstreams do not know names that are
-/// registered only with a vendor.  After NXDOMAIN for TXT or HTTPS, a stub resolver would drop the
-/// vendor's addresses.  NODATA is correct even if the name does not exist.
+/// NXDOMAIN applies to all types of a name (RFC 8020 §2). For a name that is registered only with a
+/// vendor, a stub resolver would drop the vendor's addresses after NXDOMAIN for TXT or HTTPS.
+/// NODATA is correct even if the name does not exist.
 @ServiceLoop
 struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
-    /// Seconds for which an upstream's NXDOMAIN or NODATA is cached after the vendors have failed:
-    /// a vendor may have addresses.
+    /// Seconds for which an upstream's NXDOMAIN or NODATA is cached after the vendors have failed.
     let unconfirmedLifetime: UInt32
 
     /// Returns an upstream's answer to `query`, with NODATA instead of an unreliable NXDOMAIN.
@@ -22,7 +21,7 @@ struct DenialFilter {
     /// - Parameters:
     /// - match: the route of the name; without vendors the answer is not changed.
     /// - isVendorEmpty: true if a vendor has just returned no address of either family.
-    /// - hasVendorFailed: true if vendors were called and no vendor answered.
+    /// - hasVendorFailed: true if no vendor answered.
     /// - siblings: answers to other types of the name in the vendor's reply.
     func filtered(
         _ resolution: Resolution,

@@ -33,13 +33,12 @@ package struct FairLimits: Sendable {
 /// Table with limits in total and per client, similar to unbound's jostle list.
 ///
 /// When the table is full, a new entry evicts the oldest entry of the largest client, if that
-/// client has more than `FairLimits.share` entries.  If no client has more, the oldest entry of
-/// clients without a verified address is evicted if such clients have more than half of the table;
-/// otherwise the oldest entry of verified clients.  A flood from forged addresses therefore evicts
-/// no queries of this machine.
+/// client has more than `FairLimits.share` entries.  Otherwise the entry evicts the oldest entry of
+/// clients without a verified address if such clients have more than half of the table, or else of
+/// verified clients.  A flood from forged addresses therefore evicts no queries of this machine.
 ///
-/// A new entry of the largest client replaces the client's oldest entry.  If that entry is younger
-/// than `LossWindow.grace`, the new entry is refused.
+/// A new entry of the largest client replaces the client's oldest entry, or is refused if that
+/// entry is younger than `LossWindow.grace`.
 ///
 /// The limit of a client shrinks while many of its queries are lost (``LossWindow``).
 @ServiceLoop
@@ -62,7 +61,6 @@ struct FairTable<Entry: FairEntry> {
         var line = 0
     }
 
-    /// List of the entries of a client.
     private struct Line {
         var ends = Links()
         var count = 0
@@ -90,14 +88,12 @@ struct FairTable<Entry: FairEntry> {
     /// Index of each client's list in `lines`.
     private var places: [ClientNetwork?: Int] = [:]
 
-    /// List of the client that used the table last, because clients often send many queries in a
-    /// row; may be empty.
+    /// List of the client that used the table last; may be empty.
     private var latest: Int?
 
     /// Lists with more than `limits.share` entries: at most `limits.all / limits.share`.
     private var large: Set<Int> = []
 
-    /// Reduced limits of clients without entries.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
     /// The client that lost a query last, and the last other client before.
@@ -164,7 +160,7 @@ struct FairTable<Entry: FairEntry> {
         note(entry, .lost, now: now)
     }
 
-    /// Moves an entry to the list of its new client, as the newest entry.
+    /// Moves an entry to the list of its new client.
     mutating func move(_ entry: Entry) {
         guard let place = entry.place else { return }
         leave(place)

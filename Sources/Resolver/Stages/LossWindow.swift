@@ -3,9 +3,8 @@ internal import Net
 
 /// Limit of one client's queries, which shrinks while many of these queries are lost.
 ///
-/// A rate-limited upstream drops the queries of all clients alike, so one client with too many
-/// queries makes queries of others fail.  The limit of such a client shrinks until the upstream
-/// answers nearly all queries again.
+/// A rate-limited upstream drops the queries of all clients alike, so a client with too many
+/// queries makes queries of others fail.
 ///
 /// Once per second the limit is halved if more than an eighth of the queries was lost, another
 /// client has recently lost queries, and the client has more than `FairLimits.share` entries.
@@ -49,9 +48,8 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the minimum age of an entry that the client may replace.
-    ///
-    /// Twice the usual time of an answer, so that answers of a slow server are not all lost.
+    /// Returns the minimum age of an entry that the client may replace: twice the usual time of an
+    /// answer, so that a slow server can still answer.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }

@@ -4,8 +4,8 @@ internal import Net
 
 /// A query that is resolved once for all waiting clients.
 ///
-/// ``SingleFlight`` owns the query, its deadline and its clients.  ``SharedResolution`` resolves
-/// the query, and reports the answer with ``end(_:)``.
+/// ``SingleFlight`` owns the query.  ``SharedResolution`` resolves it, and reports the answer with
+/// ``end(_:)``.
 @ServiceLoop
 final class PendingQuery: FairEntry {
     let key: Key
@@ -18,11 +18,11 @@ final class PendingQuery: FairEntry {
     /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    /// Signal that ends resolving early; a failure after cancellation is not cached.
+    /// Signal that ends resolving early.
     let cancellation: CancellationSignal
 
-    /// Client whose limits the query counts against: the client that started the query, or after an
-    /// eviction the next waiting client; nil for the daemon itself.
+    /// Client whose limits the query counts against, or after an eviction the next waiting client;
+    /// nil for the daemon itself.
     var client: ClientNetwork?
 
     var resolution: SharedResolution?
@@ -86,9 +86,7 @@ final class PendingQuery: FairEntry {
 
     /// Creates a query without waiting clients.
     ///
-    /// - Parameters:
-    /// - payer: the client to which vendor calls are charged.
-    /// - completion: receives the query and its answer.
+    /// - Parameter payer: the client to which vendor calls are charged.
     init(
         _ key: Key,
         _ match: RouteTable.Match?,
@@ -110,8 +108,6 @@ final class PendingQuery: FairEntry {
     }
 
     /// Adds a waiting client; removes completed clients whenever the list has doubled.
-    ///
-    /// A search of the list for each evicted client would be slow in a flood.
     func add(_ waiter: Waiter) {
         if waiters.count >= tidiedAt {
             waiters.removeAll { $0.isOver }

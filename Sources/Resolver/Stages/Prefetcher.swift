@@ -6,9 +6,8 @@ package import Net
 
 /// Refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// Queries use `SingleFlight`, which shares them with clients. An answer is refreshed only once,
-/// and only in demand. Vendor calls have a budget per minute. Nothing is sent while no vendor of
-/// the route accepts queries.
+/// An answer is refreshed only once, and only in demand. Vendor calls have a budget per minute.
+/// Nothing is sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -33,7 +32,6 @@ package final class Prefetcher {
 
     package var numbers: RefreshNumbers { statistics.refreshes }
 
-    /// Creates the prefetcher; `start` begins to refresh `prefetch.names`.
     init(
         _ rule: Freshness.Prefetch?,
         routes: RouteTable,
@@ -75,7 +73,6 @@ package final class Prefetcher {
         }
     }
 
-    /// True unless the route of the name has `prefetch: off`.
     private func isPrefetched(_ name: Name) -> Bool {
         routes.route(for: name)?.route.options.isPrefetched ?? true
     }
@@ -191,7 +188,6 @@ package final class Prefetcher {
         case refrained
     }
 
-    /// Refreshes an answer, unless it is in flight, over the budget or without an available vendor.
     private func attempt(_ query: Query, for payer: ClientNetwork? = nil) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []

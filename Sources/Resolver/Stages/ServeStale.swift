@@ -11,9 +11,6 @@ final class ServeStale {
     private let rule: Freshness.Stale?
     private let cache: AnswerCache
 
-    /// Creates the stage.
-    ///
-    /// - Parameter rule: the settings; nil if stale answers are disabled.
     init(_ rule: Freshness.Stale?, cache: AnswerCache) {
         self.rule = rule
         self.cache = cache
@@ -69,7 +66,6 @@ final class ServeStale {
         return (entry, rule.ttl, delay)
     }
 
-    /// Returns the serve-stale settings for a route; nil if stale answers are disabled.
     private func rule(_ match: RouteTable.Match?) -> Freshness.Stale? {
         match?.route.servesStale ?? true ? rule : nil
     }

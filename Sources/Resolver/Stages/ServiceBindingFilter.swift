@@ -8,8 +8,7 @@ internal import Upstream
 ///
 /// Private addresses of public names are removed. Address hints in SVCB and HTTPS records are
 /// replaced with cached addresses if a vendor or `hosts` resolves the target. Without cached
-/// addresses the hints are removed, and clients query A and AAAA (RFC 9460 §7.3). No vendor is
-/// called for a hint.
+/// addresses the hints are removed (RFC 9460 §7.3). No vendor is called for a hint.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy
@@ -76,7 +75,6 @@ final class ServiceBindingFilter {
 
     // MARK: - Filtering replies
 
-    /// Returns the answer without the addresses that the settings do not allow.
     func shaped(
         _ resolution: Resolution,
         _ query: Query,
@@ -115,9 +113,7 @@ final class ServiceBindingFilter {
 
     private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// Returns the hints for `target`.
-    ///
-    /// If the queried name has vendors and the target has none, all hints are removed: the route
+    /// Returns the hints for `target`; none if only the queried name has vendors, because its route
     /// exists to avoid addresses of upstreams.
     private func hints(
         _ target: Name,

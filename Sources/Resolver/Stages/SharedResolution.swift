@@ -6,8 +6,8 @@ internal import Upstream
 
 /// Resolves a query once for all waiting clients, and caches the result.
 ///
-/// The source is the vendors of a route, or upstreams.  Vendors resolve only addresses of
-/// hostnames, and bill each call.  All other types and names are sent to upstreams.
+/// Vendors of the route resolve addresses of hostnames.  All other types and names are sent to
+/// upstreams.
 @ServiceLoop
 final class SharedResolution {
     private let policy: TTLPolicy
@@ -94,7 +94,6 @@ final class SharedResolution {
         }
     }
 
-    /// Receives the upstreams' answer to a query that is not for vendors.
     private func upstreamsAnswered(_ query: PendingQuery, _ answer: Resolution) {
         guard let match = query.match else { return end(query, ResolvedAnswer(answer)) }
         let isEmpty = vendors.emptyVendor(query.query) != nil

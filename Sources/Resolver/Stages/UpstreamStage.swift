@@ -111,7 +111,6 @@ package final class UpstreamStage {
         }
     }
 
-    /// Sends the question of the query, or a question for the target of an alias, to a group.
     private func forward(
         _ query: Query,
         of work: Work,
@@ -148,8 +147,7 @@ package final class UpstreamStage {
     /// Completes the answer: queries the target if the reply ends with an alias.
     ///
     /// A target is queried once: without records of the type and without an SOA, its reply is
-    /// NODATA (RFC 2308 §2.2). So each recursion adds an alias or is the last; the maximum is
-    /// `ResolverLimits.longestChain`.
+    /// NODATA (RFC 2308 §2.2).
     ///
     /// - Parameter queried: the target that was queried last.
     private func complete(
@@ -185,8 +183,8 @@ package final class UpstreamStage {
 
     /// CNAME chain of a reply while the target of its last alias is queried.
     ///
-    /// A server can delay that query for seconds, so only the records of the chain are stored, in
-    /// wire form, within ``ResolverLimits/chainOctets``.
+    /// Only the chain is stored, within ``ResolverLimits/chainOctets``, because the query can last
+    /// seconds.
     private struct PendingAlias {
         private let records: AnswerSections
         private let isAuthentic: Bool
@@ -275,9 +273,8 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
-    /// SERVFAIL for a query beyond a limit of queries in flight.
-    ///
-    /// Not cached: a client at its limit must not cause failures for other clients.
+    /// SERVFAIL for a query beyond a limit; not cached, because a client at its limit must not
+    /// cause failures for other clients.
     fileprivate static func exhausted(_ query: Query) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
         failure.lifetime = 0

@@ -10,8 +10,8 @@ internal import Net
 /// an early fallback after `Route.Options.fallbackAfter`.  An early answer is sent immediately,
 /// with a short TTL.  The vendors' answer then replaces it only in the cache.
 ///
-/// A name with a cache entry, fresh or stale, has no early fallback: a refresh must not replace a
-/// vendor's answer with an upstream's.
+/// A name with a cache entry has no early fallback: a refresh must not replace a vendor's answer
+/// with an upstream's.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery

@@ -4,8 +4,8 @@ internal import HTTPDNS
 
 /// Meaning of a vendor's reply to a question.
 ///
-/// A reply without addresses does not show that the name does not exist: the name may not be
-/// registered with the vendor.  Then there is no resolution, and the fallback is queried.
+/// A name without addresses may exist, but not be registered with the vendor.  Then there is no
+/// resolution, and the fallback is queried.
 struct VendorReplyPolicy {
     /// Answer to the question; nil if the vendor has no usable address of the family.
     private(set) var resolution: Resolution?

@@ -7,8 +7,7 @@ package import Net
 /// Queries the vendors of a route in order.
 ///
 /// Clients query A and AAAA almost simultaneously, and vendors bill each call.  The first query
-/// therefore requests both families if one call can return both, and both answers are cached.
-/// `VendorClient` shares a call in flight.
+/// therefore requests both families if one call can return both.
 @ServiceLoop
 package final class VendorStage {
     private let policy: TTLPolicy
@@ -45,13 +44,12 @@ package final class VendorStage {
     enum Result {
         case answered(ResolvedAnswer)
 
-        /// A vendor replied, but has no address of the requested family.
+        /// A vendor replied, but has no address of the requested family; the name may not be
+        /// registered.
         ///
-        /// The name has no record, or is not registered with the vendor. `siblings` may have
-        /// addresses of the other family.
+        /// `siblings` may have addresses of the other family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
-        /// No vendor answered in time.
         case failed(Limit? = nil)
     }
 
@@ -88,8 +86,7 @@ package final class VendorStage {
 
     /// Adds `client` to the clients that wait for the pending `query`.
     ///
-    /// A name that is queued at a vendor is then also in the queue of this client, and does not
-    /// wait behind other names of the first client.
+    /// A queued name is then also in the queue of this client.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
@@ -184,7 +181,7 @@ package final class VendorStage {
     }
 
     /// Changes the source of the fallback's answer, so that cache hits count as avoided calls of
-    /// the vendor that had no address.
+    /// the vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(
@@ -195,7 +192,6 @@ package final class VendorStage {
 
     // MARK: - Meaning of replies
 
-    /// Converts a vendor's reply, with the other family if present, to a result.
     private func result(
         _ reply: VendorReply,
         of vendor: VendorClient,

@@ -5,7 +5,7 @@ internal import Net
 
 /// Synthesis of AAAA records from A records on networks with NAT64 and without IPv4 (RFC 6147).
 ///
-/// The stage is before the cache, which stores synthesized answers like other answers.
+/// Synthesized answers are cached like other answers.
 @ServiceLoop
 final class DNS64 {
     /// Resolver of the A and PTR queries.
@@ -69,7 +69,6 @@ final class DNS64 {
         return query.question.name.isEqualOrBelow(.ipv4only) ? nil : match
     }
 
-    /// Completes the answer to `query` with synthesized addresses, if necessary.
     func complete(
         _ found: ResolvedAnswer,
         _ pending: PendingQuery,
@@ -117,7 +116,6 @@ final class DNS64 {
         )
     }
 
-    /// Resolves an internal query of DNS64, without cache lookup and deduplication.
     private func ask(
         _ query: Query,
         for pending: PendingQuery,

@@ -85,7 +85,6 @@ package final class NAT64 {
         }
     }
 
-    /// Ends the discovery.
     package func stop() {
         timer?.cancel()
         timer = nil
