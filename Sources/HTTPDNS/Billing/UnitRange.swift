@@ -2,8 +2,8 @@
 
 /// Bounds of the units that a vendor bills for some requests.
 ///
-/// The bounds differ if it is unknown whether the vendor bills a request: the request has no reply,
-/// or its reply has no address.
+/// The bounds differ if a request has no reply, or a reply has no address: then it is unknown if
+/// the vendor bills.
 package struct UnitRange: Sendable, Hashable {
     package var atLeast: UInt64
     package var atMost: UInt64

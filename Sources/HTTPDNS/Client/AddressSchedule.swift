@@ -3,7 +3,7 @@
 /// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
 /// A request is due at start, at expiry, after a network change, and soon after all servers failed.
-/// After failures, the known addresses stay in use, and the back-off grows from one minute to one
+/// After failed requests, known addresses stay in use; the back-off grows from one minute to one
 /// hour.
 package struct AddressSchedule: Sendable, Hashable {
     private let lifetime: Duration
@@ -22,7 +22,7 @@ package struct AddressSchedule: Sendable, Hashable {
         self.lifetime = max(lifetime, ClientLimits.refreshPause)
     }
 
-    /// Time of the next request; nil before the start and while a request is in flight.
+    /// Time of the next request; nil before the start and during a request.
     package var due: Instant? { current == nil ? next : nil }
 }
 
@@ -46,7 +46,7 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records the addresses of a request; returns false if a network change made them obsolete.
+    /// Records the addresses of a request; returns false if they are from the former network.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,

@@ -8,7 +8,7 @@
 /// local time; if the vendor accepts it, the offset is dropped.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
-        /// The clock is not the cause of the refusal: no retry.
+        /// The clock is not the cause of the refusal.
         case none
 
         /// Retry with this offset in seconds.
@@ -18,7 +18,7 @@ struct ClockSkew: Sendable, Hashable {
         case refused(Int64)
     }
 
-    /// Seconds to add to the local time; nil if the local clock is used.
+    /// Seconds to add to the local time; nil for the local clock.
     private(set) var offset: Int64?
 
     /// Offset that was too large; nil after an accepted request.
@@ -45,7 +45,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; a retest omits the known offset.
+    /// Returns the offset for the next request; 0 for a retest.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }

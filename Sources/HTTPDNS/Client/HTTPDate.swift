@@ -2,7 +2,7 @@
 
 /// Value of a `Date` header in IMF-fixdate form (RFC 9110 §5.6.7).
 ///
-/// The obsolete forms are rejected, because no vendor uses them. The weekday is not checked.
+/// Obsolete forms are rejected, and the weekday is not checked.
 package struct HTTPDate: Sendable, Hashable {
     /// Seconds since 1970.
     package let seconds: Int64

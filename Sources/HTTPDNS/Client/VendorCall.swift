@@ -12,7 +12,6 @@ final class PendingLookup {
 
     var wasMerged = false
 
-    /// Nil once taken.
     private var completion: Completion<VendorClient.Outcome>?
 
     init(
@@ -27,11 +26,11 @@ final class PendingLookup {
         self.completion = consume completion
     }
 
-    /// Ends the look-up; returns its handler the first time.
+    /// Ends the look-up; returns its completion handler the first time.
     func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
-/// Name for which look-ups wait, queued or in a call.
+/// Name with waiting look-ups, queued or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question
@@ -42,10 +41,10 @@ final class PendingName {
 
     var trace: Trace?
 
-    /// Look-ups that wait for the name; it is removed when the last one ends.
+    /// Look-ups that wait for the name; without look-ups, the name is removed.
     var lookUps: [PendingLookup] = []
 
-    /// Call that carries the name; nil while the name is queued.
+    /// Call with the name; nil while the name is queued.
     weak var call: VendorCall?
 
     init(
@@ -128,7 +127,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates the call of a health probe, caused by a query of `client`.
+    /// Creates the call of a health probe; a query of `client` caused the probe.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

@@ -12,7 +12,7 @@ protocol VendorRequest: Sendable {
     /// Names to which the cost is charged; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Names and families that are requested; nil for a free request.
+    /// Requested names and families; nil for a free request.
     var query: VendorQuery? { get }
 
     /// DNS client whose limits apply; nil for the daemon itself.
@@ -239,9 +239,9 @@ extension VendorClient {
         }
     }
 
-    /// Makes and charges a request with the local time plus `offset`.
+    /// Creates and charges a request with the local time plus `offset`.
     ///
-    /// - Parameter other: rules of the bill; nil for those of the settings.
+    /// - Parameter other: price rules that override the settings.
     func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
@@ -260,7 +260,7 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            // The vendor may bill a repeated request too, so each one needs its own charge.
+            // The vendor may bill a repeated request too, so each request needs its own charge.
             request.isSentOnce = question.query != nil
             return (request, try pay(question, by: other))
         }

@@ -84,7 +84,7 @@ extension VendorClient {
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
-        // Servers close idle connections; that is no failure.
+        // A server that closes an idle connection has not failed.
         let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
         if !isClosing { noteFailure(of: server, error, now) }
         let isOfAccount = error.verdict == .accountRefused
@@ -190,7 +190,7 @@ extension VendorError {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
         case .transport(.cutOff) where isRetried: .unjudged
-        // The server works: it rejects only the fixed name of the probe.
+        // The server rejects only the fixed name of the probe.
         case .refused where isTrial: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected

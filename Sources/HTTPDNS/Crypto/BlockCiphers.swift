@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// AES-128 in CBC mode with PKCS#7 padding; the initialisation vector comes first.
+/// AES-128 in CBC mode with PKCS#7 padding, after the initialisation vector.
 package struct AES128CBC: Cipher {
     package static let keyOctets = 16
 
@@ -10,7 +10,7 @@ package struct AES128CBC: Cipher {
 
     /// Creates the cipher with a key of 16 octets.
     ///
-    /// Other keys are refused; the SDKs pad or cut them in different ways.
+    /// Other lengths are refused; the SDKs convert them differently.
     package init(key: Secret) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

@@ -34,7 +34,7 @@ package final class Secret: @unchecked Sendable {
 
     package let count: Int
 
-    /// Calls `body` with the octets; `body` must not let the pointer escape.
+    /// Calls `body` with the octets; the pointer is invalid after the call.
     package func withOctets<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -86,7 +86,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 // MARK: - Leaving nothing
 
 extension [UInt8] {
-    /// Overwrites and removes all octets; other copies of the array stay.
+    /// Overwrites and removes all octets; copies of the array are not overwritten.
     package mutating func wipe() {
         // SAFETY: base and count describe the array's storage, which is valid during the closure.
         unsafe withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }

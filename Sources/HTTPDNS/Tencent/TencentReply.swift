@@ -30,7 +30,7 @@ struct TencentReply {
 
     /// Returns the answers in a whole body; only the first record of each name counts.
     ///
-    /// The vendor omits unregistered names; their answers are empty.
+    /// Names that the vendor omits are unregistered; their answers are empty.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -96,7 +96,7 @@ extension TencentReply {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
         } else if let index = index(of: text) {
-            // The vendor's document shows such a line for a name without a record.
+            // Such a line means a name without a record, according to the vendor's document.
             return (index, none(for: lookup.names[index]))
         }
 
@@ -133,8 +133,8 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // A single "0" means that both families are empty. A single list of addresses
-                // leaves the other family unknown.
+                // A single "0" means that both families are empty. With a single list, the other
+                // family is unknown.
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }
@@ -150,7 +150,7 @@ extension TencentReply {
 // MARK: - Families
 
 extension TencentReply {
-    /// Returns the addresses of one family; nil for text without a valid address or TTL.
+    /// Returns the addresses of one family; nil without a valid address or TTL.
     ///
     /// An invalid address is dropped. In an encrypted reply, it invalidates the family.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {

@@ -10,7 +10,7 @@ package protocol AddressScheduling: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Returns the servers in the reply of `server`; throws if it has no address.
+    /// Returns the servers in the reply of `server`; throws if the reply has no address.
     func servers(
         in reply: HTTPReply,
         from server: SocketAddress

@@ -3,7 +3,7 @@ import DNSWire
 
 /// JSON text (RFC 8259) and the positions of its values.
 ///
-/// Numbers are decoded on access, because most values of a reply are never read.
+/// Numbers are decoded on access, because most values are never read.
 final class JSONDocument: Sendable {
     struct Node: Sendable {
         enum Kind: Sendable {
@@ -12,7 +12,7 @@ final class JSONDocument: Sendable {
 
             case integer
 
-            /// Number with a fraction or an exponent, which no known reply has.
+            /// Number with a fraction or an exponent; no known reply has such a number.
             case otherNumber
             case string
             case array
@@ -21,12 +21,12 @@ final class JSONDocument: Sendable {
 
         var kind: Kind
 
-        /// Range of the value in `text`; for a string, of its decoded octets without quotes.
+        /// Range of the value in `text`; for a string, of the decoded octets without quotes.
         var range: Range<Int>
 
         /// Index of the first node after the value and its contents.
         ///
-        /// The contents follow the node of the value; a member has two nodes, key and value.
+        /// Contents follow the node of the value; a member has two nodes, key and value.
         var end: Int
     }
 

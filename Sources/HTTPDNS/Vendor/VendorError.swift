@@ -4,19 +4,19 @@ package import Net
 
 /// Reason for a missing or unusable answer; never contains URLs, keys or tokens.
 package enum VendorError: Error, Hashable {
-    /// HTTP status 401 or 403, or an equivalent code of the vendor.
+    /// HTTP status 401 or 403, or an equivalent vendor code.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
     /// The signature has a wrong time; `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// The vendor rejected the request, as every server of the vendor would.
+    /// The vendor rejected the request; every server would reject it.
     case refused(status: Int, code: VendorCode)
 
     /// HTTP status 429; `retryAfter` is the header `Retry-After`.
     case limited(retryAfter: Duration?)
 
-    /// Another HTTP status, or a vendor code for a failure of this server.
+    /// Another HTTP status, or a vendor code for a failed server.
     case serverStatus(Int, code: VendorCode? = nil)
 
     case responseCode(RCode)
@@ -78,7 +78,7 @@ extension VendorError {
         /// Every server will refuse the account.
         case accountRefused
 
-        /// The error is local, or the request itself was rejected.
+        /// The error is local, or the request was rejected.
         case notTheServer
     }
 

@@ -5,7 +5,7 @@ package enum VendorLimits {
     /// Maximum octets of a body other than JSON, from Tencent Cloud document 379/95497.
     package static let maximumBody = 8 * 1024
 
-    /// Maximum octets of a JSON body; ten names with 200 addresses take 60 KiB.
+    /// Maximum octets of a JSON body; ten names with 200 addresses have 60 KiB.
     package static let maximumJSON = 64 * 1024
 
     /// Maximum nesting depth of JSON; known replies need at most 6.
@@ -14,7 +14,7 @@ package enum VendorLimits {
     /// Maximum number of members of a JSON object; Baidu sends ten.
     package static let maximumJSONMembers = 256
 
-    /// Maximum number of JSON values and keys; ten names with 200 addresses take 2,100.
+    /// Maximum number of JSON values and keys; ten names with 200 addresses have 2,100.
     package static let maximumJSONNodes = 8_192
 
     package static let maximumAliases = 16
@@ -39,7 +39,7 @@ package enum VendorLimits {
     /// Maximum number of addresses in one family of a name.
     package static let maximumAddresses = 256
 
-    /// TTL in seconds if the reply has none, as in the vendors' SDKs.
+    /// TTL in seconds if the reply has none, as in the SDKs.
     package static let defaultTTL: UInt32 = 60
 
     /// Largest TTL in seconds (RFC 2181 §8).
@@ -51,7 +51,7 @@ package enum VendorLimits {
     /// Maximum seconds of `Retry-After`; a longer back-off is a mistake or an attack.
     package static let maximumRetryAfter: Int64 = 3600
 
-    /// Maximum `Retry-After` without TLS, where an attacker on the path can forge replies.
+    /// Maximum `Retry-After` without TLS, where replies can be forged.
     static let maximumUnauthenticatedRetryAfter: Duration = .seconds(60)
 
     /// Seconds until a signature expires, as in the SDKs of Tencent and Alibaba.
@@ -59,7 +59,7 @@ package enum VendorLimits {
 
     package static let scheduleLifetime: Int64 = 60
 
-    /// Time for a reply that a server must have had before its timeout counts as a failure.
+    /// Time without a reply after which a timeout counts as a failure of the server.
     ///
     /// Tencent Cloud document 379/95500 recommends 500 ms for a first request.
     package static let fairWait = Duration.milliseconds(500)

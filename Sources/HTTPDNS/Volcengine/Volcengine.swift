@@ -5,7 +5,7 @@ package import Net
 /// Volcengine HTTPDNS, API `/resolve`, with one name per call.
 ///
 /// Sources: Volcengine documents 6758/113991 (request), 6758/174756 (signature) and 6758/174757
-/// (reply). No `type=` is sent, because its values are unverified; the reply lists both families.
+/// (reply). `type=` is not sent, because its values are unverified; the reply has both families.
 /// The vendor gives server addresses only on request.
 package struct Volcengine: Vendor {
     package static let defaultTLSName = "httpdns.volcengineapi.com"
