@@ -2,7 +2,7 @@
 import DNSWire
 package import Net
 
-/// Scheduling service `ss` (Alibaba Cloud document 111585), which lists nearby servers.
+/// Scheduling service `ss` (Alibaba Cloud document 111585).
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
@@ -15,8 +15,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The document names HMAC, but its example is MD5. The time may be the expiry or the current
-    /// time; one minute ahead is valid as both.
+    /// Undocumented: MD5 instead of HMAC. The time may be the expiry or the current time; one
+    /// minute ahead is valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,

@@ -45,7 +45,7 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // Only GCM authenticates; a reply in another mode than the request is rejected.
+            // Only GCM authenticates.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }
@@ -107,7 +107,7 @@ extension Alibaba {
         }
     }
 
-    /// Names in the vendor's certificates; documents and SDKs disagree.
+    /// Names in the vendor's certificates.
     package static let tlsNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"]
 
     /// Creates the codec for an account.

@@ -4,8 +4,7 @@ import Net
 extension Alibaba {
     /// Returns the error for a vendor code in a reply with any HTTP status.
     ///
-    /// Sources: Alibaba Cloud document 2978980 and the Android SDK; other APIs for `Throttling` and
-    /// `Quota`.
+    /// Sources: Alibaba Cloud document 2978980 and the Android SDK.
     static func error(_ code: VendorCode, in reply: HTTPReply) -> VendorError {
         let status = reply.status
         switch code.text {

@@ -15,7 +15,7 @@ package struct ResolveCount: Sendable, Hashable {
 
 /// Alibaba's RPC call `GetResolveCountSummary` (Alibaba Cloud document 30122).
 ///
-/// Signature version 1.0 with HMAC-SHA1. Parameters and reply are unverified.
+/// Parameters and reply are unverified.
 package struct AlibabaResolveCount: Sendable, Equatable {
     package static let host = "httpdns-api.aliyuncs.com"
 

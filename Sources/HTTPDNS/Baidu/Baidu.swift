@@ -5,7 +5,7 @@ package import Net
 /// Baidu Cloud HTTPDNS, API `/v4/resolve` (Baidu Cloud document Vjwvxm96x).
 ///
 /// The values of `type=`, the certificate name, the IPv6 server and the code `SignatureExpired` are
-/// from the Android SDK, and unverified. Other error codes are unknown.
+/// from the Android SDK, and unverified.
 package struct Baidu: Vendor {
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 

@@ -2,8 +2,8 @@
 
 /// Rules by which a vendor counts billed units, and the price of a unit.
 ///
-/// The defaults are from the vendor's price page on the date in ``page``, not from an invoice. The
-/// option `price` of a vendor overrides them.
+/// The defaults are from the vendor's price page, not from an invoice. The option `price` overrides
+/// them.
 package struct PriceModel: Sendable, Hashable {
     package enum Item: String, Sendable, Hashable {
         /// HTTP request, with any number of names.
@@ -30,7 +30,6 @@ package struct PriceModel: Sendable, Hashable {
     /// Free units per calendar month (UTC).
     package var freePerMonth: UInt64
 
-    /// Price of units that are not free; nil if unknown.
     package var price: Price?
 
     /// Vendor's price page; nil if the rules are from the settings or assumed.
@@ -121,7 +120,6 @@ extension PriceModel {
     package func maximum(_ query: VendorQuery) -> [UInt64] {
         switch item {
         case .request:
-            // The cost of the request is charged to the first name.
             query.names.indices.map { $0 == 0 ? weight : 0 }
         case .name: query.names.map { _ in weight }
         case .family: query.names.map { _ in weight * query.families.count }

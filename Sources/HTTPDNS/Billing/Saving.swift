@@ -7,7 +7,6 @@ package enum Saving: Sendable, Hashable {
 
     case families
 
-    /// No AAAA queries, on a machine without IPv6.
     case noAAAA
 
     /// Answers are cached for at least ``ClientLimits/advisedTTL``.
@@ -34,7 +33,7 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Returns the effect on the billed units, as far as it is known.
+    /// Returns the effect on the billed units.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "\(cheaper) units instead of \(weight)"

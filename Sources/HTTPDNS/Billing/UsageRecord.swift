@@ -68,7 +68,7 @@ package struct UsageRecord: Sendable, Hashable {
 
     /// Returns the number of a day's month: twelve times the year, plus 0 to 11.
     ///
-    /// Years begin in March here, so that the leap day is the last day of a year.
+    /// Years begin in March here.
     package static func month(of day: Int64) -> Int64 {
         let sinceMarch0000 = day + 719_468
         let era = (sinceMarch0000 >= 0 ? sinceMarch0000 : sinceMarch0000 - 146_096) / 146_097

@@ -3,8 +3,7 @@
 /// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
 /// A request is due at start, at expiry, after a network change, and soon after all servers failed.
-/// After failed requests, known addresses stay in use; the back-off grows from one minute to one
-/// hour.
+/// The back-off grows from one minute to one hour.
 package struct AddressSchedule: Sendable, Hashable {
     private let lifetime: Duration
 
@@ -38,7 +37,6 @@ extension AddressSchedule {
         current = nil
     }
 
-    /// Starts a request; returns its number.
     package mutating func began(now: Instant) -> Int {
         count += 1
         current = count

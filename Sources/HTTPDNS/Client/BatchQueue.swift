@@ -4,8 +4,8 @@ package import DNSWire
 /// Queue of names that wait for a vendor call.
 ///
 /// Each DNS client has its own queue. The next call is for the client with the fewest calls in
-/// flight, then round-robin. A name stays in the queues of all clients that wait for it until a
-/// call has the name. A call has names of one client, because a slow name delays the whole call.
+/// flight, then round-robin. A name is in the queues of all clients that wait for it. A call has
+/// names of one client, because a slow name delays the whole call.
 package struct BatchQueue: Sendable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
@@ -35,7 +35,6 @@ package struct BatchQueue: Sendable {
         let number: UInt64
     }
 
-    /// Sequence number of a waiting question, and the clients with the question in their queues.
     private struct Place: Sendable {
         let number: UInt64
         var clients: Set<ClientNetwork?> = []
@@ -50,7 +49,7 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues by families, parameters and client, each with the oldest entry first.
+    /// Queues by families, parameters and client, oldest entry first.
     ///
     /// An entry is valid only if `waiting` has its question with the same sequence number.
     private var lines: [Line: ArraySlice<Entry>] = [:]

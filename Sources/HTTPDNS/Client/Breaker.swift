@@ -9,7 +9,6 @@ struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
 
-        /// Length of the next pause without `Retry-After`.
         var next: Duration
 
         var openedAfter: UInt64

@@ -5,9 +5,8 @@ package import Net
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
 /// The budget charges the maximum cost of a request before it is sent, and refunds the difference
-/// after the reply. The counts are in a ``UsageStore``, which outlives the process. Requests are
-/// paid from a block that is added to the stored counts in advance. After a crash, the counts are
-/// therefore too high by at most one block, and never too low.
+/// after the reply. Requests are paid from a block that is added to the stored counts in advance.
+/// After a crash, the counts are therefore too high by at most one block, and never too low.
 ///
 /// If several DNS clients use a vendor, each has a limit (``FairShare``).
 @ServiceLoop
@@ -28,7 +27,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of resets of the reservation; charges from before a reset are not refunded.
+    /// Number of resets of the reservation; earlier charges are not refunded.
     private var period: UInt64 = 0
 
     /// Amount in the stored counts that no request has used yet.
@@ -37,7 +36,7 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Unix time of the latest read-only access; the minimum interval is one second.
+    /// Unix time of the latest read-only access; at most one per second.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
@@ -191,7 +190,6 @@ extension Budget {
                 $0.add(missing)
                 return true
             }
-            // Counts that are not stored are not refunded.
             guard record != nil else {
                 return Receipt(period: period, amount: .none, client: nil)
             }
@@ -286,7 +284,6 @@ extension Budget {
             grant = amount
             return true
         }
-        // A crash would lose an amount that is not stored.
         guard record != nil, let grant else { return false }
         reserved = reserved + grant
         return true

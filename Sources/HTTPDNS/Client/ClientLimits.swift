@@ -6,7 +6,6 @@ package enum ClientLimits {
     /// First back-off after a 429 without `Retry-After`.
     static let firstPause = Duration.seconds(1)
 
-    /// Longest back-off after a 429 without `Retry-After`.
     static let longestPause = Duration.seconds(60)
 
     static let refusalPause = Duration.seconds(300)
@@ -42,7 +41,6 @@ package enum ClientLimits {
     /// Calls and units to reserve in advance if the budget has no limit.
     static let usageBlock: UInt64 = 10
 
-    /// Maximum number of clients per vendor whose daily use is counted.
     static let countedClients = 1_024
 
     /// Time after the latest look-up for which a DNS client has a share of budget and calls.

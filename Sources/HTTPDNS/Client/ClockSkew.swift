@@ -4,11 +4,10 @@
 ///
 /// After a refusal, the request is signed again with the time in the reply's `Date`. The offset is
 /// stored only if the vendor then accepts the request. The offset is limited, because a request
-/// with a future time can be replayed until that time. At intervals, one request is signed with the
-/// local time; if the vendor accepts it, the offset is dropped.
+/// with a future time can be replayed until that time. At intervals, one request tests the local
+/// time.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
-        /// The clock is not the cause of the refusal.
         case none
 
         /// Retry with this offset in seconds.

@@ -5,7 +5,7 @@ package import DNSWire
 ///
 /// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
 /// replaces a name with the lowest count and inherits the count. A count is too high by at most
-/// `excess`. A table of n names has every name with more than 1/n of all requests.
+/// `excess`.
 package struct CostTable: Sendable {
     package struct Charge: Sendable, Hashable {
         package let name: Name
@@ -98,7 +98,6 @@ package struct CostTable: Sendable {
 
     /// Returns the `count` most expensive names; equal counts sort by name.
     package func top(_ count: Int) -> [Entry] {
-        // Each text is made once, because most counts in a full table are equal.
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         return order.prefix(max(0, count)).map { _, _, place in

@@ -26,7 +26,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a health probe; the primary server is first if its check is due.
+    /// Returns the servers for a health probe; the primary server first if its check is due.
     func trialOrder(now: Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {
@@ -36,7 +36,7 @@ extension EndpointPool {
         return order.map { endpoints[$0] }.filter { $0.breaker.admits(at: now) }.map(\.address)
     }
 
-    /// Indexes of the servers, the current server first, with alternating address families.
+    /// Indexes of the servers, the current server first, with alternating families.
     var rotation: [Int] {
         let round = Array(currentIndex..<endpoints.count) + Array(0..<currentIndex)
         let first = endpoints[currentIndex].address.isIPv6

@@ -4,15 +4,14 @@ package import Net
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
 /// The queried name may have caused a failure. Such a suspicion counts only if a later health probe
-/// fails and the server sent no answer in between. Each change of the current server starts an era.
-/// Attempts of earlier eras do not change the current server.
+/// fails and the server sent no answer in between. Each change of the current server starts an era;
+/// attempts of earlier eras do not change the current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
 
         var failuresInRow = 0
 
-        /// Suspicions since the latest answer or failed probe.
         var suspicions = 0
 
         /// Number of the newest attempt at any server when this server last answered.
@@ -59,7 +58,6 @@ package struct EndpointPool: Sendable, Hashable {
 
     private(set) var probe: UInt64?
 
-    /// Creates a pool; the first server is primary and current.
     package init(
         servers: [SocketAddress],
         failuresBeforeSwitch: Int = 3,
@@ -109,9 +107,8 @@ extension EndpointPool {
         return Attempt(server: server, number: latest, era: era, isTrial: isTrial)
     }
 
-    /// Records that `attempt` was unanswered when a hedged request started.
-    ///
-    /// The breaker no longer waits for the reply.
+    /// Records that `attempt` was unanswered when a hedged request started; the breaker no longer
+    /// waits for the reply.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
@@ -169,8 +166,7 @@ extension EndpointPool {
 
     /// Ends a check of the primary server: makes it current, or postpones the next check.
     ///
-    /// A late answer postpones the check, because calls to a slow server would be hedged and billed
-    /// twice.
+    /// A late answer postpones the check: calls to a slow server are hedged and billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant

@@ -3,9 +3,8 @@ internal import DNSWire
 
 /// The two latest DNS clients of a vendor: at least one differs from any given client.
 ///
-/// A forged source address counts as a client. A client that is in fact alone then gets three
-/// quarters of budget and rate (``FairShare``). If only proven addresses counted, one proven client
-/// could use all of the budget, because most clients never prove their addresses.
+/// A forged source address counts as a client; a single client then gets three quarters of budget
+/// and rate (``FairShare``).
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

@@ -26,7 +26,6 @@ final class PendingLookup {
         self.completion = consume completion
     }
 
-    /// Ends the look-up; returns its completion handler the first time.
     func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
@@ -41,7 +40,7 @@ final class PendingName {
 
     var trace: Trace?
 
-    /// Look-ups that wait for the name; without look-ups, the name is removed.
+    /// Look-ups that wait for the name.
     var lookUps: [PendingLookup] = []
 
     /// Call with the name; nil while the name is queued.

@@ -6,7 +6,6 @@
 /// any reply. A timeout counts only if no reply arrived since its start, and if a later health
 /// probe failed.
 struct VendorCircuitBreaker: Sendable, Hashable {
-    /// Timeouts that open the breaker, at least 1.
     let limit: Int
 
     /// Timeouts since the latest reply that no health probe has confirmed.
@@ -14,7 +13,6 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 
     private var tries = 0
 
-    /// Start of the latest probe without a reply.
     private var trialBegan: Instant?
 
     private var receivedAt: Instant?

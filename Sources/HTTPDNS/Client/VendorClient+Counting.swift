@@ -32,7 +32,6 @@ extension VendorClient {
         return receipt
     }
 
-    /// Reports once a day that the budget is spent or its counts are unknown.
     func tellOfBudget() {
         guard let rule = budget.rule, budget.tells(wallSeconds: clocks.wallSeconds()) else {
             return
@@ -90,7 +89,6 @@ extension VendorClient {
 
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
         counters.failuresByKind[error.kind, default: 0] += 1
-        // Cancelled and local failures do not count.
         guard error.verdict != .notTheServer else { return }
         update(server) {
             $0.failures += 1

@@ -85,7 +85,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     private var vendor: any Vendor
 
-    /// Clock offset in seconds; `isRepaired` is true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
@@ -266,7 +265,6 @@ extension VendorClient {
         }
     }
 
-    /// Parses the reply and settles the cost, which is returned.
     func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,

@@ -173,8 +173,7 @@ extension VendorClient {
 extension VendorClient {
     /// Starts calls for queued names, now or in the next iteration of the service loop.
     ///
-    /// By default, names share a call only at the limit of calls, because the slowest name delays
-    /// the others.
+    /// By default, names share a call only at the limit of calls.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }

@@ -13,7 +13,7 @@ extension VendorClient {
         armRefresh()
     }
 
-    /// Stops the refresh of server addresses; this client then has no timer.
+    /// Stops the refresh of server addresses.
     package func stop() {
         schedule.stop()
         refresh?.cancel()

@@ -3,15 +3,13 @@ internal import DNSWire
 internal import Net
 
 extension VendorClient {
-    /// Returns the maximum number of units of a proof.
     package func maximumUnits(_ each: ProofCase) -> UInt64 {
         price(of: each).maximum(each.query).reduce(0, +)
     }
 
     /// Sends the call to the current server once, and charges it to the budget.
     ///
-    /// The result does not change the health of servers and account. Fails without a request if the
-    /// vendor must not be called.
+    /// The result does not change the health of servers and account.
     package func prove(_ each: ProofCase) async -> ProofResult {
         if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
         let inquiry = AddressInquiry(

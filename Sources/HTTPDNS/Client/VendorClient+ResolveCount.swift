@@ -3,8 +3,6 @@ package import Net
 
 extension VendorClient {
     /// Fetches the vendor's own count of resolutions from `server`; not billed.
-    ///
-    /// The request uses the certificates and the proxy of the settings, and fails after 3 s.
     package func fetchCount(
         _ call: AlibabaResolveCount,
         at server: SocketAddress

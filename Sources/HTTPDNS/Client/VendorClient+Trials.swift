@@ -17,7 +17,9 @@ extension VendorClient {
     ///
     /// The probe queries the current server first, or the primary server if its check is due, then
     /// the others, on new connections. The rate limit does not refuse probes; otherwise a flood of
-    /// names could prevent them. The probe is charged to `client`; nil is the daemon itself.
+    /// names could prevent them.
+    ///
+    /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }

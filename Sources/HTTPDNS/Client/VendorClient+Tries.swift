@@ -14,7 +14,6 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         guard let attempt = pool.begin(server, isTrial: call.isTrial, now: now) else {
-            // The breaker opened after the start of the call.
             let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
             call.trace?.note("\(name) \(server): not queried, circuit breaker open (\(error))")
             call.failed.append(FailedTry(server: server, error: error, duration: .zero))
@@ -179,8 +178,8 @@ extension VendorError {
     /// Returns the result of the attempt for the health of its server.
     ///
     /// A timeout does not count if the server had less than a fair time, or if a retry follows. A
-    /// failure for a queried name must be confirmed by a probe. A 429 may concern the name, so it
-    /// counts only for a probe.
+    /// probe must confirm a failure for a queried name. A 429 may concern the name, so it counts
+    /// only for a probe.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

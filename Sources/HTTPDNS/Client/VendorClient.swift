@@ -4,7 +4,7 @@ package import Net
 
 /// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// A look-up waits for a name, a name waits for a call, and a call sends requests (tries) until one
+/// A look-up waits for a name, and a name for a call. A call sends requests (tries) until one
 /// server answers.
 @ServiceLoop
 package final class VendorClient {
@@ -67,7 +67,6 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
-    /// One timer for all calls, because nearly all calls end before their time.
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
     var lingering: Set<VendorCall> = []
@@ -91,7 +90,6 @@ package final class VendorClient {
     /// - Parameters:
     /// - source: the vendor's scheduling service, queried from ``start()`` on.
     /// - usage: counts of the budget, shared with other processes.
-    /// - hasIPv6: returns true if the machine has IPv6 connectivity.
     /// - Precondition: there is at least one server or a `source`.
     package nonisolated init(
         name: String,
@@ -251,13 +249,11 @@ extension VendorClient {
         /// The vendor's clock is ahead by this number of seconds, more than `limit`.
         case clockRefused(Int64, limit: Int64)
 
-        /// The budget is exhausted; reported once a day.
         case budgetSpent(Budget.Rule)
 
         /// The counts of the budget are unknown for this reason; reported once a day.
         case usageUnknown(String, Budget.Rule)
 
-        /// A client reached its limit; reported once a day.
         case shareSpent(Budget.Rule)
     }
 }

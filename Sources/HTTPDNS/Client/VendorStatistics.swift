@@ -111,7 +111,6 @@ package struct VendorStatistics: Sendable, Hashable {
     package enum State: Sendable, Hashable {
         case open
 
-        /// Paused by the operator; not degraded.
         case paused
 
         /// The vendor refused the account; a probe may start at `until`.

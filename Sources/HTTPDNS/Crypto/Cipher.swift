@@ -15,7 +15,7 @@ package protocol Cipher: Sendable {
 }
 
 package enum CipherError: Error, Hashable {
-    /// The key has the wrong length; both numbers are octets.
+    /// Numbers of octets.
     case keyLength(expected: Int, found: Int)
 
     /// OpenSSL cannot load the provider of DES.

@@ -82,7 +82,6 @@ extension CipherAlgorithm {
         case encrypt = 1
     }
 
-    /// Encrypts or decrypts all of `input`, with PKCS#7 padding.
     func run(
         _ direction: Direction,
         key: Secret,
@@ -106,7 +105,6 @@ extension CipherAlgorithm {
     ) throws(CipherError) -> [UInt8] {
         precondition(key.count == keyOctets, "wrong key length")
         precondition(vector.count == vectorOctets, "wrong vector length")
-        // OpenSSL counts in `int`.
         guard input.count <= Int(Int32.max) - blockOctets else { throw .undecryptable }
 
         ERR_set_mark()

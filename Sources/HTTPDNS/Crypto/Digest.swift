@@ -36,7 +36,7 @@ enum Digest {
         try hmac("SHA256", octets: 32, key: key, text)
     }
 
-    /// Returns the HMAC-SHA1 (RFC 2104), for Alibaba's RPC interface only.
+    /// Returns the HMAC-SHA1 (RFC 2104).
     static func hmacSHA1(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try hmac("SHA1", octets: 20, key: key, text)
     }

@@ -6,7 +6,6 @@ import COpenSSL
 // reference remains. Only `withOctets` exposes it, for the duration of its closure.
 @safe
 package final class Secret: @unchecked Sendable {
-    /// Memory of the secret, which is never copied or moved.
     private let storage: UnsafeMutableRawBufferPointer
 
     /// Creates a secret from a copy of `octets`; the caller must wipe `octets`.

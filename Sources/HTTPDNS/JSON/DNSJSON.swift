@@ -8,10 +8,10 @@ package import Net
 package struct DNSJSON: Vendor {
     /// AliDNS account (Alibaba Cloud document 2868703).
     package struct Account: Sendable {
-        /// Parameter `uid`, which is not the Alibaba Cloud account.
+        /// Parameter `uid`; not the Alibaba Cloud account.
         package let id: String
 
-        /// Parameter `ak`, the public part of the access key.
+        /// Parameter `ak`.
         package let keyID: String
 
         package let secret: Secret
@@ -136,7 +136,7 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Returns a hexadecimal SHA-256; the order of the input is from a third-party client.
+    /// Returns a hexadecimal SHA-256; the order of the input is undocumented.
     private static func signature(
         of name: String,
         at time: String,

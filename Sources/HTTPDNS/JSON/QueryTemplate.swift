@@ -23,7 +23,6 @@ struct QueryTemplate: Sendable {
         }
     }
 
-    /// Returns the query with `name` and `type`, which need no escapes.
     func filled(name: String, type: String) -> String {
         var query = ""
         for part in parts {

@@ -2,7 +2,7 @@
 import DNSWire
 package import Net
 
-/// Scheduling service `/conf` (Tencent Cloud document 379/116336): lists servers of a channel.
+/// Scheduling service `/conf` (Tencent Cloud document 379/116336).
 extension Tencent: AddressScheduling {
     /// Returns the request `GET /conf`; only the reply is encrypted.
     package func scheduleRequest(
@@ -26,8 +26,8 @@ extension Tencent: AddressScheduling {
     /// The servers get the port of `server`. For a TTL below 1 minute or above 1 day, `validFor` is
     /// nil: the servers must not be stored.
     ///
-    /// An encrypted line must have exactly this form, so that an attacker with one forged block
-    /// cannot change the servers (``TencentReply``).
+    /// An encrypted line must have exactly this form, because an attacker can forge one block
+    /// (``TencentReply``).
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress

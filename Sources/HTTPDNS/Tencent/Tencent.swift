@@ -4,7 +4,7 @@ package import DNSWire
 /// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
 /// Sources: Tencent Cloud documents 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption),
-/// and the SDKs. Where these disagree, both variants are accepted.
+/// and the SDKs.
 package struct Tencent: Vendor {
     enum Access: Sendable {
         case token(Secret, id: Int?)
@@ -35,7 +35,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns the codec with `expires` inverted after a 401: the correct form is not documented.
+    /// Returns the codec with `expires` inverted after a 401: the correct form is unknown.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -145,14 +145,13 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Checks that `id` is a positive 32-bit number; the documents disagree on the range.
+    /// Checks that `id` is a positive 32-bit number.
     private static func check(id: Int) throws(TencentSetupError) {
         guard (1...Int(Int32.max)).contains(id) else { throw .id }
     }
 }
 
 package enum TencentSetupError: Error, Hashable {
-    /// The account number is not in 1…2³¹-1.
     case id
 
     case token

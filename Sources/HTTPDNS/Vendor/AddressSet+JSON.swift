@@ -61,7 +61,6 @@ extension VendorQuery {
         return try index(of: value.name)
     }
 
-    /// Returns the names in lower case, separated by commas.
     func list(for facts: VendorFacts) throws(VendorError) -> String {
         precondition(
             (1...facts.maximumNames).contains(names.count),

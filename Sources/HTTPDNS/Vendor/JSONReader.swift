@@ -2,8 +2,8 @@
 
 /// JSON parser (RFC 8259) for hostile replies.
 ///
-/// The parser rejects inputs that parsers treat differently: duplicate keys, invalid UTF-8, lone
-/// surrogates, leading zeros, and text after the value. The nesting depth is limited.
+/// The parser rejects duplicate keys, invalid UTF-8, lone surrogates, leading zeros, and text after
+/// the value. The nesting depth is limited.
 struct JSONReader {
     private let text: [UInt8]
 
@@ -231,7 +231,6 @@ extension JSONReader {
         }
     }
 
-    /// Returns the character after `\u`, which may be a surrogate pair.
     private mutating func scalar() throws(UnreadableReply) -> Unicode.Scalar {
         let first = try codeUnit()
         var value = UInt32(first)

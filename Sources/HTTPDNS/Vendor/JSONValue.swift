@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// JSON text (RFC 8259) and the positions of its values.
-///
-/// Numbers are decoded on access, because most values are never read.
+/// JSON text (RFC 8259) and the positions of its values; numbers are decoded on access.
 final class JSONDocument: Sendable {
     struct Node: Sendable {
         enum Kind: Sendable {
@@ -12,7 +10,7 @@ final class JSONDocument: Sendable {
 
             case integer
 
-            /// Number with a fraction or an exponent; no known reply has such a number.
+            /// Number with a fraction or an exponent.
             case otherNumber
             case string
             case array

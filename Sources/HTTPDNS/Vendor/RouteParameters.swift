@@ -3,8 +3,7 @@ package import DNSWire
 
 /// Parameters that a route sends to a vendor instead of the vendor's settings.
 ///
-/// Queries with different parameters do not share a call. This is a class with a stored hash value,
-/// because it is part of the key of each pending name.
+/// A class with a stored hash value, because it is part of the key of each pending name.
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 
@@ -15,7 +14,7 @@ package final class RouteParameters: Sendable {
 
     /// Creates parameters; nil if both arguments are nil.
     ///
-    /// - Parameter sdns: names without `sdns-`.
+    /// - Parameter sdns: custom parameters; names without `sdns-`.
     /// - Precondition: `Alibaba.init` accepts the parameters `sdns`.
     package init?(clientSubnet: IPAddress? = nil, sdns: [String: String]? = nil) {
         guard clientSubnet != nil || sdns != nil else { return nil }

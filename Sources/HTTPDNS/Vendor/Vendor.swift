@@ -8,8 +8,8 @@ package protocol Vendor: Sendable {
 
     /// Returns the HTTP request for `lookup`, which has at most `facts.maximumNames` names.
     ///
-    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the Unix
-    /// time by the vendor's clock.
+    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the
+    /// vendor's Unix time.
     func request(
         for lookup: VendorQuery,
         at server: SocketAddress,

@@ -2,7 +2,7 @@
 
 /// Vendor's code for an error or an empty answer, for example `InvalidSignature`.
 ///
-/// Length and characters are limited, because operators see this remote text.
+/// Length and characters are limited, because operators see it.
 package struct VendorCode: Sendable, Hashable {
     package let text: String
 

@@ -29,12 +29,10 @@ package enum VendorError: Error, Hashable {
 
     case transport(HTTPError)
 
-    /// The name is not a host name; no request was sent.
     case unusableName
 
     case cipher(CipherError)
 
-    /// The deadline passed before the first request.
     case outOfTime
 
     case paused
@@ -96,9 +94,7 @@ extension VendorError {
         }
     }
 
-    /// True if a retry with a corrected clock may help.
-    ///
-    /// A 401 or 403 may mean a wrong time, unless its vendor code refuses the account.
+    /// True if a retry with a corrected clock may help: a 401 or 403 may mean a wrong time.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -107,7 +103,8 @@ extension VendorError {
         }
     }
 
-    /// True if this server no longer serves the account, so that the addresses must be refreshed.
+    /// True if the server addresses must be refreshed, because this server no longer serves the
+    /// account.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }

@@ -2,7 +2,7 @@
 
 /// Limits of remote input, and defaults for missing values.
 package enum VendorLimits {
-    /// Maximum octets of a body other than JSON, from Tencent Cloud document 379/95497.
+    /// Maximum octets of a body other than JSON (Tencent Cloud document 379/95497).
     package static let maximumBody = 8 * 1024
 
     /// Maximum octets of a JSON body; ten names with 200 addresses have 60 KiB.
@@ -21,7 +21,7 @@ package enum VendorLimits {
 
     /// Maximum octets of the names in one call, with commas.
     ///
-    /// The encrypted URL has at most 2.5 KiB; RFC 9110 §4.1 recommends support for 8000 octets.
+    /// RFC 9110 §4.1 recommends support for URLs of 8000 octets.
     package static let maximumNameOctets = 1024
 
     package static let maximumServers = 32
@@ -33,10 +33,9 @@ package enum VendorLimits {
     /// Maximum octets of Alibaba's custom parameters, as in its SDKs.
     package static let maximumParameters = 1000
 
-    /// Maximum octets of an account name or a key.
     package static let maximumAccount = 128
 
-    /// Maximum number of addresses in one family of a name.
+    /// Maximum number of addresses per name and family.
     package static let maximumAddresses = 256
 
     /// TTL in seconds if the reply has none, as in the SDKs.
@@ -54,7 +53,7 @@ package enum VendorLimits {
     /// Maximum `Retry-After` without TLS, where replies can be forged.
     static let maximumUnauthenticatedRetryAfter: Duration = .seconds(60)
 
-    /// Seconds until a signature expires, as in the SDKs of Tencent and Alibaba.
+    /// Seconds until a signature expires, as in the SDKs.
     package static let requestLifetime: Int64 = 600
 
     package static let scheduleLifetime: Int64 = 60
@@ -64,6 +63,6 @@ package enum VendorLimits {
     /// Tencent Cloud document 379/95500 recommends 500 ms for a first request.
     package static let fairWait = Duration.milliseconds(500)
 
-    /// Maximum octets of a token; Tencent's tokens have about ten digits.
+    /// Maximum octets of a token.
     package static let maximumToken = 128
 }

@@ -6,7 +6,6 @@ package import Net
 ///
 /// Sources: Volcengine documents 6758/113991 (request), 6758/174756 (signature) and 6758/174757
 /// (reply). `type=` is not sent, because its values are unverified; the reply has both families.
-/// The vendor gives server addresses only on request.
 package struct Volcengine: Vendor {
     package static let defaultTLSName = "httpdns.volcengineapi.com"
 
