@@ -4,7 +4,7 @@ internal import Locks
 // Re-exported, because the functions of this module take instants.
 @_exported public import Monotonic
 
-/// Answer cache that the workers and the service loop share.
+/// Answer cache, shared by the workers and the service loop.
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
@@ -16,14 +16,14 @@ package final class AnswerCache: Sendable {
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries examined while the lock is held: about 20 µs.
+    /// Maximum number of entries examined under the lock: about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
-    ///   - origin: Zero of the cache's times; not later than the first `now`.
-    ///   - seed: Secret key of the hash, so that clients cannot choose colliding names.
+    /// - origin: zero of the cache's times; not later than the first `now`.
+    /// - seed: secret hash key, so that clients cannot choose colliding names.
     package init(
         limit: Int,
         origin: Instant,
@@ -60,7 +60,7 @@ package final class AnswerCache: Sendable {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
 
-    /// Calls `body` with the lock held; its `now` is in milliseconds since `origin`.
+    /// Calls `body` under the lock; its `now` is in milliseconds since `origin`.
     package func withTable<Result>(
         now: Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
@@ -105,12 +105,11 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Copy of the hits by server number: the next hit would copy a shared array under the lock.
+    /// Hits by server number, copied now so that the next hit does not copy under the lock.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
 
-    /// Condition that selects entries.
     package enum Selection: Sendable, Equatable {
         case all
         case name(Name, RecordType?)
@@ -125,13 +124,13 @@ package final class AnswerCache: Sendable {
 
         case source(AnswerSource)
 
-        /// Entries whose answers came from these servers, by server number.
+        /// Entries with answers of these servers, by server number.
         case servers(Set<UInt16>)
     }
 
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
-    /// Reorders the records of a fresh answer: those of `addresses` come first, in this order.
+    /// Reorders the records of a fresh answer: the records of `addresses` are first, in this order.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -145,7 +144,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Position at which a lap of the ring buffer that starts now ends.
+    /// Position of the end of a lap of the ring buffer that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {
@@ -198,7 +197,6 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Converts `instant` to milliseconds since `origin`.
     func milliseconds(_ instant: Instant) -> UInt64 {
         let passed = instant.nanoseconds.subtractingReportingOverflow(origin.nanoseconds)
         guard !passed.overflow, passed.partialValue > 0 else { return 0 }

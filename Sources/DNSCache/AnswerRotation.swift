@@ -16,7 +16,7 @@ struct AddressBlock {
     /// Number of records, at least 2.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon; nil unless there are two to exchange.
+    /// Finds the address records in a reply of this daemon; nil for fewer than two.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -47,7 +47,7 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Rotates the records so that record `first` comes first.
+    /// Rotates the records; record `first` becomes the first.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
         reverse(&reply, 0..<first)

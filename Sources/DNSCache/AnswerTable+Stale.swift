@@ -18,7 +18,7 @@ extension AnswerTable {
         var answer = answer(newest, to: question) { old in
             isFresh ? old - min(old, UInt32(clamping: age)) : ttl
         }
-        // The data may no longer validate (RFC 4035 §5.3.3).
+        // The signatures may have expired (RFC 4035 §5.3.3).
         if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
             answer: answer,

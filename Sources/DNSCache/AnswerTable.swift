@@ -27,7 +27,7 @@ package struct AnswerTable: ~Copyable {
     /// Hashes of the entries to copy to the mirror.
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry, for the initial size of the index.
+    /// Octets of a typical entry, for the initial index size.
     private static var expectedEntry: Int { 144 }
 
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
@@ -44,7 +44,7 @@ package struct AnswerTable: ~Copyable {
     /// Prefetches the bucket of `hash` into the processor cache.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of `hash`, whose bucket must have been prefetched.
+    /// Prefetches the entry of `hash`; its bucket must be prefetched before.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -52,11 +52,11 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Replaces the query in `buffer` with its reply; returns nil on a miss and keeps the query.
+    /// Replaces the query in `buffer` with its reply; on a miss, returns nil and keeps the query.
     ///
     /// - Parameters:
-    ///   - limit: Maximum octets of the reply, from 512 to the size of `buffer`.
-    ///   - now: Milliseconds since `AnswerCache.origin`.
+    /// - limit: maximum octets of the reply, from 512 to the size of `buffer`.
+    /// - now: milliseconds since `AnswerCache.origin`.
     package mutating func answer(
         _ facts: QueryFacts,
         hash: UInt64? = nil,
@@ -117,7 +117,8 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses of a reply; not inlined, so it costs nothing if rotation is off.
+    /// Rotates the addresses of a reply; not inlined, so that replies without rotation cost
+    /// nothing.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -139,7 +140,7 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry for `query`; a failure only if no stale answer matches.
+    /// Returns the fresh entry for `query`; a failure only without a stale answer.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(
@@ -179,9 +180,7 @@ package struct AnswerTable: ~Copyable {
     }
 }
 
-/// Result of a query that the cache answered.
 package struct CacheHit: Sendable, Equatable {
-    /// Size of the reply in octets.
     package let length: Int
 
     package let rcode: UInt8
@@ -194,6 +193,6 @@ package struct CacheHit: Sendable, Equatable {
 
     package let server: UInt16
 
-    /// True for the first hit at or past the refresh age.
+    /// True for the first hit at or after the refresh age.
     package let wantsRefresh: Bool
 }

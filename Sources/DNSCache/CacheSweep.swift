@@ -8,7 +8,7 @@ package import DNSWire
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Returns true for an entry to remove, given its name, type, source and server number.
+    /// Returns true for an entry to remove, by name, type, source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     private let cache: AnswerCache
@@ -24,7 +24,6 @@ package struct CacheSweep {
 
     private let lapEnd: Int
 
-    /// Mirror, suspended until the sweep ends.
     private var mirror: (any AnswerMirror)?
 
     /// Number of entries removed or marked stale.
@@ -75,7 +74,7 @@ package struct CacheSweep {
 
     /// True if the caller must no longer pause between steps.
     ///
-    /// After one lap, entries that insertions move to the head could stay ahead of the sweep.
+    /// After one lap, insertions could keep entries ahead of the sweep.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Runs one step; returns true if the sweep is not complete.

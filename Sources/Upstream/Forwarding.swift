@@ -25,12 +25,12 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, where datagrams get lost. Longer for streams, where only a dead connection
-    /// loses a query.
+    /// Zero for UDP, which loses datagrams. Longer for streams, where only a dead connection loses
+    /// a query.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Servers of this upstream, each selected and health-checked separately; by default the
-    /// upstream itself.
+    /// Servers of this upstream, selected and health-checked separately; by default the upstream
+    /// itself.
     var servers: [any Forwarding] { get }
 
     /// Number of sockets closed because of forged replies.
@@ -39,11 +39,11 @@ package protocol Forwarding: AnyObject, Sendable {
     /// Counters of the queries sent to this upstream.
     var numbers: UpstreamNumbers { get }
 
-    /// Sends the query of `attempt` once, and ends the attempt at its deadline at the latest, possibly
-    /// before `ask` returns.
+    /// Sends the query of `attempt` once, and ends the attempt at its deadline at the latest,
+    /// possibly before `ask` returns.
     ///
-    /// The reply is complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or YXDOMAIN
-    /// with a DNAME.
+    /// The reply is complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or
+    /// YXDOMAIN with a DNAME.
     func ask(_ attempt: Attempt)
 
     /// Drops all connections after a network change; queries in flight are retried.
@@ -59,7 +59,7 @@ extension Forwarding {
 
     package var forgeries: UInt64 { 0 }
 
-    /// Sends a query with ``ask(_:)``, waits for the result, and decodes the reply.
+    /// Sends a query with ``ask(_:)`` and returns the decoded reply.
     package func exchange(
         _ query: Query,
         repeating earlier: Instant? = nil,
@@ -111,7 +111,6 @@ package struct UpstreamNumbers: Sendable, Equatable {
 
     package init() {}
 
-    /// Counts the result of a query that ended at `end`.
     mutating func note(_ failure: UpstreamError?, at end: Instant) {
         queries += 1
         if let failure {

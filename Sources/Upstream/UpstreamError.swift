@@ -28,7 +28,7 @@ package enum UpstreamError: Error, Hashable {
     /// An operator has paused the upstream; no query was sent.
     case paused
 
-    /// A limit of this daemon or machine was reached, so the server is not at fault.
+    /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 }
 

@@ -3,9 +3,8 @@
 /// Failover and hedging plan of one query in a group: a state machine without clock or network.
 ///
 /// The page of the module has the rules (Selection of servers). After the last server, the first
-/// one is tried again unless it declined.
+/// server is tried again unless it declined.
 struct AttemptPlan: Sendable, Hashable {
-    /// Server as seen by the plan.
     struct Candidate: Sendable, Hashable {
         /// Index in the group, in the order of the settings.
         var server: Int
@@ -18,20 +17,19 @@ struct AttemptPlan: Sendable, Hashable {
 
         var timeout: Duration
 
-        /// Time to wait before a hedged query is sent to the next server.
+        /// Time before a hedged query is sent to the next server.
         var patience: Duration
 
         /// Minimum time before an unanswered query is repeated to this server; nil for never.
         var repeatsAfter: Duration?
 
-        /// Number of attempts, and the start of the latest one.
+        /// Number of attempts, and the start of the latest attempt.
         fileprivate(set) var tries = 0
         fileprivate(set) var asked: Instant?
     }
 
-    /// Action for the caller.
     enum Move: Sendable, Hashable {
-        /// Query a server, and report the result under the number of the attempt.
+        /// Query a server, and report the result with the number of the attempt.
         case ask(Int, server: Int, until: Instant, since: Instant?)
 
         case end
@@ -78,7 +76,6 @@ struct AttemptPlan: Sendable, Hashable {
     /// True after an answer or a final failure.
     private(set) var isOver = false
 
-    /// Creates the plan of a query that was not sent yet.
     init(_ candidates: [Candidate], deadline: Instant) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
@@ -87,10 +84,10 @@ struct AttemptPlan: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// Instant of the next ``tick(now:)``; nil if only another event can continue the plan.
+    /// Time of the next ``tick(now:)``; nil if only another event can continue the plan.
     var wake: Instant? {
         guard !isOver else { return nil }
-        // Only the result of a probe is pending; wait for it until the query's deadline.
+        // Only the result of a probe is pending.
         guard let hedge, !running.isEmpty else { return deadline }
         guard let next, mayJoin(next), !isHeld(next) else { return nil }
         var wake = hedge
@@ -102,13 +99,13 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Returns the earlier of `wake` and `suspicion`.
     ///
-    /// Mutating only to avoid copies: Swift 6.3 copies the plan for each access through an object.
+    /// Mutating only because Swift 6.3 would copy the plan for each access through an object.
     mutating func nextEvent() -> Instant? {
         guard let suspicion else { return wake }
         return min(wake ?? suspicion, suspicion)
     }
 
-    /// Time at which the first attempt becomes suspicious; nil if none does before its end.
+    /// Time at which the first attempt becomes suspicious; nil for none before its end.
     private var suspicion: Instant? {
         var first: Instant?
         for each in running where !each.isSuspected && each.overdue < each.until {
@@ -117,7 +114,7 @@ struct AttemptPlan: Sendable, Hashable {
         return first
     }
 
-    /// Index of the next candidate: among the allowed ones, the first with the fewest attempts.
+    /// Index of the next candidate: the first allowed candidate with the fewest attempts.
     private var next: Int? {
         guard count < mostTries else { return nil }
         var next: Int?
@@ -128,7 +125,8 @@ struct AttemptPlan: Sendable, Hashable {
         return next
     }
 
-    /// Returns true if a server has attempts left and, if unprotected, may be queried.
+    /// Returns true if a server has attempts left and is protected, or all protected servers before
+    /// it are down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate)
             && (candidates[candidate].isProtected
@@ -191,7 +189,7 @@ extension AttemptPlan {
         return advance(now: now)
     }
 
-    /// Returns the attempts that have become suspicious since the last call.
+    /// Returns the attempts that became suspicious since the last call.
     mutating func newlySuspicious(now: Instant) -> [Try] {
         guard let suspicion, now >= suspicion else { return [] }
         return running.indices.compactMap { index in
@@ -217,7 +215,7 @@ extension AttemptPlan {
         return proceed(now: now)
     }
 
-    /// Records that a probe of a server is in flight; ``judged(_:isDown:now:)`` reports its result.
+    /// Records that a probe of a server is in flight; ``judged(_:isDown:now:)`` reports the result.
     mutating func suspected(_ server: Int) {
         if !suspects.contains(server) { suspects.append(server) }
     }
@@ -242,7 +240,7 @@ extension AttemptPlan {
             isOver = true
             return .end
         }
-        // The failure of one server must not repeat the query to another one.
+        // The failure of one server must not repeat the query to another server.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
         return advance(now: now)
     }
@@ -271,7 +269,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // Leave time for an unprotected server in case this one is down.
+            // Leave time for an unprotected server.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

@@ -28,10 +28,9 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Creates a transport for POST requests to `url` at `server`.
     ///
     /// - Parameters:
-    ///   - http: the HTTP client for client queries, which other servers share.
-    ///   - probes: the HTTP client for probes, with its own connections, also shared; nil to use
-    ///     `http`.
-    ///   - shares: the limit of client queries in flight, which other upstreams share.
+    ///   - http: the HTTP client for client queries, shared with other servers.
+    ///   - probes: the HTTP client for probes, with its own connections; nil to use `http`.
+    ///   - shares: the limit of client queries in flight, shared with other upstreams.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -87,7 +86,7 @@ package final class HTTPSTransport: UpstreamTransport {
         probes.reset()
     }
 
-    /// Sends a request, and repeats it once if its connection was lost.
+    /// Sends a request, and repeats it once if the connection was lost.
     private func send(
         _ request: HTTPRequest,
         for attempt: Attempt,
@@ -153,7 +152,7 @@ extension HTTPSTransport {
     /// True if `type` is the media type of a DNS message, ignoring case and parameters.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
-        // Fast path: parsing this text costs as much as parsing the message.
+        // Fast path: parsing this text takes as long as parsing the message.
         if type == mediaType { return true }
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }

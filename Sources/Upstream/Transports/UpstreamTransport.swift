@@ -19,7 +19,7 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// Sends a query as ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
     func carry(_ attempt: Attempt)
 
-    /// Number of sockets closed because of forged replies; see ``Forwarding/forgeries``.
+    /// Number of sockets closed because of forged replies.
     var forgeries: UInt64 { get }
 
     /// Stores the transport's counters in `numbers`.
