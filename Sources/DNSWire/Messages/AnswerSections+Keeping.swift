@@ -23,8 +23,8 @@ extension AnswerSections {
 
     /// Validates sections of an untrusted file.
     ///
-    /// Throws errors whose offsets count in a message that begins with `question`. A name that
-    /// points into a TTL is `reservedLabel`, because TTLs change.
+    /// Errors have offsets in a message that begins with `question`. A name that points into a TTL
+    /// is `reservedLabel`, because TTLs change.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -70,7 +70,6 @@ extension AnswerSections {
         )
     }
 
-    /// Returns the sections with transformed TTLs.
     package func mappingTTLs(
         of question: Question,
         _ transform: (UInt32) -> UInt32
@@ -78,7 +77,9 @@ extension AnswerSections {
         mappingTTLs(questionEnd: WireLimits.headerOctets + question.octetCount, transform)
     }
 
-    /// Returns the sections with transformed TTLs; `start` is the offset of the first record.
+    /// Returns the sections with transformed TTLs.
+    ///
+    /// - Parameter start: offset of the first record.
     func mappingTTLs(
         questionEnd start: Int,
         _ transform: (UInt32) -> UInt32

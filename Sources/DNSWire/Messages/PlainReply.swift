@@ -14,7 +14,7 @@ package struct PlainReply: Hashable, Sendable {
 
     private let questionEnd: Int
 
-    /// Copies the answer section of `message`; returns nil if the reply is not plain.
+    /// Copies the answer section of `message`; nil if the reply is not plain.
     ///
     /// The caller has checked the question, which ends at `questionEnd`.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
@@ -67,7 +67,7 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the work grows with the square.
+    /// Maximum number of answer records; the time is quadratic.
     private static let mostRecords = 24
 
     /// Maximum number of records after the answer section.
@@ -139,8 +139,7 @@ private struct Walk: ~Escapable {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
         guard reader.offset == end, nameCount < names.count else { return false }
-        // A pointer must lead to a label of an earlier name. A pointer into a TTL would change with
-        // it.
+        // A pointer must lead to a label of an earlier name: TTLs change.
         if let pointer {
             guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
             else { return false }
@@ -179,7 +178,7 @@ private struct Walk: ~Escapable {
             let data = reader.offset
             reader.leaveField(try reader.enterField(count))
             guard type == RecordType.opt.rawValue else { continue }
-            // Padding is the only option (RFC 7830).
+            // Padding is the only permitted option (RFC 7830).
             guard isRoot, !hasOPT, index >= authorities, ttl >> 24 == 0 else { return false }
             let isPadding =
                 count >= 4 && message.uint16(at: data) == EDNSOption.Code.padding

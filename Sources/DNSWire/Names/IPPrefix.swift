@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A network prefix.
-///
-/// IPv4-mapped addresses count as IPv4, so `::/0` does not contain them.
+/// Network prefix; IPv4-mapped addresses count as IPv4.
 package struct IPPrefix: Hashable, Sendable {
     /// Address; never IPv4-mapped with a length of 96 bits or more.
     package let address: IPAddress

@@ -16,14 +16,14 @@ package enum NameTextError: Error, Hashable {
     /// Invalid escape (RFC 1035 §5.1).
     case badEscape(at: Int)
 
-    /// A character that needs `\DDD`; international names are written as `xn--`.
+    /// Character that needs `\DDD`; international names are written as `xn--`.
     case unescaped(at: Int)
 }
 
 // MARK: - Making
 
 extension Name {
-    /// Parses the presentation form (RFC 1035 §5.1), whose final dot is optional.
+    /// Parses the presentation form (RFC 1035 §5.1), with an optional final dot.
     package init(_ text: some StringProtocol) throws(NameTextError) {
         try self.init(text: Array(text.utf8)[...])
     }
@@ -64,12 +64,10 @@ extension Name {
             guard octets[lengthAt] < UInt8(WireLimits.labelOctets) else {
                 throw .labelTooLong(at: labelAt)
             }
-            // One octet is reserved for the root label.
             guard octets.count < WireLimits.nameOctets - 1 else { throw .nameTooLong }
             octets[lengthAt] += 1
             octets.append(octet)
         }
-        // After a final dot, the empty label is the root label.
         if octets[lengthAt] != 0 { octets.append(0) }
         self.init(checked: octets)
     }
@@ -105,7 +103,6 @@ extension Name {
         String(decoding: escaped(finalDot: isRoot), as: UTF8.self)
     }
 
-    /// Returns the presentation form in octets 0x21...0x7E.
     private func escaped(finalDot: Bool) -> [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(octets.count + 16)

@@ -5,9 +5,9 @@ package enum OutgoingQuery {
     /// Encodes header, question and OPT record (RFC 6891 §6.1.1).
     ///
     /// - Parameters:
-    ///   - payload: UDP payload size for OPT, in octets.
-    ///   - hasEDNS: If false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    ///   - block: The message is padded to a multiple of this number of octets (RFC 7830).
+    /// - payload: UDP payload size for OPT, in octets.
+    /// - hasEDNS: if false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
+    /// - block: the message is padded to a multiple of this number of octets (RFC 7830).
     package static func octets(
         _ header: Header,
         _ question: Question,
@@ -18,7 +18,6 @@ package enum OutgoingQuery {
     ) -> [UInt8] {
         let questionEnd = WireLimits.headerOctets + question.octetCount
         let bare = questionEnd + optOctets
-        // Code and length of the option have four octets.
         let padding = block.map { ($0 - (bare + 4) % $0) % $0 }
         let count = hasEDNS ? bare + (padding.map { $0 + 4 } ?? 0) : questionEnd
         var octets = [UInt8](repeating: 0, count: count)

@@ -15,7 +15,7 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
-    /// Compares names in wire form with their case; their lengths are equal.
+    /// Compares names in wire form with their case; both have equal lengths.
     package func hasSameCase(as other: RawSpan) -> Bool {
         var offset = 0
         while offset + 8 <= byteCount {
@@ -35,7 +35,7 @@ extension RawSpan {
         hasher.combine(lastOctets(from: offset).lowercasedOctets)
     }
 
-    /// Returns the last octets from `offset` on, at most seven, as a little-endian number.
+    /// Returns the octets from `offset` on, at most seven, as a little-endian number.
     package func lastOctets(from offset: Int) -> UInt64 {
         guard byteCount < 8 else {
             return octets8(at: byteCount - 8) >> UInt64(8 * (8 + offset - byteCount))

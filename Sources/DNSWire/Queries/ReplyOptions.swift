@@ -2,7 +2,7 @@
 
 /// EDNS options of a reply.
 package struct ReplyOptions: Sendable, Equatable {
-    /// Client cookie in network order, and server cookie; nil to send no cookie (RFC 7873 §5.2.3).
+    /// Client cookie in network order, and server cookie; nil for no cookie (RFC 7873 §5.2.3).
     package var cookies: (client: UInt64, server: ServerCookie)?
 
     /// Idle timeout in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.

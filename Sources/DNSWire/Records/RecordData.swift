@@ -59,7 +59,6 @@ extension RecordData {
         }
     }
 
-    /// Address in A or AAAA data.
     package var address: IPAddress? {
         switch self {
         case .a(let address): .v4(address)
@@ -181,7 +180,6 @@ extension RecordData: CustomStringConvertible {
         }
     }
 
-    /// Returns a string in quotes (RFC 1035 §5.1).
     static func quoted(_ string: [UInt8]) -> String {
         var characters = [UInt8(ascii: "\"")]
         for octet in string {

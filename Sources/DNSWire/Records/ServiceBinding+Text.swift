@@ -87,7 +87,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return list.isEmpty ? nil : list
     }
 
-    /// Encodes base64 (RFC 4648 §4), because the module does not import Foundation.
+    /// Encodes base64 (RFC 4648 §4); the module does not import Foundation.
     private static func base64(_ octets: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var characters: [UInt8] = []
@@ -105,7 +105,6 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
 }
 
 extension ServiceBinding: CustomStringConvertible {
-    /// Text such as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
     package var description: String {
         (["\(priority) \(target)"] + parameters.map(\.description)).joined(separator: " ")
     }
