@@ -22,8 +22,8 @@ package final class AnswerCache: Sendable {
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
-    /// - origin: zero of the cache's times; not later than the first `now`.
-    /// - seed: secret hash key, so that clients cannot choose colliding names.
+    ///   - origin: zero of the cache's times; not later than the first `now`.
+    ///   - seed: secret hash key, so that clients cannot choose colliding names.
     package init(
         limit: Int,
         origin: Instant,

@@ -55,8 +55,8 @@ package struct AnswerTable: ~Copyable {
     /// Replaces the query in `buffer` with its reply; on a miss, returns nil and keeps the query.
     ///
     /// - Parameters:
-    /// - limit: maximum octets of the reply, from 512 to the size of `buffer`.
-    /// - now: milliseconds since `AnswerCache.origin`.
+    ///   - limit: maximum octets of the reply, from 512 to the size of `buffer`.
+    ///   - now: milliseconds since `AnswerCache.origin`.
     package mutating func answer(
         _ facts: QueryFacts,
         hash: UInt64? = nil,

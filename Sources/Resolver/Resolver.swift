@@ -44,8 +44,8 @@ package final class Resolver {
     /// Connects the stages.
     ///
     /// - Parameters:
-    /// - standard: the upstreams for queries without other sources.
-    /// - comparison: the comparison with the routes of the former resolver; nil if unknown.
+    ///   - standard: the upstreams for queries without other sources.
+    ///   - comparison: the comparison with the routes of the former resolver; nil if unknown.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
@@ -135,8 +135,8 @@ package final class Resolver {
     /// Answers `query` by `deadline`, with SERVFAIL if there is no better answer.
     ///
     /// - Parameters:
-    /// - client: the client that the query counts against; nil for the daemon itself.
-    /// - completion: may be called before this function returns.
+    ///   - client: the client that the query counts against; nil for the daemon itself.
+    ///   - completion: may be called before this function returns.
     package func resolve(
         _ query: Query,
         of client: ClientNetwork? = nil,
@@ -337,8 +337,8 @@ extension Resolver {
     /// new settings are cached.
     ///
     /// - Parameters:
-    /// - hosts: the new static hosts.
-    /// - sameVendors: names of the vendors whose answers are the same.
+    ///   - hosts: the new static hosts.
+    ///   - sameVendors: names of the vendors whose answers are the same.
     /// - Returns: the sweep that removes invalid answers; nil if all are valid.  The caller must
     ///   run the sweep to its end before it reports the new settings as active.
     package func takeOver(

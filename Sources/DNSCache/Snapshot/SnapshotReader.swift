@@ -40,9 +40,9 @@ package struct SnapshotReader {
     /// Creates a reader; without a cache it only validates.
     ///
     /// - Parameters:
-    /// - wallTime: seconds since 1970; if before the time of writing, no time has passed.
-    /// - selection: called once, and only with a cache.
-    /// - believes: returns true for a server that is trusted to validate; other answers lose AD.
+    ///   - wallTime: seconds since 1970; if before the time of writing, no time has passed.
+    ///   - selection: called once, and only with a cache.
+    ///   - believes: returns true for a server that is trusted to validate; other answers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,

@@ -25,9 +25,9 @@ package struct SnapshotWriter {
     }
 
     /// - Parameters:
-    /// - now: time for which ages are computed.
-    /// - wallTime: seconds since 1970.
-    /// - digests: digests of the settings, by names of at most 255 octets.
+    ///   - now: time for which ages are computed.
+    ///   - wallTime: seconds since 1970.
+    ///   - digests: digests of the settings, by names of at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,

@@ -5,9 +5,9 @@ package enum OutgoingQuery {
     /// Encodes header, question and OPT record (RFC 6891 §6.1.1).
     ///
     /// - Parameters:
-    /// - payload: UDP payload size for OPT, in octets.
-    /// - hasEDNS: if false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    /// - block: the message is padded to a multiple of this number of octets (RFC 7830).
+    ///   - payload: UDP payload size for OPT, in octets.
+    ///   - hasEDNS: if false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
+    ///   - block: the message is padded to a multiple of this number of octets (RFC 7830).
     package static func octets(
         _ header: Header,
         _ question: Question,

@@ -96,8 +96,8 @@ extension QueryFacts {
     /// Converts the query in `buffer` into a reply without records.
     ///
     /// - Parameters:
-    /// - rcode: 12-bit code; without EDNS, the low 4 bits are sent.
-    /// - limit: maximum octets, at least 512, enough for all but long error texts.
+    ///   - rcode: 12-bit code; without EDNS, the low 4 bits are sent.
+    ///   - limit: maximum octets, at least 512, enough for all but long error texts.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,

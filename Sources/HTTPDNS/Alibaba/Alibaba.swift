@@ -113,10 +113,10 @@ extension Alibaba {
     /// Creates the codec for an account.
     ///
     /// - Parameters:
-    /// - secret: at least 32 hexadecimal digits; nil for unsigned requests.
-    /// - aesKey: 32 hexadecimal digits.
-    /// - tlsName: name or address in the certificate; nil for one of `tlsNames`.
-    /// - parameters: custom parameters; names without `sdns-`.
+    ///   - secret: at least 32 hexadecimal digits; nil for unsigned requests.
+    ///   - aesKey: 32 hexadecimal digits.
+    ///   - tlsName: name or address in the certificate; nil for one of `tlsNames`.
+    ///   - parameters: custom parameters; names without `sdns-`.
     package init(
         account: String,
         secret: Secret? = nil,

@@ -86,9 +86,9 @@ package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor` under an exclusive lock.
     ///
     /// - Parameters:
-    /// - today: the current day.
-    /// - durably: true if a record that ends with the process counts as unknown.
-    /// - change: returns false if it only reads the record.
+    ///   - today: the current day.
+    ///   - durably: true if a record that ends with the process counts as unknown.
+    ///   - change: returns false if it only reads the record.
     /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(

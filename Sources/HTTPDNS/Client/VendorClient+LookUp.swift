@@ -10,9 +10,9 @@ extension VendorClient {
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
     ///
     /// - Parameters:
-    /// - route: route to which a new call is charged.
-    /// - choice: setting `families` of the route; nil for the vendor's setting.
-    /// - parameters: parameters of the route; nil for the vendor's settings.
+    ///   - route: route to which a new call is charged.
+    ///   - choice: setting `families` of the route; nil for the vendor's setting.
+    ///   - parameters: parameters of the route; nil for the vendor's settings.
     package func lookUp(
         _ name: Name,
         _ families: Families,

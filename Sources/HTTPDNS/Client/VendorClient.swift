@@ -88,8 +88,8 @@ package final class VendorClient {
     /// Creates a client, which sends nothing yet.
     ///
     /// - Parameters:
-    /// - source: the vendor's scheduling service, queried from ``start()`` on.
-    /// - usage: counts of the budget, shared with other processes.
+    ///   - source: the vendor's scheduling service, queried from ``start()`` on.
+    ///   - usage: counts of the budget, shared with other processes.
     /// - Precondition: there is at least one server or a `source`.
     package nonisolated init(
         name: String,

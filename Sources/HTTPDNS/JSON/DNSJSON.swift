@@ -36,8 +36,8 @@ package struct DNSJSON: Vendor {
     /// Creates the codec of the API at `url`.
     ///
     /// - Parameters:
-    /// - url: `{name}` and `{type}` in the query are replaced, or `name=` and `type=` appended.
-    /// - isBillable: nil means true with an account and false without.
+    ///   - url: `{name}` and `{type}` in the query are replaced, or `name=` and `type=` appended.
+    ///   - isBillable: nil means true with an account and false without.
     package init(
         url: String,
         account: Account? = nil,

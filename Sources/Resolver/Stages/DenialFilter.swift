@@ -19,10 +19,10 @@ struct DenialFilter {
     /// Returns an upstream's answer to `query`, with NODATA instead of an unreliable NXDOMAIN.
     ///
     /// - Parameters:
-    /// - match: the route of the name; without vendors the answer is not changed.
-    /// - isVendorEmpty: true if a vendor has just returned no address of either family.
-    /// - hasVendorFailed: true if no vendor answered.
-    /// - siblings: answers to other types of the name in the vendor's reply.
+    ///   - match: the route of the name; without vendors the answer is not changed.
+    ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
+    ///   - hasVendorFailed: true if no vendor answered.
+    ///   - siblings: answers to other types of the name in the vendor's reply.
     func filtered(
         _ resolution: Resolution,
         _ query: Query,

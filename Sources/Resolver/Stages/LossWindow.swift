@@ -57,9 +57,9 @@ struct LossWindow {
     /// Counts a result.
     ///
     /// - Parameters:
-    /// - age: time since the query began.
-    /// - entries: number of entries of the client, including this entry.
-    /// - hasRival: true if another client has recently lost queries.
+    ///   - age: time since the query began.
+    ///   - entries: number of entries of the client, including this entry.
+    ///   - hasRival: true if another client has recently lost queries.
     mutating func note(
         _ result: Result,
         age: Duration,

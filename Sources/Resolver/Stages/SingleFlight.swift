@@ -94,8 +94,8 @@ package final class SingleFlight {
     /// The client gets SERVFAIL at `deadline` at the latest.
     ///
     /// - Parameters:
-    /// - client: the client that waits; nil for the daemon itself.
-    /// - payer: the client to which vendor calls are charged; nil for `client`.
+    ///   - client: the client that waits; nil for the daemon itself.
+    ///   - payer: the client to which vendor calls are charged; nil for `client`.
     /// - Returns: true if the client joined a query of another client.
     @discardableResult
     func ask(

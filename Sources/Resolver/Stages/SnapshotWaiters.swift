@@ -112,8 +112,8 @@ package final class SnapshotWaiters {
     /// Adds a client; if a limit refuses the client, calls `completion` and returns nil.
     ///
     /// - Parameters:
-    /// - client: the client that the query counts against; nil for the daemon.
-    /// - firstBegan: start of the first query for the name.
+    ///   - client: the client that the query counts against; nil for the daemon.
+    ///   - firstBegan: start of the first query for the name.
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,

@@ -13,9 +13,9 @@ extension HealthTable {
     /// Probes a suspected server.
     ///
     /// - Parameters:
-    /// - began: the start of the unanswered attempt.
-    /// - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
-    /// - completion: called once with the result, possibly before `suspect` returns.
+    ///   - began: the start of the unanswered attempt.
+    ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
+    ///   - completion: called once with the result, possibly before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
         silentSince began: Instant?,

@@ -47,8 +47,8 @@ package final class UpstreamGroup {
     /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures: the next server may answer.
     ///
     /// - Parameters:
-    /// - trace: records the queries that are sent.
-    /// - completion: may be called before `ask` returns.
+    ///   - trace: records the queries that are sent.
+    ///   - completion: may be called before `ask` returns.
     package func ask(
         _ query: Query,
         deadline: Instant,

@@ -38,8 +38,8 @@ final class StreamExchanger {
     /// Sends a query, and repeats it once on a new connection if the connection is lost.
     ///
     /// - Parameters:
-    /// - attempt: ends with a complete matching reply of any RCODE.
-    /// - since: a connection without received data since then is not used.
+    ///   - attempt: ends with a complete matching reply of any RCODE.
+    ///   - since: a connection without received data since then is not used.
     func ask(_ exchange: UpstreamExchange, for attempt: Attempt, since: Instant?) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
