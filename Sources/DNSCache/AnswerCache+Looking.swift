@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Functions that inspect entries, without counting a hit.
 extension AnswerCache {
     /// Returns the entry with which the cache would answer the query now.
     package func entry(
@@ -40,9 +39,8 @@ extension [CacheEntry] {
     }
 }
 
-/// Incremental iteration over entries, for one lap of the ring buffer.
-///
-/// Entries added during the walk may be missed.
+/// Incremental iteration over entries, for one lap of the ring buffer; may miss entries added
+/// meanwhile.
 package struct CacheWalk {
     /// Maximum number of entries copied under the lock: about 20 µs.
     static let copies = 16

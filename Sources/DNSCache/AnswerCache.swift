@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 internal import Locks
-// Re-exported, because the functions of this module take instants.
+// Re-exported, because functions here take instants.
 @_exported public import Monotonic
 
 /// Answer cache, shared by the workers and the service loop.
@@ -40,7 +40,7 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
-    /// Enables or disables the rotation of the addresses in replies.
+    /// Enables or disables the rotation of addresses in replies.
     package func setRotation(_ rotates: Bool) {
         let changed = table.withLock { table in
             defer { table.rotates = rotates }
@@ -105,7 +105,7 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number, copied now so that the next hit does not copy under the lock.
+    /// Hits by server number, copied so that the next hit does not copy under the lock.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
@@ -114,7 +114,6 @@ package final class AnswerCache: Sendable {
         case all
         case name(Name, RecordType?)
 
-        /// Entries of the name and its subdomains.
         case tree(Name)
 
         case negative
@@ -130,7 +129,7 @@ package final class AnswerCache: Sendable {
 
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
-    /// Reorders the records of a fresh answer: the records of `addresses` are first, in this order.
+    /// Reorders the records of a fresh answer: the records of `addresses` come first.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -171,14 +170,12 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Walking and counting
 
-    /// Suspends the mirror during `body`, so that all changes take effect together.
     private func withMirrorSuspended(_ body: () -> Void) {
         let mirror = restingMirror()
         body()
         mirror?.resume()
     }
 
-    /// Suspends the mirror and returns it; the caller must resume it.
     func restingMirror() -> (any AnswerMirror)? {
         let mirror = table.withLock { $0.mirror }
         mirror?.suspend()
@@ -189,7 +186,7 @@ package final class AnswerCache: Sendable {
         table.withLock(body)
     }
 
-    /// Calls `classify` for all entries; releases the lock between groups of entries.
+    /// Calls `classify` for all entries; releases the lock between groups.
     func walk(_ classify: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {

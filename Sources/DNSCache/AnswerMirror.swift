@@ -30,7 +30,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     /// Returns unreported hits on at most `count` copies, and idle copies if space is short.
     ///
-    /// `position` is 0 in the first call, then `next` of the previous call.
+    /// `position` is 0 first, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
 }
 
@@ -46,7 +46,7 @@ package struct MirroredHitStride: Sendable {
     package init() {}
 }
 
-/// Fields of an entry that is copied to the mirror.
+/// Fields of a copied entry.
 package struct MirroredAnswer: Sendable {
     /// Maximum octets of a copy's sections.
     package static let mostOctets = 500
@@ -101,7 +101,6 @@ package struct MirroredHits: Sendable, Equatable {
 extension AnswerTable {
     static var mostOffers: Int { 32 }
 
-    /// True if entries wait to be copied to the mirror.
     package var hasOffers: Bool { !offers.isEmpty }
 
     /// True if a hit queues the entry for copying; `entry` is the header before the hit.
@@ -116,7 +115,6 @@ extension AnswerTable {
         offers.append(hash)
     }
 
-    /// Copies the queued entries to the mirror.
     package mutating func writeOffers(now: UInt64) {
         guard let mirror, acceptsOffers else { return offers.removeAll(keepingCapacity: true) }
         mirror.change {
@@ -195,7 +193,6 @@ extension AnswerTable {
         return nil
     }
 
-    /// Counts the hits for the server, and for the entry if it still exists.
     mutating func note(_ hits: MirroredHits) {
         if Int(hits.server) < hitsByServer.count { hitsByServer[Int(hits.server)] &+= hits.times }
         guard let reference = mirrored(hits) else { return }
@@ -231,7 +228,7 @@ extension AnswerCache {
 
     /// Counts the hits on at most 256 copies as cache hits, and returns them.
     ///
-    /// `position` is 0 in the first call, then `next` of the previous call.
+    /// `position` is 0 first, then `next` of the previous call.
     package func collectMirroredHits(
         from position: Int
     ) -> (hits: [MirroredHits], next: Int?) {

@@ -54,7 +54,6 @@ extension AnswerTable {
         return newest.map { ($0, isHeld) }
     }
 
-    /// Returns the good answer if it is fresh, with the TTLs to send.
     func freshAnswer(
         for question: Question,
         variant: AnswerVariant,

@@ -21,8 +21,7 @@ extension AnswerTable {
 
     /// Stores an answer of a snapshot; returns false if the cache has a newer answer.
     ///
-    /// A cached failure does not count as newer: the network may have been down. `age` is in
-    /// seconds.
+    /// A cached failure does not count as newer. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -75,7 +74,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes replaced entries; returns half of their hits, so that steady demand stays visible.
+    /// Removes replaced entries; returns half of their hits.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -123,7 +122,6 @@ extension AnswerTable {
         numbers.markedStale &+= 1
     }
 
-    /// Evicts entries until `length` octets fit.
     private mutating func makeRoom(for length: Int, now: UInt64) {
         var spares = Self.mostSpared
         while !ring.hasRoom(for: length) {

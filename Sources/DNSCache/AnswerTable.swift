@@ -15,7 +15,6 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
-    /// Number of hits by server number.
     var hitsByServer: [UInt64] = [0]
 
     /// Mirror of the entries; `remove` is called only for entries with a copy.
@@ -24,7 +23,6 @@ package struct AnswerTable: ~Copyable {
     /// True if the mirror has space for more copies.
     var acceptsOffers = false
 
-    /// Hashes of the entries to copy to the mirror.
     var offers: [UInt64] = []
 
     /// Octets of a typical entry, for the initial index size.
@@ -117,8 +115,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses of a reply; not inlined, so that replies without rotation cost
-    /// nothing.
+    /// Not inlined, so that replies without rotation cost nothing.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -188,7 +185,6 @@ package struct CacheHit: Sendable, Equatable {
     /// True if the reply has no answers: NODATA if the RCODE is 0.
     package let isEmpty: Bool
 
-    /// TC flag of the reply.
     package let isTruncated: Bool
 
     package let server: UInt16

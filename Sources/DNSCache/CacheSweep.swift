@@ -3,8 +3,7 @@ package import DNSWire
 
 /// Incremental removal or expiry of selected entries.
 ///
-/// The caller must pause between steps (see "One lock" in `DNSCache.md`). The mirror is suspended
-/// until the sweep ends.
+/// The caller must pause between steps (see "One lock" in `DNSCache.md`).
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
@@ -26,7 +25,6 @@ package struct CacheSweep {
 
     private var mirror: (any AnswerMirror)?
 
-    /// Number of entries removed or marked stale.
     package private(set) var count = 0
 
     // MARK: - Making

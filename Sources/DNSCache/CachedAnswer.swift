@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Answer to store in the cache.
 package struct CachedAnswer: Sendable {
     package var question: Question
     package var variant: AnswerVariant
@@ -58,7 +57,6 @@ package struct CachedAnswer: Sendable {
 }
 
 package struct FreshAnswer: Sendable {
-    /// Answer with the TTLs to send and the remaining lifetime.
     package var answer: CachedAnswer
 
     package var age: UInt32
@@ -86,7 +84,6 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Variant of an answer that does not depend on DO and CD.
     package static let any = AnswerVariant(rawValue: 0xFF)
 
     /// Creates the variant for clients with these bits of RFC 4035: DO (§3.2.1) and CD (§3.2.2).
@@ -147,7 +144,6 @@ package struct CacheNumbers: Sendable, Equatable {
 
     package var indexOctets: UInt64 = 0
 
-    /// Maximum octets of entries and index.
     package var limitOctets: UInt64 = 0
     package var insertions: UInt64 = 0
 

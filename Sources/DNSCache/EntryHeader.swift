@@ -148,7 +148,6 @@ extension EntryHeader {
     /// True for a cached failure (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
-    /// Flags in `origin`.
     private static var authentic: UInt8 { 0x80 }
     private static var offered: UInt8 { 0x40 }
     private static var offerable: UInt8 { 0x20 }
@@ -161,7 +160,6 @@ extension EntryHeader {
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
     }
 
-    /// True if the mirror has a copy of the entry.
     var isOffered: Bool {
         get { origin & Self.offered != 0 }
         set { origin = newValue ? origin | Self.offered : origin & ~Self.offered }
@@ -184,7 +182,7 @@ extension EntryHeader {
 
 /// Hits on an entry, and flags for eviction.
 struct Demand: Equatable {
-    /// Number of hits, and the flags `isNew` and `isAgain` in the upper two bits.
+    /// Number of hits; `isNew` and `isAgain` in the upper two bits.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
@@ -194,7 +192,6 @@ struct Demand: Equatable {
     /// True if the entry had a hit since it was stored or last spared from eviction.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
-    /// True if the entry had a hit since it was stored.
     var isAgain: Bool { bits & 0x4000_0000 != 0 }
 
     init(hits: UInt32 = 0, isNew: Bool = false) {

@@ -67,7 +67,6 @@ struct EntryRing: ~Copyable {
         unsafe UnsafeRawPointer(header(reference)).load(fromByteOffset: 4, as: Bool.self)
     }
 
-    /// Calls `body` with the parts that follow the header.
     func withParts<Result>(
         _ reference: Int,
         _ body: (
@@ -197,8 +196,7 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits: nothing is between `head` and the end of the block if the entry must
-    /// wrap around.
+    /// The entry always fits, because its octets are free then.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

@@ -5,23 +5,22 @@ package import Net
 /// Socket that waits for the reply to an attempt.
 @ServiceLoop
 protocol AttemptCarrier: AnyObject {
-    /// Ends the attempt, if the reply has not arrived.
     func cancel(_ attempt: Attempt)
 }
 
 /// One query to one server, from its start to its result.
 ///
-/// The stages below a group store their state here, and need no completion handlers.
+/// The stages below a group store their state here.
 @ServiceLoop
 package final class Attempt {
     package let query: Query
 
     package let deadline: Instant
 
-    /// Signal that cancels the query; nil for a query that is never cancelled.
+    /// Signal that cancels the query; nil for none.
     package let cancellation: CancellationSignal?
 
-    /// Recorder of details of the exchange; nil if the query is not traced.
+    /// Recorder of details of the exchange; nil if not traced.
     package let place: Trace.Place?
 
     /// Start of an earlier unanswered attempt, or nil.
@@ -86,13 +85,11 @@ package final class Attempt {
 
     var isCancelled: Bool { cancellation?.isCancelled ?? false }
 
-    /// Records that `forwarder` sends the query at `now`.
     func begin(at forwarder: Forwarder, _ now: Instant, usesEDNS: Bool) {
         self.forwarder = forwarder
         (sent, self.usesEDNS) = (now, usesEDNS)
     }
 
-    /// Prepares the repetition without EDNS.
     func dropEDNS() {
         (usesEDNS, hasRejectedEDNS, earlier) = (false, true, nil)
     }

@@ -110,9 +110,6 @@ extension UpstreamReply {
         if case .message(let message) = self { message.rejectsEDNS } else { false }
     }
 
-    /// The reply, if it is an answer.
-    ///
-    /// - Throws: `UpstreamError.declined`.
     fileprivate var answer: UpstreamReply {
         get throws(UpstreamError) {
             if case .message(let message) = self { try message.checkAnswer() }
@@ -122,14 +119,13 @@ extension UpstreamReply {
 }
 
 extension Message {
-    /// True if the reply shows that the server does not support EDNS (RFC 6891 §6.1.3, §7).
+    /// True if the server does not support EDNS (RFC 6891 §6.1.3, §7).
     ///
     /// With an OPT record, FORMERR and NOTIMP concern the query itself.
     fileprivate var rejectsEDNS: Bool {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
 
-    /// Throws `UpstreamError.declined` unless the message is an answer.
     fileprivate func checkAnswer() throws(UpstreamError) {
         switch rcode {
         case .noError where isReferral: throw UpstreamError(self)
@@ -141,8 +137,6 @@ extension Message {
     }
 
     /// True if the message is a referral (RFC 2308 §2.2), as from a non-recursive server.
-    ///
-    /// NODATA without SOA has no NS records, or is from a recursive server.
     private var isReferral: Bool {
         answers.isEmpty && !header.isAuthoritative && !header.recursionAvailable
             && authorities.contains { $0.type == .ns }

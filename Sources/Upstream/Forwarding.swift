@@ -5,7 +5,6 @@ package import Net
 /// Upstream resolver, independent of its transport.
 @ServiceLoop
 package protocol Forwarding: AnyObject, Sendable {
-    /// Name in the settings.
     nonisolated var name: String { get }
 
     /// Address as in the settings, such as `udp://192.0.2.53`.
@@ -17,26 +16,21 @@ package protocol Forwarding: AnyObject, Sendable {
     /// True if the resolver sets AD in queries and trusts AD in replies (RFC 4035 §3.2.3).
     nonisolated var validates: Bool { get }
 
-    /// Timeout of one exchange.
     nonisolated var timeout: Duration { get }
 
-    /// Latencies of successful exchanges.
     nonisolated var latency: LatencyHistogram { get }
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, which loses datagrams. Longer for streams, where only a dead connection loses
-    /// a query.
+    /// Zero for UDP, which loses datagrams; longer for streams.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Servers of this upstream, selected and health-checked separately; by default the upstream
-    /// itself.
+    /// Servers of this upstream, selected and health-checked separately.
     var servers: [any Forwarding] { get }
 
     /// Number of sockets closed because of forged replies.
     var forgeries: UInt64 { get }
 
-    /// Counters of the queries sent to this upstream.
     var numbers: UpstreamNumbers { get }
 
     /// Sends the query of `attempt` once, and ends the attempt at its deadline at the latest,
@@ -84,7 +78,6 @@ extension Forwarding {
     package func networkChanged() {}
 }
 
-/// Counters of one upstream since the start of the daemon.
 package struct UpstreamNumbers: Sendable, Equatable {
     package var queries: UInt64 = 0
     package var successes: UInt64 = 0

@@ -17,8 +17,6 @@ package final class Upstream: Forwarding {
     private lazy var group = UpstreamGroup(servers)
 
     /// Combines at least one server.
-    ///
-    /// - Parameter latency: the histogram that all servers share.
     package init(url: String, servers: [any Forwarding], latency: LatencyHistogram) {
         precondition(!servers.isEmpty, "an upstream has at least one server")
         name = servers[0].name

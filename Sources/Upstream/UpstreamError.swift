@@ -22,7 +22,6 @@ package enum UpstreamError: Error, Hashable {
     /// TLS authentication failed; no query was sent (RFC 8310 §5).
     case untrusted(String)
 
-    /// The server forwards queries back to this daemon.
     case loop
 
     /// An operator has paused the upstream; no query was sent.
@@ -78,7 +77,6 @@ extension UpstreamError: CustomStringConvertible {
 // MARK: - Faults of others
 
 extension UpstreamError {
-    /// Creates the error for a DNS reply that is not an answer.
     init(_ message: Message) {
         self = .declined(message.rcode, because: message.edns?.extendedErrors.first?.code)
     }

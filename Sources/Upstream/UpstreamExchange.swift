@@ -75,14 +75,12 @@ package struct UpstreamExchange {
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with changed letter case, which may be forged: the query must be repeated over
-        /// TCP.
+        /// Reply with changed letter case, possibly forged: the query must be repeated over TCP.
         case caseLost
 
         case reply(UpstreamReply)
     }
 
-    /// Validates `octets` from the server's address.
     package func validate(_ octets: [UInt8]) -> Validation { validate(octets.span) }
 
     /// Validates octets in a borrowed buffer.

@@ -3,16 +3,16 @@
 package enum UpstreamLimits {
     // MARK: - One query
 
-    /// Maximum number of attempts for one query, on all servers.
+    /// Maximum attempts for one query, on all servers.
     static let tries = 8
 
-    /// Maximum number of attempts for one query on each server of a group.
+    /// Maximum attempts for one query on each server of a group.
     static let rounds = 2
 
-    /// Maximum number of attempts for one query on a single server; RFC 9520 §3.1 permits three.
+    /// Maximum attempts for one query on a single server; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
-    /// Maximum number of parallel attempts for one query.
+    /// Maximum parallel attempts for one query.
     static let triesAtOnce = 3
 
     /// Fraction of the remaining time for protected servers if unprotected servers follow.
@@ -20,7 +20,7 @@ package enum UpstreamLimits {
 
     // MARK: - Hedging
 
-    /// Usual time that a resolver needs for a name that is not in its cache.
+    /// Usual time that a resolver needs for a name outside its cache.
     ///
     /// A hedged query is sent after two round trips plus this time.
     static let resolvingTime: Duration = .milliseconds(100)
@@ -84,7 +84,7 @@ package enum UpstreamLimits {
 
     /// Maximum delay in detecting that a probe timed out.
     ///
-    /// After a longer delay the probe is discarded: the daemon was too busy to read a reply.
+    /// After a longer delay the probe is discarded: the daemon was too busy.
     static let lateness: Duration = .milliseconds(50)
 
     /// Maximum number of sockets per server that accept new queries.
@@ -105,10 +105,10 @@ package enum UpstreamLimits {
 
     // MARK: - Streams
 
-    /// Maximum number of queries in flight per connection; further queries use another connection.
+    /// Maximum queries in flight per connection; further queries use another connection.
     static let inFlight = 4_096
 
-    /// Maximum number of client queries in flight to all HTTPS servers; see ``TransferShares``.
+    /// Maximum client queries in flight to all HTTPS servers; see ``TransferShares``.
     ///
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256

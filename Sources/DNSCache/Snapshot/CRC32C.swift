@@ -28,7 +28,6 @@ struct CRC32C {
         self.state = state
     }
 
-    /// Polynomial 0x1EDC6F41, bit-reversed.
     private static let polynomial: UInt32 = 0x82F6_3B78
 
     /// Effect on the CRC of an octet before 0 to 7 further octets.

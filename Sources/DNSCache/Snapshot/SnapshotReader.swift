@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Incremental parser of a snapshot, which is untrusted.
 ///
-/// Memory is bounded by one block and the cache. To store nothing from a damaged file, read the
-/// file twice, first without a cache.
+/// Memory is bounded by one block and the cache. To store nothing from a damaged file, first read
+/// the file without a cache.
 package struct SnapshotReader {
     package private(set) var summary = SnapshotSummary()
 
@@ -17,7 +17,6 @@ package struct SnapshotReader {
     /// Returns true for answers to store; set by the header.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
-    /// Unparsed octets and their offset in the file.
     private var pending: [UInt8] = []
     private var start = 0
 

@@ -32,7 +32,6 @@ extension ExtendedError {
     package static let nsecMissing = ExtendedError(12)
     package static let cachedError = ExtendedError(13)
     package static let notReady = ExtendedError(14)
-    /// Blocked by the operator of this server.
     package static let blocked = ExtendedError(15)
     package static let censored = ExtendedError(16)
     package static let filtered = ExtendedError(17)
@@ -58,7 +57,6 @@ extension ExtendedError {
 // MARK: - Conformances
 
 extension ExtendedError: CustomStringConvertible {
-    /// IANA name of the code, or its number.
     package var description: String {
         let index = Int(rawValue)
         return Self.names.indices.contains(index) ? Self.names[index] : "code \(rawValue)"

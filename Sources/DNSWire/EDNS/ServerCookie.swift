@@ -95,8 +95,8 @@ extension CookieSecrets {
 
     /// Checks a server cookie, and returns the cookie for the reply.
     ///
-    /// A missing or invalid cookie is not an error (RFC 7873 §5.2.3, §5.2.4). `client` is the
-    /// client cookie in network order, `time` in seconds since 1970 modulo 2³².
+    /// A missing or invalid cookie is not an error (RFC 7873 §5.2.3, §5.2.4). `client` is in
+    /// network order, `time` in seconds since 1970 modulo 2³².
     package func decision(
         on cookie: ServerCookie?,
         client: UInt64,

@@ -7,7 +7,6 @@ struct SipHash {
     private var v2: UInt64
     private var v3: UInt64
 
-    /// Starts a hash with the little-endian halves of the key.
     init(low: UInt64, high: UInt64) {
         v0 = low ^ 0x736F_6D65_7073_6575
         v1 = high ^ 0x646F_7261_6E64_6F6D

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Conversion of sections in cache memory and snapshot files.
 extension AnswerSections {
     /// Copies sections without validation; `ttlOffsets` are `UInt16` in native byte order.
     package init(
@@ -21,10 +20,10 @@ extension AnswerSections {
         )
     }
 
-    /// Validates sections of an untrusted file.
+    /// Validates sections of an untrusted file; errors have offsets in a message that begins with
+    /// `question`.
     ///
-    /// Errors have offsets in a message that begins with `question`. A name that points into a TTL
-    /// is `reservedLabel`, because TTLs change.
+    /// A name that points into a TTL is `reservedLabel`, because TTLs change.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -50,7 +49,6 @@ extension AnswerSections {
             let prologue = try Record.Prologue(parsing: &reader)
             guard prologue.type != .opt else { throw .misplacedOPT(at: position) }
             position = reader.offset
-            // RDLENGTH follows the TTL.
             let place = position - 6
             offsets.append(UInt16(place))
             // 0x80 is no label type, so a name that points into the TTL is malformed.
@@ -123,7 +121,6 @@ extension AnswerSections {
         for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
             octets.patch(count, at: 6 + 2 * index)
         }
-        // Cannot fail, because the sections are valid.
         return try? Message(parsing: octets + self.octets)
     }
 }

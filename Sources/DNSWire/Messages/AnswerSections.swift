@@ -3,7 +3,7 @@
 /// Part of a reply after the question, as the cache stores it.
 ///
 /// Compression pointers count from the start of a message with the uncompressed question, so they
-/// are valid for each client and letter case (0x20).
+/// are valid for each client.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
 

@@ -5,8 +5,6 @@
 extension Message {
     /// Parses a message that occupies all of `octets`, in linear time; throws the first error in
     /// wire order.
-    ///
-    /// Counts in the header cause no allocation.
     package init(parsing octets: [UInt8]) throws(WireError) {
         try self.init(parsing: octets.span)
     }

@@ -117,7 +117,6 @@ extension MessageBuilder {
         self.section = section
     }
 
-    /// Appends OPT in the reserved octets.
     package mutating func append(_ edns: EDNS) throws(BuildError) {
         guard !hasOPT else { throw .secondOPT }
         let record = edns.octets
@@ -182,7 +181,6 @@ extension MessageBuilder {
         fileprivate let hasOPT: Bool
     }
 
-    /// State of the builder, for `rewind(to:)`.
     package var mark: Mark {
         Mark(
             octets: octets.count,
@@ -195,7 +193,7 @@ extension MessageBuilder {
         )
     }
 
-    /// Restores a state, including its compression targets.
+    /// Restores the state of `mark`.
     package mutating func rewind(to mark: Mark) {
         precondition(mark.octets <= octets.count, "the builder was rewound to before this mark")
         octets.removeLast(octets.count - mark.octets)

@@ -16,8 +16,6 @@ struct NameCompressor {
     private var targets: [Target] = []
 
     /// Index plus one of the newest target of each size; 0 for none.
-    ///
-    /// A list would need up to 127 comparisons per target and name.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 
     var count: Int { targets.count }

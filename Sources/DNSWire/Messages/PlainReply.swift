@@ -3,8 +3,8 @@
 /// Answer section of a reply, copied without decoding its records.
 ///
 /// The section has CNAMEs, possibly none, and the addresses of the last name. The owner of each
-/// record is a pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4), so
-/// all pointers lead into the question or the copied octets. ``Message`` decodes other replies.
+/// record is a pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4).
+/// ``Message`` decodes other replies.
 package struct PlainReply: Hashable, Sendable {
     package private(set) var sections: AnswerSections
 
@@ -16,7 +16,7 @@ package struct PlainReply: Hashable, Sendable {
 
     /// Copies the answer section of `message`; nil if the reply is not plain.
     ///
-    /// The caller has checked the question, which ends at `questionEnd`.
+    /// The caller has checked the question.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
@@ -61,7 +61,6 @@ private struct Walk: ~Escapable {
     private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
     private var nameCount = 1
 
-    /// Offset and TTL of the first address record.
     private var addresses: (start: Int, ttl: UInt32)?
 
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
@@ -70,7 +69,6 @@ private struct Walk: ~Escapable {
     /// Maximum number of answer records; the time is quadratic.
     private static let mostRecords = 24
 
-    /// Maximum number of records after the answer section.
     private static let mostOthers = 48
 
     @_lifetime(copy message)
@@ -115,8 +113,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address; returns false unless size and TTL equal those of the first address, and
-    /// the data is new.
+    /// Checks an address; false for a duplicate, or another size or TTL than the first address.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -189,7 +186,6 @@ private struct Walk: ~Escapable {
         return reader.isAtEnd
     }
 
-    /// True if both names are equal, ignoring case (RFC 4343).
     private func isSameName(_ left: Int, _ right: Int) -> Bool {
         var (left, right) = (label(at: left), label(at: right))
         while true {

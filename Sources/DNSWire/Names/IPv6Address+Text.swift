@@ -5,7 +5,6 @@
 extension IPv6Address {
     /// Parses the form of RFC 4291 §2.2, without brackets, zones and spaces.
     package init?(_ text: some StringProtocol) {
-        // Longest text: six groups and a dotted quad.
         guard 2...45 ~= text.utf8.count else { return nil }
         self.init(text: Array(text.utf8))
     }
@@ -44,7 +43,6 @@ extension IPv6Address {
             }
         }
         if let gap {
-            // The double colon replaces at least one group.
             guard count < 8 else { return nil }
             let after = UInt128(16 * (count - gap))
             let low = value & ((1 << after) - 1)

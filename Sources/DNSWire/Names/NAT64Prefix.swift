@@ -26,8 +26,8 @@ package struct NAT64Prefix: Hashable, Sendable {
 
     /// Creates a prefix; nil if no NAT64 can have it.
     ///
-    /// Link-local, multicast, loopback, mapped and compatible prefixes could lead connections to
-    /// this machine or its link.
+    /// A link-local or loopback prefix, for example, could lead connections to this machine or its
+    /// link.
     package init?(_ prefix: IPPrefix) {
         guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
             network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
@@ -56,8 +56,8 @@ extension NAT64Prefix {
 
     /// Returns the address that DNS64 gives for an A record; nil for none.
     ///
-    /// No address for addresses of one machine or link, and under the well-known prefix only for
-    /// global addresses (RFC 6052 §3.1).
+    /// Addresses of one machine or link have none. The well-known prefix is only for global
+    /// addresses (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)
@@ -87,8 +87,8 @@ extension NAT64Prefix {
     /// Returns the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil without a
     /// prefix.
     ///
-    /// An address can contain a well-known address by chance, or at several positions.  Therefore
-    /// the result is the first prefix with most of the well-known addresses.
+    /// An address can contain a well-known address by chance.  The result is the first prefix with
+    /// most of the well-known addresses.
     package init?(discoveredIn addresses: [IPv6Address]) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

@@ -28,7 +28,7 @@ extension Name {
         try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Parses the presentation form; not generic, because unspecialised generic code is slow.
+    /// Not generic, because unspecialised generic code is slow.
     package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }
@@ -36,7 +36,6 @@ extension Name {
         octets.reserveCapacity(min(count + 2, WireLimits.nameOctets))
         octets.append(0)
 
-        // Offsets of the current label in `octets` and in the text.
         var lengthAt = 0
         var labelAt = 0
         var characters = text.makeIterator()
@@ -72,7 +71,6 @@ extension Name {
         self.init(checked: octets)
     }
 
-    /// Returns the octet of the escape at `start`, and moves `position` after the escape.
     private static func unescape(
         _ characters: inout some IteratorProtocol<UInt8>,
         at start: Int,
@@ -114,7 +112,6 @@ extension Name {
         return characters
     }
 
-    /// Characters that are special in zone files or shells.
     private static let special = Array("\"();@$\\.".utf8)
 }
 

@@ -8,7 +8,7 @@ package struct Name: Sendable {
     /// Wire form, at most 255 octets: labels of 1...63 octets after their lengths, then a zero.
     package let octets: [UInt8]
 
-    /// Creates a name from octets that satisfy the invariant.
+    /// Creates a name from valid octets.
     init(checked octets: [UInt8]) {
         self.octets = octets
     }

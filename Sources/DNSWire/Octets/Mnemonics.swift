@@ -19,7 +19,6 @@ struct Mnemonics: Sendable {
         names[number] ?? prefix + String(number)
     }
 
-    /// Returns the number of a mnemonic or generic form, ignoring case.
     func number(_ text: some StringProtocol) -> UInt16? {
         guard 1...32 ~= text.utf8.count else { return nil }
         let capitals = text.uppercased()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error in a message, with its offset in the message.
+/// Error in a message, with its offset.
 package enum WireError: Error, Hashable {
     case truncated(at: Int)
 

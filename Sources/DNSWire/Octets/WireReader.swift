@@ -11,7 +11,7 @@ package struct WireReader: ~Escapable {
 
     /// Decoded names with many labels, by the target of their first pointer.
     ///
-    /// Otherwise thousands of 12-octet records could each decode 127 labels.
+    /// Otherwise thousands of records could each decode 127 labels.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)
@@ -162,7 +162,6 @@ extension WireReader {
         return Name(checked: copy(start..<(try skipUncompressedName())))
     }
 
-    /// Skips a name; returns the offset after it.
     @_lifetime(self: copy self)
     package mutating func skipUncompressedName() throws(WireError) -> Int {
         let extent = try walkName(at: offset, allowingPointers: false)
@@ -231,7 +230,6 @@ extension WireReader {
                         guard octets <= WireLimits.nameOctets else {
                             throw .nameTooLong(at: position)
                         }
-                        // The pointers of the long name were counted when it was decoded.
                         return NameExtent(
                             end: position + 2,
                             octets: octets,

@@ -15,7 +15,7 @@ package final class NameHash: Sendable {
     private let highFactor: UInt128
     private let addend: UInt128
 
-    /// Secret factor; odd, so that the multiplication is bijective.
+    /// Secret factor; odd, for a bijective multiplication.
     private let mixer: UInt64
 
     private static var longestName: Int { 255 }
@@ -33,7 +33,6 @@ package final class NameHash: Sendable {
     package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
         let count = name.byteCount
         precondition(count <= Self.longestName, "a name has at most 255 octets")
-        // The length distinguishes names whose last pair is padded with zeros.
         var sum = product(UInt64(type) << 8 | UInt64(count), 0, at: 0)
         var offset = 0
         var place = 2

@@ -30,7 +30,6 @@ package enum OutgoingQuery {
             buffer.store(question.type.rawValue, at: questionEnd - 4)
             buffer.store(question.recordClass.rawValue, at: questionEnd - 2)
             guard hasEDNS else { return }
-            // Owner: root; extended RCODE and version: 0.
             buffer.store(RecordType.opt.rawValue, at: questionEnd + 1)
             buffer.store(payload, at: questionEnd + 3)
             buffer.store(dnssecOK ? UInt16(0x8000) : 0, at: questionEnd + 7)
@@ -42,6 +41,5 @@ package enum OutgoingQuery {
         return octets
     }
 
-    /// Octets of OPT without options.
     private static let optOctets = 11
 }

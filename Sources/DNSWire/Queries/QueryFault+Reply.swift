@@ -33,7 +33,6 @@ extension QueryFault {
 }
 
 extension RawSpan {
-    /// Octets of an OPT record without options.
     fileprivate static var recordCount: Int { 11 }
 
     /// True if the message has an OPT record; linear, because each step skips five octets.
@@ -58,7 +57,6 @@ extension RawSpan {
         return false
     }
 
-    /// Moves `position` after a name; returns false if the name is incomplete.
     private func skipName(_ position: inout Int) -> Bool {
         while position < byteCount {
             let length = Int(uint8(at: position))

@@ -31,7 +31,6 @@ extension RawSpan {
             hasher.combine(octets8(at: offset).lowercasedOctets)
             offset += 8
         }
-        // The root label ends the name, so the hash needs no length.
         hasher.combine(lastOctets(from: offset).lowercasedOctets)
     }
 
@@ -49,7 +48,6 @@ extension RawSpan {
 }
 
 extension UInt64 {
-    /// Eight octets with ASCII letters in lower case.
     var lowercasedOctets: UInt64 {
         let sevenBits = self & 0x7F7F_7F7F_7F7F_7F7F
         let atLeastA = sevenBits &+ 0x3F3F_3F3F_3F3F_3F3F

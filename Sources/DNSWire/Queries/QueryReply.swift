@@ -120,7 +120,6 @@ extension QueryFacts {
         )
     }
 
-    /// Converts the query in `buffer` into a reply with an extended error.
     package func reply(
         rcode: RCode,
         because error: ExtendedError,
@@ -156,7 +155,6 @@ extension QueryFacts {
         )
     }
 
-    /// Octets of OPT without extended errors.
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
 
     private static var bareErrorCount: Int { 6 }
@@ -203,7 +201,6 @@ extension MutableRawSpan {
         storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
     }
 
-    /// Subtracts `age` seconds from a TTL, down to 0.
     fileprivate mutating func age(at offset: Int, by age: UInt32) {
         let ttl = bytes.uint32(at: offset)
         store(ttl > age ? ttl - age : 0, at: offset)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Validated query in its receive buffer.
+/// Validated query in its receive buffer: one question and at most an OPT record.
 ///
-/// The only parser of the hit path, without allocations. A query has one question and at most an
-/// OPT record.
+/// The only parser of the hit path; no allocations.
 package struct QueryView: ~Escapable {
     package let octets: RawSpan
 
@@ -31,8 +30,8 @@ package struct QueryView: ~Escapable {
 
 /// Reason for which a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
-    /// No reply: the datagram is shorter than a header, or is a response (RFC 1035 §7.3), to which
-    /// a reply could cause a loop.
+    /// No reply: shorter than a header, or a response (RFC 1035 §7.3), to which a reply could cause
+    /// a loop.
     case ignored
 
     /// The reply is FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
@@ -45,7 +44,6 @@ package enum QueryFault: Error, Equatable {
     case unusual
 }
 
-/// Fields of a plain query.
 package struct QueryFacts: Sendable, Equatable {
     package static let headerCount = 12
 
@@ -262,7 +260,6 @@ extension [UInt8] {
         withMutableRawSpan { $0.copy(octets, to: 0) }
     }
 
-    /// Passes the octets from `start` on.
     package mutating func withMutableRawSpan<Result>(
         from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result

@@ -33,7 +33,6 @@ struct NamesInside {
         }
     }
 
-    /// Reads a field and returns it with decompressed names.
     func expand(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
         var octets: [UInt8] = []
         for part in parts {

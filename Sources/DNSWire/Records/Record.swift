@@ -68,7 +68,6 @@ extension Record {
         }
     }
 
-    /// Reads the data of a record other than OPT.
     init(_ prologue: Prologue, dataFrom reader: inout WireReader) throws(WireError) {
         let outer = try reader.enterField(prologue.dataCount)
         do throws(WireError) {
@@ -78,7 +77,6 @@ extension Record {
                 recordClass: prologue.recordClass
             )
         } catch .truncated(let offset) {
-            // RDLENGTH is too short for the type.
             throw .badRDATA(at: offset)
         }
         guard reader.isAtEnd else { throw .badRDATA(at: reader.offset) }

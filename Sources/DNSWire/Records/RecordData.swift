@@ -50,7 +50,6 @@ extension RecordData {
         }
     }
 
-    /// True if records of `type` can have this data.
     package func fits(_ type: RecordType) -> Bool {
         switch self {
         case .svcb: type.isServiceBinding

@@ -3,7 +3,6 @@
 // MARK: - Conformances
 
 extension ServiceKey: CustomStringConvertible {
-    /// Name or generic form of the key (RFC 9460 §2.1).
     package var description: String {
         switch self {
         case .mandatory: "mandatory"
@@ -58,7 +57,6 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// Addresses of a hint; nil if the hint is invalid.
     private var addresses: [IPAddress]? {
         let size = key == .ipv4Hint ? 4 : 16
         guard !value.isEmpty, value.count.isMultiple(of: size) else { return nil }

@@ -66,7 +66,6 @@ extension ServiceBinding {
     /// True in alias mode (RFC 9460 §2.4.2).
     package var isAlias: Bool { priority == 0 }
 
-    /// Returns the value of a parameter in wire form; nil if the key is missing.
     package func value(of key: ServiceKey) -> [UInt8]? {
         parameters.first { $0.key == key }?.value
     }
@@ -91,18 +90,17 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets the hint; empty `addresses` remove it.
+    /// Sets the hint, or removes it if empty.
     package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
 
-    /// Sets the hint; empty `addresses` remove it.
+    /// Sets the hint, or removes it if empty.
     package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }
 
-    /// Removes a parameter, also from the mandatory keys; otherwise clients would ignore the record
-    /// (RFC 9460 §8).
+    /// Removes a parameter, also from the mandatory keys (RFC 9460 §8).
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }
         guard key != .mandatory, let value = value(of: .mandatory) else { return }

@@ -15,8 +15,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// Undocumented: MD5 instead of HMAC. The time may be the expiry or the current time; one
-    /// minute ahead is valid as both.
+    /// The document names HMAC, but its example is MD5. The time may be the expiry or the current
+    /// time; one minute ahead is valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,

@@ -2,7 +2,8 @@
 
 /// Circuit breaker of an account, opened by the operator or by a refusal of the vendor.
 ///
-/// A refusal blocks all calls for five minutes. Then a health probe decides.
+/// A refusal blocks all calls for five minutes, because the vendor may count further attempts. Then
+/// a health probe decides.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator

@@ -18,7 +18,7 @@ extension EndpointPool {
         /// The server answered after another server.
         case answeredLate
 
-        /// Connecting failed, or the attempt was a probe with a fixed name.
+        /// Connecting failed, or a probe with a fixed name failed.
         case failed
 
         /// No answer, possibly because of the queried name; a probe must confirm the failure.

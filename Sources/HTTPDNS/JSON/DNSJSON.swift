@@ -136,7 +136,7 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Returns a hexadecimal SHA-256; the order of the input is undocumented.
+    /// Returns a hexadecimal SHA-256; the order of the input is from a third-party client.
     private static func signature(
         of name: String,
         at time: String,

@@ -2,8 +2,7 @@
 
 /// Failover and hedging plan of one query in a group: a state machine without clock or network.
 ///
-/// The page of the module has the rules (Selection of servers). After the last server, the first
-/// server is tried again unless it declined.
+/// The page of the module has the rules (Selection of servers).
 struct AttemptPlan: Sendable, Hashable {
     struct Candidate: Sendable, Hashable {
         /// Index in the group, in the order of the settings.
@@ -23,7 +22,6 @@ struct AttemptPlan: Sendable, Hashable {
         /// Minimum time before an unanswered query is repeated to this server; nil for never.
         var repeatsAfter: Duration?
 
-        /// Number of attempts, and the start of the latest attempt.
         fileprivate(set) var tries = 0
         fileprivate(set) var asked: Instant?
     }
@@ -39,7 +37,6 @@ struct AttemptPlan: Sendable, Hashable {
     struct Try: Sendable, Hashable {
         let number: Int
 
-        /// Index of the server in the group, and of the candidate.
         let server: Int
         fileprivate let candidate: Int
 
@@ -53,7 +50,6 @@ struct AttemptPlan: Sendable, Hashable {
 
     private let deadline: Instant
 
-    /// Servers in the order in which they are tried.
     private var candidates: [Candidate]
 
     /// Servers that declined the query.
@@ -62,7 +58,7 @@ struct AttemptPlan: Sendable, Hashable {
     /// Servers with a probe in flight.
     private var suspects: [Int] = []
 
-    /// Maximum attempts per server, and of all servers.
+    /// Maximum attempts per server; `mostTries` for all servers.
     private let rounds: Int
     private let mostTries: Int
 
@@ -87,7 +83,6 @@ struct AttemptPlan: Sendable, Hashable {
     /// Time of the next ``tick(now:)``; nil if only another event can continue the plan.
     var wake: Instant? {
         guard !isOver else { return nil }
-        // Only the result of a probe is pending.
         guard let hedge, !running.isEmpty else { return deadline }
         guard let next, mayJoin(next), !isHeld(next) else { return nil }
         var wake = hedge
@@ -125,15 +120,15 @@ struct AttemptPlan: Sendable, Hashable {
         return next
     }
 
-    /// Returns true if a server has attempts left and is protected, or all protected servers before
-    /// it are down.
+    /// True if a server has attempts left, and is protected or all protected servers before it are
+    /// down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate)
             && (candidates[candidate].isProtected
                 || protectedBefore(candidate).allSatisfy(\.isDown))
     }
 
-    /// Returns true if a server has attempts left and has not declined.
+    /// True if a server has attempts left and has not declined.
     private func isLeft(_ candidate: Int) -> Bool {
         candidates[candidate].tries < rounds && !refused.contains(candidates[candidate].server)
     }
@@ -158,7 +153,7 @@ struct AttemptPlan: Sendable, Hashable {
         running.contains { $0.candidate == candidate }
     }
 
-    /// Returns true if `next` may be queried in parallel with the attempts in flight.
+    /// True if `next` may be queried in parallel with the attempts in flight.
     ///
     /// An unprotected server must not race healthy protected servers.
     private func mayJoin(_ next: Int) -> Bool {
@@ -170,8 +165,7 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// Returns true if a failed server must wait for a probe, which may permit an unprotected
-    /// server.
+    /// True if a failed server must wait for a probe, which may permit an unprotected server.
     private func isHeld(_ next: Int) -> Bool {
         (candidates[next].isDown || suspects.contains(candidates[next].server))
             && !isRunning(next) && awaitsProbe
@@ -183,7 +177,6 @@ struct AttemptPlan: Sendable, Hashable {
 extension AttemptPlan {
     mutating func begin(now: Instant) -> Move { advance(now: now) }
 
-    /// Returns the move that is due by time.
     mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake else { return nil }
         return advance(now: now)
@@ -215,12 +208,11 @@ extension AttemptPlan {
         return proceed(now: now)
     }
 
-    /// Records that a probe of a server is in flight; ``judged(_:isDown:now:)`` reports the result.
+    /// Records that a probe of a server is in flight.
     mutating func suspected(_ server: Int) {
         if !suspects.contains(server) { suspects.append(server) }
     }
 
-    /// Records the result of a probe.
     mutating func judged(_ server: Int, isDown: Bool, now: Instant) -> Move? {
         suspects.removeAll { $0 == server }
         for index in candidates.indices where candidates[index].server == server {
@@ -233,7 +225,6 @@ extension AttemptPlan {
         return running.isEmpty || mayStandIn ? proceed(now: now) : nil
     }
 
-    /// Queries the next server if the plan permits it, or ends.
     private mutating func proceed(now: Instant) -> Move? {
         guard now < deadline, let next else {
             guard running.isEmpty, now >= deadline || !awaitsProbe else { return nil }
@@ -245,9 +236,7 @@ extension AttemptPlan {
         return advance(now: now)
     }
 
-    /// Ends an attempt that was answered.
-    ///
-    /// - Returns: true for the first answer, which is the result of the query.
+    /// Ends an answered attempt; returns true for the first answer, which is the result.
     mutating func answered(_ number: Int) -> Bool {
         guard end(number) != nil, !isOver else { return false }
         isOver = true
@@ -258,7 +247,6 @@ extension AttemptPlan {
         running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
     }
 
-    /// Queries the next server.
     private mutating func advance(now: Instant) -> Move {
         guard now < deadline, let next else {
             isOver = true

@@ -15,7 +15,7 @@ extension HealthTable {
     /// - Parameters:
     ///   - began: the start of the unanswered attempt.
     ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
-    ///   - completion: called once with the result, possibly before `suspect` returns.
+    ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
         silentSince began: Instant?,
@@ -50,10 +50,8 @@ extension HealthTable {
         }
     }
 
-    /// Measures the round trip of a server.
-    ///
-    /// Two queries, because the first query may have to open a connection; only the second query is
-    /// timed.
+    /// Measures the round trip of a server with the second of two queries, because the first may
+    /// open a connection.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in
@@ -68,7 +66,6 @@ extension HealthTable {
         }
     }
 
-    /// Applies the result of a probe and passes it to the waiting queries.
     private func probed(
         _ server: any Forwarding,
         _ page: Page,
@@ -126,7 +123,6 @@ private final class Probe {
         began = clocks.now()
     }
 
-    /// Sends the probe; over UDP repeats it every `pause`.
     func begin(until end: Instant, repeatingAfter pause: Duration) {
         began = clocks.now()
         ask(until: end)

@@ -25,7 +25,6 @@ package final class HealthTable {
         case loopsNoMore(name: String, url: String)
     }
 
-    /// Called once for each change of a server's state.
     package var report: @ServiceLoop (News) -> Void = { _ in }
 
     /// Called for each failure with the server's name and URL.
@@ -68,7 +67,6 @@ package final class HealthTable {
         return page
     }
 
-    /// Removes all servers except `servers`.
     package func keep(only servers: [any Forwarding]) {
         paused.formIntersection(servers.map(\.name))
         let kept = Set(servers.map { ObjectIdentifier($0) })
@@ -91,8 +89,6 @@ package final class HealthTable {
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }
 
     /// Stops sending queries to the upstream `name`; returns false if it was paused before.
-    ///
-    /// Queries in flight continue.
     package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
 
     /// Resumes sending queries to the upstream `name`; returns false if it was not paused.
@@ -113,12 +109,10 @@ package final class HealthTable {
 
     // MARK: - Outcomes of clients' queries
 
-    /// Records an answer to a client's query on the page of the server.
     func answered(_ server: any Forwarding, _ page: Page, began: Instant) {
         let now = clocks.now()
         page.health.answered(in: now - began, now: now)
         reportForgeries(of: server, page)
-        // A probe may end the back-off early.
         if page.health.rests { probe(server, until: now + server.timeout) }
     }
 

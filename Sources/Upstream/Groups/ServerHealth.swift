@@ -2,7 +2,7 @@
 // Re-exported for files that do not import Net.
 @_exported public import Monotonic
 
-/// Condition of a server as shown to the operator.
+/// Condition of a server, for the operator.
 package enum ServerCondition: Sendable, Hashable {
     case up
 
@@ -24,7 +24,6 @@ struct ServerHealth: Sendable, Hashable {
 
         var reason: UpstreamError
 
-        /// True if the server is out of service.
         var isOutage: Bool
 
         var end: Instant { since + length }
@@ -35,7 +34,7 @@ struct ServerHealth: Sendable, Hashable {
 
     /// Shortest latency since the last measurement, or the measured round trip if longer.
     ///
-    /// Answers to clients can only lower this value, because clients may choose slow names.
+    /// Answers can only lower this value, because clients may choose slow names.
     private var shortest = UpstreamLimits.firstRoundTrip
 
     /// Latency of a probe on an open connection, and the time of the measurement.
@@ -68,10 +67,9 @@ extension ServerHealth {
     /// True if probes show that the server is out of service, so that an unprotected server may
     /// replace it.
     ///
-    /// A server that only limits the rate of queries counts as in service. Otherwise a flood from
-    /// one client would send the names of other clients to an unprotected server. Such a server
-    /// answers with HTTP 429, or with an error response although it has answered within
-    /// ``UpstreamLimits/declineTolerance``.
+    /// A rate-limited server counts as in service. Otherwise a flood from one client would send the
+    /// names of other clients to an unprotected server. Such a server answers with HTTP 429, or
+    /// with an error response although it has answered within ``UpstreamLimits/declineTolerance``.
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
@@ -106,7 +104,6 @@ extension ServerHealth {
         return measuredAt.map { now - $0 >= UpstreamLimits.measurementAge } ?? true
     }
 
-    /// True if the server is clearly slower than `other`.
     func isSlower(than other: ServerHealth) -> Bool {
         guard let roundTrip, let fast = other.roundTrip else { return false }
         return roundTrip > fast * 2 + UpstreamLimits.slack
@@ -141,9 +138,7 @@ extension ServerHealth {
         return start
     }
 
-    /// Records a successful probe.
-    ///
-    /// - Returns: true if a back-off ended.
+    /// Records a successful probe; returns true if a back-off ended.
     mutating func passedProbe(now: Instant) -> Bool {
         isProbed = false
         receivedAt = now
@@ -153,16 +148,14 @@ extension ServerHealth {
         return rest != nil
     }
 
-    /// Records a probe, sent at `began`, that failed for `reason`.
-    ///
-    /// - Returns: true if a back-off started.
+    /// Records a probe, sent at `began`, that failed for `reason`; returns true if a back-off
+    /// started.
     mutating func failedProbe(
         _ reason: UpstreamError,
         began: Instant,
         now: Instant
     ) -> Bool {
         isProbed = false
-        // A limit of this daemon or machine is not a failure of the server.
         guard !reason.isOurs else { return false }
         if reason.isDecline {
             receivedAt = now
@@ -204,17 +197,13 @@ extension ServerHealth {
         return true
     }
 
-    /// Records that a loop probe returned.
-    ///
-    /// - Returns: true if the server did not loop before.
+    /// Records that a loop probe returned; returns true if the server did not loop before.
     mutating func looped(now: Instant) -> Bool {
         defer { loopsUntil = now + UpstreamLimits.loopRest }
         return loopsUntil == nil
     }
 
-    /// Records that a loop probe did not return.
-    ///
-    /// - Returns: true if the server looped before.
+    /// Records that a loop probe did not return; returns true if the server looped before.
     mutating func didNotLoop() -> Bool {
         defer { loopsUntil = nil }
         return loopsUntil != nil
@@ -224,7 +213,7 @@ extension ServerHealth {
 extension Duration {
     /// Returns the duration doubled `times` times; negative values halve it, rounding down.
     ///
-    /// `/` would take 600 instructions for every answer.
+    /// `/` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }

@@ -7,7 +7,7 @@ struct ServerSelection: Sendable, Hashable {
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
 
-        /// True if an operator has paused the server; it then receives no queries.
+        /// True if an operator has paused the server.
         var isPaused = false
         var health: ServerHealth
 
@@ -19,9 +19,8 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Indices of the servers to query.
     ///
-    /// Servers that are paused or loop are excluded.  An unprotected server replaces neither such a
-    /// server nor a rate-limited server: only a failed probe shows that a protected server is out
-    /// of service.
+    /// Servers that are paused or loop are excluded.  An unprotected server does not replace them,
+    /// nor a rate-limited server.
     private(set) var order: [Int]
 
     /// Index of a server whose round trip a probe should measure; nil for none.

@@ -4,8 +4,7 @@ package import Net
 
 /// Upstreams in the order of the settings, with failover, hedging and health checks.
 ///
-/// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules, without clock or
-/// network.
+/// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules.
 @ServiceLoop
 package final class UpstreamGroup {
     package nonisolated let members: [any Forwarding]
@@ -20,8 +19,6 @@ package final class UpstreamGroup {
     private lazy var alarm = Alarm(health.clocks) { [weak self] in self?.tick() }
 
     /// Creates a group of at least one upstream.
-    ///
-    /// - Parameter health: the table shared with other groups.
     package init(_ members: [any Forwarding], health: HealthTable = HealthTable()) {
         self.members = members
         self.health = health
@@ -29,7 +26,6 @@ package final class UpstreamGroup {
         pages = servers.map(health.page)
     }
 
-    /// Reply and the upstream that sent it.
     package struct Reply: Sendable {
         package let answer: UpstreamReply
         package let upstream: any Forwarding
@@ -119,7 +115,6 @@ package final class UpstreamGroup {
         )
     }
 
-    /// Schedules the next `tick` of a query; nil removes the query.
     fileprivate func wake(_ run: Run, at instant: Instant?) {
         if let instant {
             if run.place == nil {
@@ -166,10 +161,8 @@ private final class Run {
     private let cancellation: CancellationSignal?
     private let trace: Trace?
 
-    /// Nil after the call.
     private var completion: Completion<UpstreamGroup.Outcome>?
 
-    /// Instant of the next ``tick(_:)``.
     private(set) var wake: Instant?
 
     /// Index in `pending` of the group; nil if no `tick` is scheduled.

@@ -7,7 +7,7 @@ package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Minimum time before a query is repeated, in case the connection is dead.
+    /// Minimum time before a query is repeated: the connection may be dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
@@ -30,7 +30,6 @@ package final class HTTPSTransport: UpstreamTransport {
     /// - Parameters:
     ///   - http: the HTTP client for client queries, shared with other servers.
     ///   - probes: the HTTP client for probes, with its own connections; nil to use `http`.
-    ///   - shares: the limit of client queries in flight, shared with other upstreams.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -65,7 +64,6 @@ package final class HTTPSTransport: UpstreamTransport {
             random: &random
         )
         var request = HTTPRequest(url: url, server: server, body: exchange.message)
-        // All addresses of an upstream have the same URL.
         request.provider = url
         request.headers = Self.headers
         request.certificateFile = certificateFile
@@ -86,7 +84,6 @@ package final class HTTPSTransport: UpstreamTransport {
         probes.reset()
     }
 
-    /// Sends a request, and repeats it once if the connection was lost.
     private func send(
         _ request: HTTPRequest,
         for attempt: Attempt,

@@ -4,8 +4,7 @@ internal import Net
 
 /// Connection with pipelined queries; replies may arrive in any order (RFC 7766 §6.2.1.1).
 ///
-/// Queries can be queued before the connection is established. The connection ends when it is idle,
-/// when the server closes it, or on an error.
+/// Queries can be queued before the connection is established.
 @ServiceLoop
 final class PipelinedConnection {
     typealias Opening =
@@ -29,10 +28,8 @@ final class PipelinedConnection {
 
     private(set) var lastReceived: Instant?
 
-    /// Reason for the end of the connection; nil while it is in use.
     private(set) var end: UpstreamError?
 
-    /// Number of received messages that match no query.
     private(set) var foreignReplies: UInt64 = 0
 
     private let clocks: Clocks
@@ -47,7 +44,6 @@ final class PipelinedConnection {
     private var outbox: [UInt8] = []
     private var isWriting = false
 
-    /// Received part of the next message.
     private var inbox: [UInt8] = []
 
     private var idle = UpstreamLimits.idle
@@ -64,7 +60,7 @@ final class PipelinedConnection {
 
     /// True if another query can be sent.
     ///
-    /// A full connection is replaced, so that client queries cannot block a probe.
+    /// A full connection is replaced: client queries cannot block a probe.
     var isUsable: Bool {
         end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp
             && pending.count < UpstreamLimits.inFlight

@@ -7,7 +7,7 @@ package final class PlainTransport: UpstreamTransport {
     package let isProtected = false
     package let validates: Bool
 
-    /// No minimum time before a query is repeated, because UDP loses datagrams.
+    /// No minimum time, because UDP loses datagrams.
     package let repeatsAfter: Duration? = .zero
 
     private var tcpRetries: UInt64 = 0

@@ -4,7 +4,7 @@ internal import Net
 
 /// Exchanger with one server over two persistent connections: client queries and probes.
 ///
-/// On a shared connection, slow queries could delay a probe, so that the server would seem down.
+/// On a shared connection, slow queries could delay a probe.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
@@ -21,7 +21,6 @@ final class StreamExchanger {
         case queries, probes
     }
 
-    /// Creates an exchanger that connects with `open` at the first query.
     nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
         self.clocks = clocks
         self.open = open

@@ -4,11 +4,10 @@ package import Net
 
 /// Limit of client queries in flight over HTTPS (transfers), also per upstream and per client.
 ///
-/// Without an answer, a transfer stays in flight for seconds and has tens of KiB. An upstream can
-/// start a transfer only if more transfers are free than it has in flight: one of several upstreams
-/// occupies at most half of all transfers. A single upstream can occupy all transfers. Likewise, a
-/// client can start a transfer at an upstream only if more of the upstream's transfers are free
-/// than the client has there. Some transfers therefore stay free for the next upstream and client.
+/// An upstream can start a transfer only if more transfers are free than it has in flight: one of
+/// several upstreams occupies at most half of all transfers. A single upstream can occupy all
+/// transfers. The same rule applies to the clients of an upstream. Some transfers therefore stay
+/// free for the next upstream and client.
 @ServiceLoop
 package final class TransferShares {
     private struct Upstream {
@@ -25,12 +24,11 @@ package final class TransferShares {
 
     package init(of limit: Int = UpstreamLimits.transfers) { self.limit = limit }
 
-    /// Registers an upstream; each of several upstreams is limited to a share.
     func register(_ upstream: String) { known.insert(upstream) }
 
     /// Occupies a transfer of `client` at the upstream with this URL; returns false at a limit.
     ///
-    /// - Parameter client: the client of the query; nil for the daemon itself.
+    /// - Parameter client: nil for the daemon itself.
     func begin(_ client: ClientNetwork?, at upstream: String) -> Bool {
         let transfers = upstreams[upstream] ?? Upstream()
         let count = transfers.counts[client] ?? 0

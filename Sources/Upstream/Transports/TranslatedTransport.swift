@@ -74,7 +74,6 @@ extension UpstreamNumbers {
         add(numbers)
     }
 
-    /// Adds the counters that transports store.
     fileprivate mutating func add(_ other: UpstreamNumbers) {
         tcpRetries += other.tcpRetries
         foreignReplies += other.foreignReplies

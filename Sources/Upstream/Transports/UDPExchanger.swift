@@ -8,7 +8,6 @@ internal import Net
 /// 5452 §9.2).
 @ServiceLoop
 final class UDPExchanger {
-    /// Messages from the server's address that match no query.
     fileprivate(set) var foreignReplies: UInt64 = 0
 
     /// Sockets closed because of forged messages.
@@ -19,7 +18,6 @@ final class UDPExchanger {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// Sockets that accept queries.
     private var slots = [UDPSocketSlot?](repeating: nil, count: UpstreamLimits.slots)
 
     /// All sockets, including sockets that only wait for replies.
@@ -27,7 +25,6 @@ final class UDPExchanger {
 
     fileprivate lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Creates an exchanger for `server`; opens nothing.
     nonisolated init(_ server: SocketAddress, validates: Bool, clocks: Clocks) {
         self.server = server
         self.validates = validates
@@ -79,7 +76,6 @@ final class UDPExchanger {
     }
 }
 
-/// UDP socket with its outstanding queries.
 @ServiceLoop
 private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     private struct Waiting {
@@ -228,7 +224,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     /// Closes the socket if no query is outstanding and no further query is expected.
     ///
     /// After several queries, a socket stays open until ``expire(_:)``, because a new socket costs
-    /// as much as a query. A single query still has its own port.
+    /// as much as a query.
     private func closeIfIdle() {
         guard waiting.ids.isEmpty else { return }
         if left > UpstreamLimits.queriesPerSlot - UpstreamLimits.queriesOfBusySlot || left == 0 {

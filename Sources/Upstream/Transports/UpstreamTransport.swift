@@ -4,7 +4,7 @@ package import Net
 
 /// Transport to one server, which sends a query and returns the matching reply.
 ///
-/// A transport matches messages to queries by ID and question. ``Forwarder`` checks the content.
+/// A transport matches ID and question. ``Forwarder`` checks the content.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
@@ -22,7 +22,6 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// Number of sockets closed because of forged replies.
     var forgeries: UInt64 { get }
 
-    /// Stores the transport's counters in `numbers`.
     func count(in numbers: inout UpstreamNumbers)
 
     /// Drops all connections after a network change; queries in flight are retried.
