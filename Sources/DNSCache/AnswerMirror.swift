@@ -96,7 +96,7 @@ package struct MirroredHits: Sendable, Equatable {
     }
 }
 
-// MARK: - The table's side
+// MARK: - Table
 
 extension AnswerTable {
     static var mostOffers: Int { 32 }
@@ -208,7 +208,7 @@ extension AnswerTable {
     }
 }
 
-// MARK: - The cache's side
+// MARK: - Cache
 
 extension AnswerCache {
     /// Replaces or removes the mirror; later hits store new copies.

@@ -29,7 +29,7 @@ package struct CacheSweep {
 
     // MARK: - Making
 
-    /// Creates a sweep of one lap of the ring buffer; the caller must complete it.
+    /// Creates a sweep of one lap of the ring buffer; the caller must complete the sweep.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection, _ action: Action) {
         self.init(cache, action, youngest: nil) { table, reference, now in
             table.matches(reference, selection, now: now)

@@ -196,7 +196,8 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits, because its octets are free then.
+    /// The entry always fits: if the entry must wrap around, nothing is between `head` and the end
+    /// of the block.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

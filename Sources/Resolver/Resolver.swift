@@ -328,7 +328,7 @@ extension Resolver {
     }
 }
 
-// MARK: - Taking over
+// MARK: - Reload
 
 extension Resolver {
     /// Replaces the former resolver within one turn of the service loop.
@@ -338,7 +338,7 @@ extension Resolver {
     ///
     /// - Parameters:
     ///   - hosts: the new static hosts.
-    ///   - sameVendors: names of the vendors whose answers are the same.
+    ///   - sameVendors: names of the vendors with the same answers.
     /// - Returns: the sweep that removes invalid answers; nil if all are valid.  The caller must
     ///   run the sweep to its end before it reports the new settings as active.
     package func takeOver(
@@ -346,7 +346,7 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // The comparison retains the former vendors, whose secrets must be released.
+        // The comparison retains the former vendors; their secrets must be released.
         defer { comparison = nil }
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(

@@ -34,8 +34,8 @@ package enum ResolverLimits {
     /// Maximum TTL, in seconds, of an upstream's answer that was sent before the vendors answered.
     static let earlyLifetime: UInt32 = 30
 
-    /// Maximum TTL, in seconds, of synthesized addresses if the negative answer has no SOA (RFC
-    /// 6147 §5.1.7).
+    /// Maximum TTL, in seconds, of synthesized addresses if the negative answer has no SOA
+    /// (RFC 6147 §5.1.7).
     static let synthesizedLifetime: UInt32 = 600
 
     /// Time limit of the query for the NAT64 prefix to one server.
@@ -47,7 +47,7 @@ package enum ResolverLimits {
     /// Maximum number of CNAMEs in one answer.
     static let longestChain = 16
 
-    /// Maximum octets, in wire form, of a CNAME chain whose target is being queried.
+    /// Maximum octets, in wire form, of a CNAME chain during the query for its target.
     ///
     /// Enough for five aliases with RSA-2048 signatures.  All chains together have at most 8 MiB,
     /// because ``inFlight`` limits the queries.

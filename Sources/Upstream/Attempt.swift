@@ -28,8 +28,8 @@ package final class Attempt {
     /// A connection without data since then is not used.
     package private(set) var earlier: Instant?
 
-    /// True if the query has an OPT record; false if the server does not support EDNS (RFC 6891
-    /// §7).
+    /// True if the query has an OPT record; false if the server does not support EDNS
+    /// (RFC 6891 §7).
     package private(set) var usesEDNS = true
 
     /// True if the query is repeated because the server rejected EDNS.

@@ -91,10 +91,10 @@ package struct UpstreamNumbers: Sendable, Equatable {
     /// Messages from the upstream's address that match no query.
     package var foreignReplies: UInt64 = 0
 
-    /// Connection attempts, including failed ones; for HTTPS only those with a reply.
+    /// Connection attempts, including failed attempts; for HTTPS only connections with a reply.
     package var connectionsOpened: UInt64 = 0
 
-    /// Queries sent on a reused connection; for HTTPS only those with a reply.
+    /// Queries on a reused connection; for HTTPS only queries with a reply.
     package var connectionsReused: UInt64 = 0
 
     package var lastError: UpstreamError?

@@ -74,7 +74,7 @@ extension UpstreamError: CustomStringConvertible {
     var isOurs: Bool { if case .exhausted = self { true } else { false } }
 }
 
-// MARK: - Faults of others
+// MARK: - Conversion of errors
 
 extension UpstreamError {
     init(_ message: Message) {

@@ -45,7 +45,7 @@ package enum UpstreamLimits {
     /// Consecutive declined probes after which a server is backed off.
     static let declinesBeforeRest = 3
 
-    /// Time since its last answer after which a server that declines probes counts as failed.
+    /// Time since the last answer after which a server that declines probes counts as failed.
     ///
     /// Until then, the server may only limit the rate of queries.
     static let declineTolerance: Duration = .seconds(600)
@@ -116,8 +116,8 @@ package enum UpstreamLimits {
     /// Maximum number of abandoned queries per connection; more end the connection.
     static let givenUp = 4_096
 
-    /// Idle timeout (RFC 7766 §6.2.3), and maximum idle timeout that a server can set (RFC 7828
-    /// §3.4).
+    /// Idle timeout (RFC 7766 §6.2.3), and maximum idle timeout that a server can set
+    /// (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
 

@@ -3,7 +3,7 @@ package import DNSWire
 
 /// Reply that matches its query.
 package enum UpstreamReply: Hashable, Sendable {
-    /// Positive answer whose records need no decoding.
+    /// Positive answer with records that need no decoding.
     case plain(PlainReply)
 
     case message(Message)

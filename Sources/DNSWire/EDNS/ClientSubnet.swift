@@ -2,7 +2,7 @@
 
 /// Content of a Client Subnet option (RFC 7871 §6).
 package struct ClientSubnet: Hashable, Sendable {
-    /// Address whose bits after the source prefix are 0; nil for family 0.
+    /// Address with zero bits after the source prefix; nil for family 0.
     package let address: IPAddress?
 
     /// Length in bits.

@@ -89,7 +89,7 @@ extension EDNSOption {
         }
     }
 
-    /// Appends the option, whose lengths must be valid.
+    /// Appends the option; all lengths must be valid.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

@@ -24,7 +24,7 @@ package enum Section: Int, Comparable, Sendable, CaseIterable {
 ///
 /// A failed operation leaves the message unchanged.
 package struct MessageBuilder {
-    /// Header, whose counts are ignored.
+    /// Header; the counts are ignored.
     package var header: Header
 
     /// Maximum octets of the message, 12...65535.
@@ -168,7 +168,7 @@ extension MessageBuilder {
     }
 }
 
-// MARK: - Taking back
+// MARK: - Rewinding
 
 extension MessageBuilder {
     package struct Mark: Sendable {

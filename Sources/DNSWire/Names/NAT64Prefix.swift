@@ -24,7 +24,7 @@ package struct NAT64Prefix: Hashable, Sendable {
         self.length = length
     }
 
-    /// Creates a prefix; nil if no NAT64 can have it.
+    /// Creates a prefix; nil if no NAT64 can have this prefix.
     ///
     /// A link-local or loopback prefix, for example, could lead connections to this machine or its
     /// link.

@@ -2,8 +2,8 @@
 
 /// Absolute domain name in wire form, in its original letter case.
 ///
-/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet (RFC
-/// 2181 §11); see ``isHostname``.
+/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet
+/// (RFC 2181 §11); see ``isHostname``.
 package struct Name: Sendable {
     /// Wire form, at most 255 octets: labels of 1...63 octets after their lengths, then a zero.
     package let octets: [UInt8]

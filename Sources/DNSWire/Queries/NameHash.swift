@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for tables whose keys clients choose.
+/// Keyed hash of a name and a type, for tables with keys that clients choose.
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
 ///    type and length. Two different questions have the same sum with probability at most 2^-64.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Layout of opaque record types whose names must be decompressed (RFC 1035, RFC 3597 §4).
+/// Layout of opaque record types with names to decompress (RFC 1035, RFC 3597 §4).
 struct NamesInside {
     private let parts: [Part]
 

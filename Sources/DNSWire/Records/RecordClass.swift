@@ -9,7 +9,7 @@ package struct RecordClass: RawRepresentable, Hashable, Sendable {
     }
 }
 
-// MARK: - Classes with a meaning here
+// MARK: - Known classes
 
 extension RecordClass {
     package static let `in` = RecordClass(rawValue: 1)

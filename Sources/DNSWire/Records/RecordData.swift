@@ -66,7 +66,7 @@ extension RecordData {
         }
     }
 
-    /// Uncompressed wire form; DNSSEC signs it with lower-case names.
+    /// Uncompressed wire form, which DNSSEC signs with lower-case names.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         append(to: &octets)

@@ -9,7 +9,7 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     }
 }
 
-// MARK: - Types with a meaning here
+// MARK: - Known types
 
 extension RecordType {
     /// RFC 1035 §3.4.1.

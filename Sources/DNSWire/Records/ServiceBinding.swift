@@ -90,12 +90,12 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets the hint, or removes it if empty.
+    /// Sets the hint; an empty array removes the hint.
     package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
 
-    /// Sets the hint, or removes it if empty.
+    /// Sets the hint; an empty array removes the hint.
     package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }

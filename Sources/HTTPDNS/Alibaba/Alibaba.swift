@@ -201,7 +201,7 @@ extension UInt8 {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension Alibaba: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {

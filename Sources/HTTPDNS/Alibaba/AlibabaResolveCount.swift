@@ -121,7 +121,7 @@ extension AlibabaResolveCount {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension AlibabaResolveCount: CustomStringConvertible, CustomReflectable {
     package var description: String { "GetResolveCountSummary" }

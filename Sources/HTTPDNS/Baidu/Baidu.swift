@@ -140,7 +140,7 @@ package struct Baidu: Vendor {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension Baidu: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "baidu" }

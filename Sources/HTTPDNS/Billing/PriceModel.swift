@@ -3,7 +3,7 @@
 /// Rules by which a vendor counts billed units, and the price of a unit.
 ///
 /// The defaults are from the vendor's price page, not from an invoice. The option `price` overrides
-/// them.
+/// the defaults.
 package struct PriceModel: Sendable, Hashable {
     package enum Item: String, Sendable, Hashable {
         /// HTTP request, with any number of names.

@@ -44,7 +44,7 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records the addresses of a request; returns false if they are from the former network.
+    /// Records the addresses of a request; returns false after a network change.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,

@@ -220,7 +220,7 @@ extension EndpointPool {
     }
 }
 
-// MARK: - Changes from outside
+// MARK: - External changes
 
 extension EndpointPool {
     /// Resets all servers after a network change; the check of the primary server is then due.

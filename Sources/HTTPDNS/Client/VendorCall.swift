@@ -79,7 +79,7 @@ final class VendorCall {
 
     var names: [PendingName]
 
-    /// DNS client whose limits apply to the call; nil for the daemon itself.
+    /// DNS client that the call counts against; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-// MARK: - The life of a call
+// MARK: - Calls
 
 extension VendorClient {
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {

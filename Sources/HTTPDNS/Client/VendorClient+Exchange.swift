@@ -15,7 +15,7 @@ protocol VendorRequest: Sendable {
     /// Requested names and families; nil for a free request.
     var query: VendorQuery? { get }
 
-    /// DNS client whose limits apply; nil for the daemon itself.
+    /// DNS client that the request counts against; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
     /// False for health probes and refreshes, which the rate limit does not refuse.
@@ -290,7 +290,7 @@ extension VendorClient {
         return (result, settle(question, receipt, fate, mayBeBilled: mayBeBilled, by: other))
     }
 
-    /// Sends a request; also returns false if it was not sent.
+    /// Sends a request; `wasSent` is false if the request was not sent.
     func send(
         _ request: HTTPRequest,
         until deadline: Instant

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-// MARK: - Events from outside
+// MARK: - External events
 
 extension VendorClient {
     /// Reports a spent budget, and starts the refresh of server addresses.

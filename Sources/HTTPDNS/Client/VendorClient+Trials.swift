@@ -2,7 +2,7 @@
 package import DNSWire
 internal import Net
 
-// MARK: - The daemon's own question
+// MARK: - Health probes
 
 extension VendorClient {
     /// True if queries with another answer source should skip the vendor.

@@ -74,7 +74,7 @@ final class CipherAlgorithm: @unchecked Sendable {
     }
 }
 
-// MARK: - Using it
+// MARK: - Operation
 
 extension CipherAlgorithm {
     enum Direction: Int32 {

@@ -74,7 +74,7 @@ extension Secret: Equatable {
     }
 }
 
-// MARK: - Showing nothing
+// MARK: - Description without the secret
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "(secret)" }
@@ -82,7 +82,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-// MARK: - Leaving nothing
+// MARK: - Wiping
 
 extension [UInt8] {
     /// Overwrites and removes all octets; copies of the array are not overwritten.

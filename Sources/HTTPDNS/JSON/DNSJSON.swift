@@ -177,7 +177,7 @@ extension DNSJSONSetupError: CustomStringConvertible {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension DNSJSON: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { account == nil ? "json" : "json with an account" }

@@ -173,7 +173,7 @@ extension TencentSetupError: CustomStringConvertible {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension Tencent: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {

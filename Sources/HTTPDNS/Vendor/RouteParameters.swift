@@ -3,7 +3,7 @@ package import DNSWire
 
 /// Parameters that a route sends to a vendor instead of the vendor's settings.
 ///
-/// A class with a stored hash value, because it is part of the key of each pending name.
+/// A class with a stored hash value: the parameters are part of the key of each pending name.
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 

@@ -2,7 +2,7 @@
 
 /// Vendor's code for an error or an empty answer, for example `InvalidSignature`.
 ///
-/// Length and characters are limited, because operators see it.
+/// Length and characters are limited, because operators see this text.
 package struct VendorCode: Sendable, Hashable {
     package let text: String
 
@@ -27,7 +27,7 @@ package struct VendorCode: Sendable, Hashable {
     }
 }
 
-// MARK: - Words that mean something to us
+// MARK: - Known codes
 
 extension VendorCode {
     /// Alibaba's code for a server that requires a higher service level.

@@ -109,7 +109,7 @@ package struct Volcengine: Vendor {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension Volcengine: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "volcengine" }

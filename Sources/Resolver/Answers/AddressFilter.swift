@@ -13,7 +13,7 @@ struct AddressFilter {
 
     var guards: Bool
 
-    /// Address types whose hints are removed from SVCB and HTTPS records.
+    /// Address types without hints in SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
     private let hints: (_ target: Name) -> Hints

@@ -46,7 +46,7 @@ package struct AnswerPolicy: Sendable {
         case fastest([ProbeRule])
     }
 
-    /// Names whose servers are measured, and the port of these servers.
+    /// Names and port of the servers to measure.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -3,8 +3,8 @@ internal import Locks
 
 /// Numbers of answer sources (vendor servers and upstreams) in cache entries; thread-safe.
 ///
-/// Numbers are never reused. An upstream has one more number for each vendor whose fallback it is,
-/// so that a cache hit counts as an avoided call of the vendor.
+/// Numbers are never reused. As the fallback of a vendor, an upstream has another number: a cache
+/// hit then counts as an avoided call of the vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Source number of this daemon.
     package static let itself: UInt16 = 0
@@ -92,7 +92,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    // MARK: - Believing
+    // MARK: - DNSSEC trust
 
     /// Trusts only these sources to validate DNSSEC, also for answers from a snapshot.
     package func believe(only names: Set<String>) {
@@ -120,7 +120,7 @@ package final class AnswerSourceRegistry: Sendable {
         return table.withLock { $0.unprotectedVendors.contains(String(parts[0])) }
     }
 
-    // MARK: - Over a restart
+    // MARK: - Snapshots
 
     /// Returns the label of a source in snapshots: the vendor, if any, with a tab, then the name.
     ///

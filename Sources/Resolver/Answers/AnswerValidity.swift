@@ -13,7 +13,7 @@ struct NameSources: Equatable {
 
     let parameters: RouteParameters?
 
-    /// True if the route has its own upstreams, whose answers may have private addresses.
+    /// True if the route has its own upstreams; their answers may have private addresses.
     let hasOwnUpstreams: Bool
 
     /// Upstream servers by name in `AnswerSourceRegistry`; true if the server validates DNSSEC.
@@ -59,7 +59,7 @@ struct NameSources: Equatable {
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
-    /// Names of vendors whose answers are the same under the new settings.
+    /// Names of vendors with the same answers under the new settings.
     let sameVendors: Set<String>
 
     /// Returns true for questions with a local answer under the new settings, such as `hosts`.

@@ -89,8 +89,8 @@ extension HostsTable {
 
     /// True if the table determines the answer to `question`, which may be NODATA.
     ///
-    /// SVCB and HTTPS are included, because their hints would give clients other addresses (RFC
-    /// 9460 §7.3).
+    /// SVCB and HTTPS are included, because their hints would give clients other addresses
+    /// (RFC 9460 §7.3).
     func covers(_ question: Question) -> Bool {
         guard !addresses.isEmpty else { return false }
         return switch question.type {

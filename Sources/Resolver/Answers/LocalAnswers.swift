@@ -30,8 +30,8 @@ final class LocalAnswers {
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The hosts have the name. After a cached NXDOMAIN a client would not query it (RFC
-            // 8020 §2).
+            // The hosts have the name. After a cached NXDOMAIN a client would not query the name
+            // (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

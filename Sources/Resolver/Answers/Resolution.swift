@@ -89,7 +89,7 @@ package struct Resolution: Sendable {
         provenance: .local
     )
 
-    /// SERVFAIL for a query whose client reached a limit; not cached.
+    /// SERVFAIL for a client that reached a limit; not cached.
     static let refused: Resolution = {
         var refused = evicted
         refused.isRefused = true

@@ -11,7 +11,7 @@ internal import HTTPDNS
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// Sources of names without a route; `sources` has those of routes, by
+    /// Sources of names without a route; `sources` has the sources of routes, by
     /// `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
@@ -57,7 +57,7 @@ package struct SnapshotValidity: Sendable {
         return routes.digest(sources.map { SettingsDigest.of($0.parameters?.text ?? "") })
     }
 
-    // MARK: - Judging
+    // MARK: - Selection
 
     /// Returns a function that is true for the valid answers of a snapshot.
     ///

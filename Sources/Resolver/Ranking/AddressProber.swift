@@ -82,7 +82,7 @@ package final class AddressProber {
         queue = []
     }
 
-    // MARK: - Trying
+    // MARK: - Measurements
 
     private func unknown(_ job: Job) -> [AddressRanking.Target] {
         let now = clocks.now()

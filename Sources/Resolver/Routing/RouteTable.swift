@@ -24,7 +24,7 @@ package struct Route: Sendable {
 
     package var options: Options
 
-    /// Options of a route; they override the general options and those of the vendors.
+    /// Options of a route, which override the general options and the vendors' options.
     package struct Options: Sendable {
         /// Lower bound of positive TTLs in seconds; nil for the general bound.
         package var minimumTTL: UInt32?

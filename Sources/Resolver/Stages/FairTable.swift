@@ -152,7 +152,7 @@ struct FairTable<Entry: FairEntry> {
         )
     }
 
-    /// Counts an entry that its own client replaces as lost, if the entry is old enough.
+    /// Counts an entry as lost when its own client replaces the entry at a sufficient age.
     mutating func noteReplaced(_ entry: Entry, by client: ClientNetwork?, now: Instant) {
         guard let place = entry.place, entry.client == client,
             now - entry.began >= lines[slots[place].line].window.grace(limits)

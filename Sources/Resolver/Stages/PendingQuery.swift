@@ -21,8 +21,8 @@ final class PendingQuery: FairEntry {
     /// Signal that ends resolving early.
     let cancellation: CancellationSignal
 
-    /// Client whose limits the query counts against, or after an eviction the next waiting client;
-    /// nil for the daemon itself.
+    /// Client that the query counts against, or after an eviction the next waiting client; nil for
+    /// the daemon itself.
     var client: ClientNetwork?
 
     var resolution: SharedResolution?

@@ -77,7 +77,7 @@ package final class Prefetcher {
         routes.route(for: name)?.route.options.isPrefetched ?? true
     }
 
-    // MARK: - Always kept
+    // MARK: - Configured names
 
     package func start() {
         isKeeping = true

@@ -13,8 +13,8 @@ package import Net
 /// waiting clients of the same network fail.  If other clients also wait, resolving continues and
 /// counts against the first of them.
 ///
-/// Deduplication also prevents a forger from multiplying the outstanding queries for one name (RFC
-/// 5452 §5).
+/// Deduplication also prevents a forger from multiplying the outstanding queries for one name
+/// (RFC 5452 §5).
 @ServiceLoop
 package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
@@ -217,7 +217,7 @@ package final class SingleFlight {
         waiter.complete(merged)
     }
 
-    // MARK: - Making room
+    // MARK: - Eviction
 
     /// Evicts queries until `client` can start a query; returns false if the client is refused.
     private func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {

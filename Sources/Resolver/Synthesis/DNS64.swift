@@ -268,8 +268,8 @@ extension ResolvedAnswer {
 }
 
 extension Resolution {
-    /// True if an AAAA answer lets DNS64 synthesize: NODATA and SERVFAIL, but not NXDOMAIN (RFC
-    /// 6147 §5.1.2, §5.1.3).
+    /// True if an AAAA answer lets DNS64 synthesize: NODATA and SERVFAIL, but not NXDOMAIN
+    /// (RFC 6147 §5.1.2, §5.1.3).
     fileprivate func lacksAddresses(_ question: Question) -> Bool {
         guard !isRefused else { return false }
         guard rcode == .noError else { return isFailure }
@@ -279,8 +279,8 @@ extension Resolution {
 
     /// Creates the AAAA answer from an A answer; nil if no address can be synthesized.
     ///
-    /// The TTL is at most that of the negative answer's SOA, or 600 s without SOA (RFC 6147
-    /// §5.1.7).
+    /// The TTL is at most the TTL of the negative answer's SOA, or 600 s without SOA
+    /// (RFC 6147 §5.1.7).
     fileprivate init?(
         synthesizedFrom addresses: Resolution,
         after denial: Resolution,

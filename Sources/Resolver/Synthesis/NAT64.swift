@@ -160,8 +160,7 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// The known prefix stays if a server failed, because it may be the server that gave the
-    /// prefix.
+    /// The known prefix stays if a server failed: that server may have given the prefix.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }
@@ -196,6 +195,6 @@ extension RecordData {
 }
 
 extension Name {
-    /// Name whose AAAA records show the NAT64 prefix (RFC 7050).
+    /// Name with AAAA records that show the NAT64 prefix (RFC 7050).
     static let ipv4only = Name(literal: "ipv4only.arpa")
 }

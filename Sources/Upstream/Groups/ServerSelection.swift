@@ -19,11 +19,11 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Indices of the servers to query.
     ///
-    /// Servers that are paused or loop are excluded.  An unprotected server does not replace them,
-    /// nor a rate-limited server.
+    /// Servers that are paused or loop are excluded.  An unprotected server replaces neither an
+    /// excluded server nor a rate-limited server.
     private(set) var order: [Int]
 
-    /// Index of a server whose round trip a probe should measure; nil for none.
+    /// Index of a server for which a probe should measure the round trip; nil for none.
     private(set) var measure: Int?
 
     /// Creates the order for a single server, which is used unless it loops or is paused.

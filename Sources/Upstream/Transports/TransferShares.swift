@@ -4,10 +4,10 @@ package import Net
 
 /// Limit of client queries in flight over HTTPS (transfers), also per upstream and per client.
 ///
-/// An upstream can start a transfer only if more transfers are free than it has in flight: one of
-/// several upstreams occupies at most half of all transfers. A single upstream can occupy all
-/// transfers. The same rule applies to the clients of an upstream. Some transfers therefore stay
-/// free for the next upstream and client.
+/// An upstream can start a transfer only if more transfers are free than the upstream has in
+/// flight: one of several upstreams occupies at most half of all transfers. A single upstream can
+/// occupy all transfers. The same rule applies to the clients of an upstream. Some transfers
+/// therefore stay free for the next upstream and client.
 @ServiceLoop
 package final class TransferShares {
     private struct Upstream {

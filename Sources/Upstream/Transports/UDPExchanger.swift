@@ -4,8 +4,8 @@ internal import Net
 
 /// UDP exchanges with one server over a few shared sockets.
 ///
-/// The kernel chooses a random port for each socket and drops messages from other addresses (RFC
-/// 5452 §9.2).
+/// The kernel chooses a random port for each socket and drops messages from other addresses
+/// (RFC 5452 §9.2).
 @ServiceLoop
 final class UDPExchanger {
     fileprivate(set) var foreignReplies: UInt64 = 0
