@@ -7,7 +7,7 @@ internal import DNSWire
 ///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Octets of the entry, a multiple of 8; a filler has only this field and the next one.
+    /// Octets of the entry, a multiple of 8; a filler has only this field and the next field.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -23,7 +23,6 @@ struct EntryHeader {
     /// Milliseconds since `AnswerCache.origin`; negative if an earlier process stored the entry.
     var storedAt: Int64
 
-    /// Seconds for which the entry is fresh.
     var lifetime: UInt32
 
     var demand: Demand
@@ -80,7 +79,6 @@ struct EntryHeader {
 extension EntryHeader {
     static var nameOffset: Int { MemoryLayout<EntryHeader>.size }
 
-    /// Offset of the TTL offsets, a multiple of 2.
     var ttlOffset: Int { Self.nameOffset + (Int(nameCount) + 1) & ~1 }
 
     var sectionOffset: Int { ttlOffset + 2 * Int(ttlCount) }
@@ -96,7 +94,6 @@ extension EntryHeader {
     /// Returns the age in seconds; `now` is in milliseconds since `AnswerCache.origin`.
     func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
 
-    /// Returns the age in milliseconds.
     private func passed(_ now: UInt64) -> UInt64 {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
@@ -113,7 +110,6 @@ extension EntryHeader {
         return age >= UInt64(lifetime) && age < end
     }
 
-    /// Returns the remaining lifetime and the remaining stale window, in seconds.
     func remaining(_ now: UInt64) -> (fresh: UInt64, stale: UInt64) {
         let age = age(now)
         return (
@@ -125,12 +121,12 @@ extension EntryHeader {
     /// Age that no entry reaches: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// True if `age` has reached the refresh age and no hit has requested a refresh yet.
+    /// True if `age` has reached the refresh age, before a refresh was requested.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
-    /// Returns the seconds until a hit requests a refresh; nil if no hit will request one.
+    /// Returns the seconds until a hit requests a refresh; nil for none.
     func refreshIn(_ now: UInt64) -> UInt64? {
         guard refreshAt < Self.never, isFresh(now) else { return nil }
         return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
@@ -152,7 +148,6 @@ extension EntryHeader {
     /// True for a cached failure (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
-    /// Flags in `origin`.
     private static var authentic: UInt8 { 0x80 }
     private static var offered: UInt8 { 0x40 }
     private static var offerable: UInt8 { 0x20 }
@@ -165,7 +160,6 @@ extension EntryHeader {
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
     }
 
-    /// True if the mirror has a copy of the entry.
     var isOffered: Bool {
         get { origin & Self.offered != 0 }
         set { origin = newValue ? origin | Self.offered : origin & ~Self.offered }
@@ -173,12 +167,12 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD flag of the header, or 0; computed without a branch.
+    /// AD flag of the header, or 0, without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the price of sparing this entry, in one insertion's budget; nil to evict the entry.
+    /// Returns the price of sparing this entry from eviction; nil to evict the entry.
     ///
-    /// A stale entry has a higher price, so stale entries are evicted first.
+    /// Stale entries have a higher price, and are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -188,7 +182,7 @@ extension EntryHeader {
 
 /// Hits on an entry, and flags for eviction.
 struct Demand: Equatable {
-    /// Number of hits, and the flags `isNew` and `isAgain` in the upper two bits.
+    /// Number of hits; `isNew` and `isAgain` in the upper two bits.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
@@ -198,7 +192,6 @@ struct Demand: Equatable {
     /// True if the entry had a hit since it was stored or last spared from eviction.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
-    /// True if the entry had a hit since it was stored.
     var isAgain: Bool { bits & 0x4000_0000 != 0 }
 
     init(hits: UInt32 = 0, isNew: Bool = false) {

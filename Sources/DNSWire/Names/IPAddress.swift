@@ -43,7 +43,7 @@ extension IPAddress {
         }
     }
 
-    /// IPv4 address in an IPv4-mapped one; otherwise this address.
+    /// IPv4 address of an IPv4-mapped address; otherwise this address.
     package var unmapped: IPAddress {
         guard case .v6(let address) = self, let mapped = address.mapped else { return self }
         return .v4(mapped)

@@ -6,8 +6,8 @@ package enum OutgoingQuery {
     ///
     /// - Parameters:
     ///   - payload: UDP payload size for OPT, in octets.
-    ///   - hasEDNS: If false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    ///   - block: The message is padded to a multiple of this number of octets (RFC 7830).
+    ///   - hasEDNS: if false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
+    ///   - block: the message is padded to a multiple of this number of octets (RFC 7830).
     package static func octets(
         _ header: Header,
         _ question: Question,
@@ -18,7 +18,6 @@ package enum OutgoingQuery {
     ) -> [UInt8] {
         let questionEnd = WireLimits.headerOctets + question.octetCount
         let bare = questionEnd + optOctets
-        // Code and length of the option have four octets.
         let padding = block.map { ($0 - (bare + 4) % $0) % $0 }
         let count = hasEDNS ? bare + (padding.map { $0 + 4 } ?? 0) : questionEnd
         var octets = [UInt8](repeating: 0, count: count)
@@ -31,7 +30,6 @@ package enum OutgoingQuery {
             buffer.store(question.type.rawValue, at: questionEnd - 4)
             buffer.store(question.recordClass.rawValue, at: questionEnd - 2)
             guard hasEDNS else { return }
-            // Owner: root; extended RCODE and version: 0.
             buffer.store(RecordType.opt.rawValue, at: questionEnd + 1)
             buffer.store(payload, at: questionEnd + 3)
             buffer.store(dnssecOK ? UInt16(0x8000) : 0, at: questionEnd + 7)
@@ -43,6 +41,5 @@ package enum OutgoingQuery {
         return octets
     }
 
-    /// Octets of OPT without options.
     private static let optOctets = 11
 }

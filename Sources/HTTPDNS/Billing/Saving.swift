@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Change of the settings that reduces the bill of a vendor.
+/// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Other encryption of requests, by the option `setting`, at `weight` units per item.
+    /// Other encryption of requests by the option `setting`, at `weight` units per item.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families
 
-    /// No AAAA queries, on a machine without IPv6.
     case noAAAA
 
     /// Answers are cached for at least ``ClientLimits/advisedTTL``.
@@ -34,7 +33,7 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Returns the effect on the billed units, as far as the settings determine it.
+    /// Returns the effect on the billed units.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "\(cheaper) units instead of \(weight)"

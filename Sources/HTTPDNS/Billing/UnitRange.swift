@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds of the units that a vendor bills for some requests.
-///
-/// The bounds differ if it is unknown whether the vendor bills a request: the request has no reply,
-/// or its reply has no address.
+/// Bounds of the units that a vendor bills; different if it is unknown whether the vendor bills a
+/// request.
 package struct UnitRange: Sendable, Hashable {
     package var atLeast: UInt64
     package var atMost: UInt64

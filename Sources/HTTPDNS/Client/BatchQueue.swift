@@ -4,11 +4,10 @@ package import DNSWire
 /// Queue of names that wait for a vendor call.
 ///
 /// Each DNS client has its own queue. The next call is for the client with the fewest calls in
-/// flight, then in round-robin order. A name stays in the queues of all clients that wait for it
-/// until a call carries it. A call carries names of one client, because a slow or failing name
-/// affects the whole call.
+/// flight, then round-robin. A name is in the queues of all clients that wait for it. A call has
+/// names of one client, because a slow name delays the whole call.
 package struct BatchQueue: Sendable {
-    /// Name to look up; its families and parameters are equal for all names of a call.
+    /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
@@ -27,7 +26,7 @@ package struct BatchQueue: Sendable {
 
         fileprivate(set) var questions: [Question] = []
 
-        /// For each question, the other clients that wait for it.
+        /// Other clients that wait for each question.
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
@@ -36,7 +35,6 @@ package struct BatchQueue: Sendable {
         let number: UInt64
     }
 
-    /// Sequence number of a waiting question, and the clients with the question in their queues.
     private struct Place: Sendable {
         let number: UInt64
         var clients: Set<ClientNetwork?> = []
@@ -51,9 +49,9 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues by families, parameters and client, each with the oldest entry first.
+    /// Queues by families, parameters and client, oldest entry first.
     ///
-    /// An entry is obsolete unless `waiting` has the question with the same sequence number.
+    /// An entry is valid only if `waiting` has its question with the same sequence number.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
     private var turns: [Line] = []
@@ -75,8 +73,8 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question that is
-    /// already in another queue is not added.
+    /// At ``ClientLimits/queuedEntries`` entries in all queues, a question that is in another queue
+    /// is not added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -100,7 +98,7 @@ extension BatchQueue {
         tidy()
     }
 
-    /// Removes and returns the names of the next call; nil if none may start.
+    /// Removes and returns the names of the next call; nil if no call may start.
     ///
     /// `fit` returns true if the names fit into one call.
     package mutating func nextBatch(
@@ -115,7 +113,6 @@ extension BatchQueue {
             turns.removeAll { $0.client == line.client }
             turns += own
         }
-        // A second reference to the entries would copy them.
         guard var queued = lines.removeValue(forKey: line) else { return nil }
         var batch = Batch(client: line.client)
         while let entry = queued.first {
@@ -143,8 +140,7 @@ extension BatchQueue {
 
     /// Returns the index in `turns` of the next queue; removes empty queues before it.
     ///
-    /// The search ends at a client without calls. It therefore passes at most as many clients as
-    /// there are calls in flight.
+    /// The search ends at the first client without calls.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?

@@ -4,10 +4,9 @@ package import Net
 
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
-/// Before a request is sent, the budget charges the maximum cost. After the reply, it refunds the
-/// difference. The counts are in a ``UsageStore``, which outlives the process. Requests are paid
-/// from a block that is added to the stored counts in advance. After a crash, the counts are
-/// therefore too high by at most one block, and never too low.
+/// The budget charges the maximum cost of a request before it is sent, and refunds the difference
+/// after the reply. Requests are paid from a block that is added to the stored counts in advance.
+/// After a crash, the counts are therefore too high by at most one block, and never too low.
 ///
 /// If several DNS clients use a vendor, each has a limit (``FairShare``).
 @ServiceLoop
@@ -28,16 +27,16 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of resets of the reservation; a charge from before a reset is not refunded.
+    /// Number of resets of the reservation; earlier charges are not refunded.
     private var period: UInt64 = 0
 
-    /// Amount that the stored counts include but that no request has used yet.
+    /// Amount in the stored counts that no request has used yet.
     private var reserved = UsageAmount.none
 
-    /// Stored counts at the latest access, including the reservation; nil if they are damaged.
+    /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Unix time of the latest read-only access; such accesses are at least one second apart.
+    /// Unix time of the latest read-only access; at most one per second.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
@@ -118,8 +117,7 @@ extension Budget {
 
     /// True if requests beyond the budget are not sent.
     ///
-    /// Unknown counts are then beyond it, as are counts that would end with the process: otherwise
-    /// each crash would restart the budget.
+    /// Unknown counts then also forbid requests; otherwise each crash would restart the budget.
     private var isStrict: Bool { rule?.onExceeded == .fallback }
 
     /// Returns true if no request may be sent.
@@ -127,7 +125,6 @@ extension Budget {
         isStrict && isExhausted(wallSeconds: wallSeconds)
     }
 
-    /// Reason why the counts are unknown; nil if they are known.
     package var unknownBecause: String? { record == nil ? problem : nil }
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
@@ -143,7 +140,6 @@ extension Budget {
         return !admits(own.calls, free.calls) || !admits(own.units, free.units)
     }
 
-    /// True if the latest known counts cannot pay the cheapest request.
     private var isShort: Bool {
         guard let record else { return true }
         return !left(record).covers(cheapest.less(reserved))
@@ -163,7 +159,7 @@ extension Budget {
         )
     }
 
-    /// Amount that is reserved in addition to the cost of a request: 0.1 % of the limit.
+    /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     private var block: UsageAmount {
         UsageAmount(
             calls: rule?.callsPerDay.map { $0 / 1000 } ?? ClientLimits.usageBlock,
@@ -176,7 +172,7 @@ extension Budget {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of at most `units` to `client`; the daemon itself (nil) has no limit.
+    /// Charges one request of at most `units` to `client`; nil is the daemon itself, without limit.
     ///
     /// - Returns: receipt of the charge; nil if the request must not be sent.
     package mutating func spend(
@@ -194,7 +190,6 @@ extension Budget {
                 $0.add(missing)
                 return true
             }
-            // Counts that are not stored are not refunded.
             guard record != nil else {
                 return Receipt(period: period, amount: .none, client: nil)
             }
@@ -243,7 +238,7 @@ extension Budget {
         access { _ in false }
     }
 
-    /// Returns true once a day if the budget is exhausted; the caller then logs it.
+    /// Returns true once a day if the budget is exhausted, for the log.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds)
         else { return false }
@@ -251,7 +246,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true once a day; called for a client at its limit, which the caller then logs.
+    /// Returns true once a day, for the log; called for a client at its limit.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -265,7 +260,7 @@ extension Budget {
 extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, a reservation of a later day stays counted on that day.
+        // After the clock was set back, a reservation of a later day stays counted on that day.
         day = today
         clear()
         access { _ in false }
@@ -289,7 +284,6 @@ extension Budget {
             grant = amount
             return true
         }
-        // An amount that could not be stored would be lost in a crash.
         guard record != nil, let grant else { return false }
         reserved = reserved + grant
         return true

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Number of calls in flight by DNS client, and the limit per client.
-///
-/// The client nil is the daemon itself. A name without an answer occupies a call for seconds, so
-/// one client could otherwise occupy all calls (``FairShare``).
+/// Calls in flight by DNS client, with a limit per client (``FairShare``); nil is the daemon
+/// itself.
 package struct CallShares: Sendable {
     private let limit: Int
 
@@ -40,7 +38,6 @@ extension VendorClient {
         if calls.insert(call).inserted, !call.isTrial { shares.begin(call.client) }
     }
 
-    /// Removes a call in flight; returns false if the call was removed before.
     func remove(_ call: VendorCall) -> Bool {
         guard calls.remove(call) != nil else { return false }
         if !call.isTrial { shares.end(call.client) }

@@ -3,15 +3,13 @@ internal import DNSWire
 internal import Net
 
 extension VendorClient {
-    /// Returns the largest number of units of a proof.
     package func maximumUnits(_ each: ProofCase) -> UInt64 {
         price(of: each).maximum(each.query).reduce(0, +)
     }
 
     /// Sends the call to the current server once, and charges it to the budget.
     ///
-    /// The result does not change the health of servers and account. Fails without a request if the
-    /// vendor must not be called, as for a client's look-up.
+    /// The result does not change the health of servers and account.
     package func prove(_ each: ProofCase) async -> ProofResult {
         if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
         let inquiry = AddressInquiry(
@@ -58,9 +56,9 @@ extension VendorClient {
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Rules of the bill for the options of the call.
+    /// Price rules for the options of the call.
     ///
-    /// A weight in the settings counts as the lower limit, because it is that of the settings.
+    /// A weight in the settings is the lower limit.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

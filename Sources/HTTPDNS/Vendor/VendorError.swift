@@ -4,19 +4,19 @@ package import Net
 
 /// Reason for a missing or unusable answer; never contains URLs, keys or tokens.
 package enum VendorError: Error, Hashable {
-    /// HTTP status 401 or 403, or an equivalent code of the vendor.
+    /// HTTP status 401 or 403, or an equivalent vendor code.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
     /// The signature has a wrong time; `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// The vendor rejected the request, as every server of the vendor would.
+    /// The vendor rejected the request; every server would reject it.
     case refused(status: Int, code: VendorCode)
 
     /// HTTP status 429; `retryAfter` is the header `Retry-After`.
     case limited(retryAfter: Duration?)
 
-    /// Another HTTP status, or a vendor code for a failure of this server.
+    /// Another HTTP status, or a vendor code for a failed server.
     case serverStatus(Int, code: VendorCode? = nil)
 
     case responseCode(RCode)
@@ -29,12 +29,10 @@ package enum VendorError: Error, Hashable {
 
     case transport(HTTPError)
 
-    /// The name is not a host name; no request was sent.
     case unusableName
 
     case cipher(CipherError)
 
-    /// The deadline passed before the first request.
     case outOfTime
 
     case paused
@@ -78,7 +76,7 @@ extension VendorError {
         /// Every server will refuse the account.
         case accountRefused
 
-        /// The error is local, or the request itself was rejected.
+        /// The error is local, or the request was rejected.
         case notTheServer
     }
 
@@ -96,9 +94,7 @@ extension VendorError {
         }
     }
 
-    /// True if a retry with a corrected clock may help.
-    ///
-    /// A 401 or 403 may mean a wrong time, unless its vendor code refuses the account.
+    /// True if a retry with a corrected clock may help: a 401 or 403 may mean a wrong time.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -107,7 +103,8 @@ extension VendorError {
         }
     }
 
-    /// True if this server no longer serves the account, so that the addresses must be refreshed.
+    /// True if the server addresses must be refreshed, because this server no longer serves the
+    /// account.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }

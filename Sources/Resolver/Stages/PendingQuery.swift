@@ -2,34 +2,32 @@
 internal import DNSWire
 internal import Net
 
-/// A query that is being resolved, once for all clients that wait for it.
+/// A query that is resolved once for all waiting clients.
 ///
-/// ``SingleFlight`` owns it, its deadline and its waiting clients.  ``SharedResolution`` resolves it,
-/// and reports the answer with ``end(_:)``.
+/// ``SingleFlight`` owns the query.  ``SharedResolution`` resolves it, and reports the answer with
+/// ``end(_:)``.
 @ServiceLoop
 final class PendingQuery: FairEntry {
     let key: Key
     var match: RouteTable.Match?
     let began: Instant
 
-    /// Time by which resolving ends.
+    /// Time by which resolving must end.
     let deadline: Instant
 
-    /// Records the steps; nil except for an operator's request.
+    /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    /// Ends the work early; a failure of cancelled work is not cached.
+    /// Signal that ends resolving early.
     let cancellation: CancellationSignal
 
-    /// False if upstreams get the query once only: repetitions of a client that overloads them take
-    /// the place of other clients' queries.
+    /// False if each upstream gets the query only once, because its client overloads the upstreams.
     let isRepeated: Bool
 
-    /// Client that the work counts against: the one that started it, or after an eviction the next
-    /// one that waits; nil for the daemon itself.
+    /// Client that the query counts against, or after an eviction the next waiting client; nil for
+    /// the daemon itself.
     var client: ClientNetwork?
 
-    /// Stage that resolves the query; nil before the start.
     var resolution: SharedResolution?
 
     /// Value of `CacheWriter.networksLeft` at the start.
@@ -37,7 +35,7 @@ final class PendingQuery: FairEntry {
 
     var place: Int?
 
-    /// The waiting clients; some of them may have been completed.
+    /// Waiting clients; some may already be completed.
     var waiters: [Waiter] = []
     private var tidiedAt = 64
 
@@ -58,13 +56,12 @@ final class PendingQuery: FairEntry {
 
     var query: Query { key.query }
 
-    /// A waiting client.
     final class Waiter: FairEntry {
         let client: ClientNetwork?
         let began: Instant
         let deadline: Instant
 
-        /// True if the client has joined a query of another one.
+        /// True if the client joined a query of another client.
         let wasMerged: Bool
 
         var place: Int?
@@ -92,9 +89,7 @@ final class PendingQuery: FairEntry {
 
     /// Creates a query without waiting clients.
     ///
-    /// - Parameters:
-    ///   - payer: the client to which vendor calls are charged.
-    ///   - completion: receives this query and its answer.
+    /// - Parameter payer: the client to which vendor calls are charged.
     init(
         _ key: Key,
         _ match: RouteTable.Match?,
@@ -117,9 +112,7 @@ final class PendingQuery: FairEntry {
         self.completion = consume completion
     }
 
-    /// Adds a waiting client; removes completed ones whenever the list has doubled.
-    ///
-    /// A search of the list for each evicted client would be slow in a flood.
+    /// Adds a waiting client; removes completed clients whenever the list has doubled.
     func add(_ waiter: Waiter) {
         if waiters.count >= tidiedAt {
             waiters.removeAll { $0.isOver }
@@ -128,7 +121,7 @@ final class PendingQuery: FairEntry {
         waiters.append(waiter)
     }
 
-    /// Reports the answer, and releases the work; has no effect after the first time.
+    /// Reports the answer; later calls have no effect.
     func end(_ answer: ResolvedAnswer) {
         cancellation.finish()
         if let completion = completion.take() { completion((self, answer)) }

@@ -3,24 +3,23 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Query deduplication: clients with equal queries wait for one result.
+/// Query deduplication: a table of pending queries, their waiting clients and all deadlines.
 ///
-/// The table of pending queries, their waiting clients and all deadlines.  A query is resolved once
-/// for all clients, and continues when clients stop waiting, unless it is evicted (``FairTable``).  A
-/// query that has not ended after `limit` is cancelled, so that a fault of a lower layer cannot
-/// occupy an entry permanently.
+/// A query is resolved once for all clients, and continues when clients stop waiting, unless it is
+/// evicted (``FairTable``).  A query that has not ended after `limit` is cancelled, so that no
+/// fault can occupy an entry permanently.
 ///
 /// A query counts against the limits of the client that started it.  When the query is evicted, the
 /// waiting clients of the same network fail.  If other clients also wait, resolving continues and
 /// counts against the first of them.
 ///
-/// Deduplication also prevents a forger from multiplying the outstanding queries for one name (RFC
-/// 5452 §5).
+/// Deduplication also prevents a forger from multiplying the outstanding queries for one name
+/// (RFC 5452 §5).
 @ServiceLoop
 package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
 
-    /// Reason for which clients stop waiting.
+    /// Reason that ends the wait of clients.
     private enum Ending {
         case answered(Resolution)
         case late
@@ -36,24 +35,23 @@ package final class SingleFlight {
     private var places: FairTable<PendingQuery>
     private var seats: FairTable<Waiter>
 
-    /// Number of evicted entries.
     private var evictions: UInt64 = 0
 
     /// Clients with a known answer that later turns of the service loop complete.
     ///
-    /// A task is queued if and only if a list is in it.
+    /// A completing task is queued if and only if the array is not empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
-    /// Timer for the next deadline of a client, or for the time limit of a query.
+    /// Timer for the next deadline of a client or a query.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Number of queries answered by work that another query had started.
+    /// Number of queries answered with the result of an equal query in flight.
     package var merged: UInt64 { statistics.merged }
 
-    /// Number of these queries by origin, as numbered in `AnswerSourceRegistry`.
+    /// `merged` by the number of the source in `AnswerSourceRegistry`.
     package var mergedByOrigin: [UInt16: UInt64] { statistics.mergedByOrigin }
 
-    /// Number of queries answered by upstreams before the vendors (`fallback-after`).
+    /// Number of queries that upstreams answered before the vendors (`fallback-after`).
     package var earlyFallbacks: UInt64 { statistics.earlyFallbacks }
 
     /// Number of queries answered with SERVFAIL because they were evicted or refused.
@@ -62,10 +60,10 @@ package final class SingleFlight {
     /// Creates an empty table.
     ///
     /// - Parameters:
-    ///   - work: bounds of the pending queries.
-    ///   - waiting: bounds of the waiting clients.
-    ///   - limit: time after which a query is cancelled: longer than `ResolverLimits.work`, so that
-    ///     resolving can report the reason of its failure.
+    ///   - work: limits of the pending queries.
+    ///   - waiting: limits of the waiting clients.
+    ///   - limit: time after which a query is cancelled; longer than `ResolverLimits.work`, so that
+    ///     the resolver can report the reason of a failure.
     ///   - begin: resolves a query; see ``SharedResolution``.
     init(
         _ statistics: ResolverStatistics,
@@ -90,14 +88,15 @@ package final class SingleFlight {
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Joins the pending `query`, or starts to resolve it, even if the client's deadline has passed.
+    /// Joins the pending `query`, or starts to resolve it, even if the client's deadline has
+    /// passed.
     ///
     /// The client gets SERVFAIL at `deadline` at the latest.
     ///
     /// - Parameters:
     ///   - client: the client that waits; nil for the daemon itself.
     ///   - payer: the client to which vendor calls are charged; nil for `client`.
-    /// - Returns: true if the client joined a query of another one.
+    /// - Returns: true if the client joined a query of another client.
     @discardableResult
     func ask(
         _ query: Query,
@@ -171,12 +170,12 @@ package final class SingleFlight {
 
     // MARK: - Completing clients
 
-    /// Maximum number of clients of one answer that are completed in one turn of the service loop.
+    /// Maximum number of clients of one answer completed in one turn of the service loop.
     ///
-    /// Each completion renders and sends a reply, and one client can have thousands of queries.
+    /// One client can have thousands of queries.
     static var completedTogether: Int { 64 }
 
-    /// Completes the clients that are not complete yet, those beyond the first few in later turns.
+    /// Completes the first waiting clients now, and the others in later turns.
     private func complete(_ waiters: ArraySlice<Waiter>, _ ending: Ending) {
         completeFirst(of: waiters, ending)
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -185,7 +184,7 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Completes the next clients of `unfinished`; its lists take turns.
+    /// Completes the next clients of `unfinished`; the lists alternate.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -219,9 +218,9 @@ package final class SingleFlight {
         waiter.complete(merged)
     }
 
-    // MARK: - Making room
+    // MARK: - Eviction
 
-    /// Evicts queries until `client` can start another; returns false if the client is refused.
+    /// Evicts queries until `client` can start a query; returns false if the client is refused.
     private func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch places.admission(of: client, now: now) {
@@ -235,7 +234,7 @@ package final class SingleFlight {
         }
     }
 
-    /// Evicts waiting clients until `client` can wait, too; returns false if the client is refused.
+    /// Evicts waiting clients until `client` can wait; returns false if the client is refused.
     private func makeSeat(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch seats.admission(of: client, now: now) {
@@ -248,7 +247,7 @@ package final class SingleFlight {
         }
     }
 
-    /// Fails the clients that the query counts against; without others, ends the query.
+    /// Fails the clients that the query counts against; without other clients, ends the query.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }
@@ -270,7 +269,7 @@ package final class SingleFlight {
 
     // MARK: - Deadlines
 
-    /// Completes the clients with an expired deadline, and cancels queries that last too long.
+    /// Completes clients with an expired deadline, and cancels queries that exceed `limit`.
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []
@@ -298,7 +297,7 @@ package final class SingleFlight {
             finish(query)
         }
         for waiter in late { seats.remove(waiter) }
-        // The next timer runs no sooner than `grain`, so that many deadlines share one timer.
+        // The next timer runs no sooner than `grain`, so that deadlines share timers.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for query in endless { query.cancellation.cancel() }
         complete(late[...], .late)

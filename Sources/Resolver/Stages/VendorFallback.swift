@@ -6,12 +6,12 @@ internal import Net
 
 /// One query to the vendors of a route, with the upstreams as fallback.
 ///
-/// The upstreams are queried once at most: when the vendors have failed or have no address, or as
-/// an early fallback after `Route.Options.fallbackAfter` without a reply.  An early answer is used
-/// at once, with a short TTL.  The vendors' answer then only replaces it in the cache.
+/// The upstreams are queried at most once: when the vendors have failed or have no address, or as
+/// an early fallback after `Route.Options.fallbackAfter`.  An early answer is sent immediately,
+/// with a short TTL.  The vendors' answer then replaces it only in the cache.
 ///
-/// There is no early fallback for a name with a cache entry, fresh or stale: a refresh must not
-/// replace a vendor's answer by one of an upstream.
+/// A name with a cache entry has no early fallback: a refresh must not replace a vendor's answer
+/// with an upstream's.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery
@@ -47,7 +47,6 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Queries the vendors.
     func begin() {
         let start = denials.clocks.now()
         resolution.vendors.ask(pending, match, Completion { [self] in vendorsFinished($0) })
@@ -98,7 +97,7 @@ final class VendorFallback {
         }
     }
 
-    /// Completes the query, or queries the upstreams, after the vendors had no answer.
+    /// Completes the query or queries the upstreams, after the vendors had no answer.
     private func finishWithoutVendor(_ result: VendorStage.Result) {
         guard match.route.fallsBack else {
             guard case .empty(let provenance, let siblings) = result else {
@@ -124,7 +123,7 @@ final class VendorFallback {
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
     }
 
-    /// Completes the query with the upstreams' answer, after the vendors had none.
+    /// Completes the query with the upstreams' answer, after the vendors had no answer.
     private func combine() {
         guard !isOver, let answer = upstreamAnswer, let result = vendorResult else {
             return

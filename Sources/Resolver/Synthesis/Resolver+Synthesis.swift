@@ -34,7 +34,7 @@ extension Resolver: DNS64.Resolving {
         resolve(query, deadline: deadline, completion)
     }
 
-    /// Removes the answers that depend on the NAT64 prefix, after it has changed.
+    /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
     ///
     /// - Returns: the sweep; the caller must run it to its end.
     package func prefixChanged() -> CacheSweep {

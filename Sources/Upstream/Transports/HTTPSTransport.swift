@@ -7,7 +7,7 @@ package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Minimum time before a query is repeated, in case the connection is dead.
+    /// Minimum time before a query is repeated: the connection may be dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
@@ -28,10 +28,8 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Creates a transport for POST requests to `url` at `server`.
     ///
     /// - Parameters:
-    ///   - http: the HTTP client for client queries, which other servers share.
-    ///   - probes: the HTTP client for probes, with its own connections, also shared; nil to use
-    ///     `http`.
-    ///   - shares: the limit of client queries in flight, which other upstreams share.
+    ///   - http: the HTTP client for client queries, shared with other servers.
+    ///   - probes: the HTTP client for probes, with its own connections; nil to use `http`.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -66,7 +64,6 @@ package final class HTTPSTransport: UpstreamTransport {
             random: &random
         )
         var request = HTTPRequest(url: url, server: server, body: exchange.message)
-        // All addresses of an upstream have the same URL.
         request.provider = url
         request.headers = Self.headers
         request.certificateFile = certificateFile
@@ -87,7 +84,6 @@ package final class HTTPSTransport: UpstreamTransport {
         probes.reset()
     }
 
-    /// Sends a request, and repeats it once if its connection was lost.
     private func send(
         _ request: HTTPRequest,
         for attempt: Attempt,
@@ -153,7 +149,7 @@ extension HTTPSTransport {
     /// True if `type` is the media type of a DNS message, ignoring case and parameters.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
-        // Fast path: parsing this text costs as much as parsing the message.
+        // Fast path: parsing this text takes as long as parsing the message.
         if type == mediaType { return true }
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }

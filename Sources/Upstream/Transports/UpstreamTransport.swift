@@ -4,7 +4,7 @@ package import Net
 
 /// Transport to one server, which sends a query and returns the matching reply.
 ///
-/// A transport matches messages to queries by ID and question. ``Forwarder`` checks the content.
+/// A transport matches ID and question. ``Forwarder`` checks the content.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
@@ -19,10 +19,9 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// Sends a query as ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
     func carry(_ attempt: Attempt)
 
-    /// Number of sockets closed because of forged replies; see ``Forwarding/forgeries``.
+    /// Number of sockets closed because of forged replies.
     var forgeries: UInt64 { get }
 
-    /// Stores the transport's counters in `numbers`.
     func count(in numbers: inout UpstreamNumbers)
 
     /// Drops all connections after a network change; queries in flight are retried.
