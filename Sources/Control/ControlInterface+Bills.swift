@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Part of ``description``: billed units and costs.
     static let bills = """
         # item: request, name, or family for each address family of a name
         # known: the vendor publishes its unit. page: where. + read-on: ?string

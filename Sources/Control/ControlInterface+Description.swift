@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Description of the interface in Varlink's language, and the reference for all message
+    /// Description of the interface in the language of Varlink, and the reference for all message
     /// fields.
     ///
     /// Varlink does not allow hyphens in field names, so a type with mostly such fields is

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Part of ``description``: answers to queries, and the cache.
     static let questions = """
         # The answer to a query. source: as in Stats
         # origin: the vendor or upstream of the answer, also for a cached answer

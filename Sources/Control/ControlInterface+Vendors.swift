@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Part of ``description``: state and budget of vendors.
     static let vendors = """
         # failed: failed calls. failures: the same; deprecated
         # + latency-p50-us: ?int               median duration of a call
