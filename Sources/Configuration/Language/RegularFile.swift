@@ -13,7 +13,7 @@ package struct RegularFile: ~Copyable {
 
     /// Opens `path` for reading; does not block on a pipe.
     package init(_ path: String) throws(FileError) {
-        // SAFETY: open reads the path as a C string, which Swift makes for the call.
+        // SAFETY: open reads a C string that lives during the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw .system(errno) }
         var status = stat()
