@@ -15,7 +15,6 @@ struct Tencent: Vendor {
         request.path == "/d" || request.path == "/conf"
     }
 
-    /// Returns the status `code`, because Tencent documents no error codes.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
@@ -29,8 +28,7 @@ struct Tencent: Vendor {
         /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
         var refusesExpiry = false
-        /// Addresses that `/conf` returns; no default, because tests must not query the real
-        /// vendor.
+        /// Addresses that `/conf` returns; no default, because tests must not query the real vendor.
         var serviceAddresses: [String] = []
         var serviceMinutes = 60
     }
@@ -53,11 +51,8 @@ struct Tencent: Vendor {
     }
 
     enum Refusal: Error {
-        /// Status 501: neither GET nor POST.
         case method
-        /// The parameters are invalid, or `dn` cannot be decrypted.
         case unintelligible
-        /// The account or token is wrong, or the request has expired.
         case account
     }
 
