@@ -27,7 +27,7 @@ protocol SettingsNamedEntry: Sendable {
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// Makes an option whose value maps names to entries; later files add and change entries.
+    /// Makes an option for a mapping of names to entries; later files add and change entries.
     static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -86,7 +86,7 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option whose value is a list of entries.
+    /// Makes an option for a list of entries.
     ///
     /// A later file appends its entries to the list.
     ///

@@ -13,7 +13,7 @@ extension SettingsKind where Value == SocketAddress {
         )
     }
 
-    /// Value type for an address whose port 0 means the default of the protocol.
+    /// Value type for an address; port 0 means the default port of the protocol.
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",

@@ -30,7 +30,7 @@ struct SettingsReading {
     /// Shared lists of names of all routes.
     private var lists: Set<[String]> = []
 
-    /// Paths of values with errors, whose checks are skipped.
+    /// Paths of values with errors; further checks of such values are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {

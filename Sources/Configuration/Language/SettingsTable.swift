@@ -202,7 +202,7 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option whose value is a section, `on` or `off`.
+    /// Makes an option for a section; the values `on` and `off` are also valid.
     ///
     /// - Parameter isOn: true if the section is on by default.
     static func section<Section>(

@@ -26,7 +26,7 @@ struct YAMLNode: Sendable {
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Sequence whose items were passed to a ``YAMLReader/Taker`` instead of stored.
+        /// Sequence without stored items; a ``YAMLReader/Taker`` got each item.
         case taken
 
         case refused

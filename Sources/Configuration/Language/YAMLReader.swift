@@ -8,7 +8,7 @@ struct YAMLReader {
     /// Maximum size of all files together in octets.
     static let maximumOctets = 16 << 20
 
-    /// Key of the list whose items can be passed to a ``Taker``.
+    /// Key of the list that can be read item by item with a ``Taker``.
     static let longList = "routes"
 
     /// Maximum nesting; the settings need 5 levels.

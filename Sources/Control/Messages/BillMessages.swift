@@ -4,7 +4,7 @@ package struct BillRequest: CallParameters, Equatable {
     /// True for the current month, false for the current day.
     package var month: Bool?
 
-    /// Vendor whose stored counts are set to 0 before the reply; nil for none.
+    /// Vendor with stored counts to set to 0 before the reply; nil for none.
     package var reset: String?
 
     package init(month: Bool? = nil, reset: String? = nil) {

@@ -39,7 +39,7 @@ package struct SettingChange: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable {
         case added, removed, changed
 
-        /// Changed secret, whose value is never sent.
+        /// Changed secret; the value is never sent.
         case secret
     }
 

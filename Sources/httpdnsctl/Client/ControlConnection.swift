@@ -95,7 +95,7 @@ struct ControlConnection: ~Copyable {
         within timeout: Duration
     ) throws(Failure) {
         var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
-        // SAFETY: each call reads its argument, whose size is passed.
+        // SAFETY: each call reads its argument, and gets the size of the argument.
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe setsockopt(
                 descriptor,
