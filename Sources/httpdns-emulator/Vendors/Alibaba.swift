@@ -4,11 +4,8 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
-/// (`ss`). Unverified:
-/// - The error for an invalid parameter is `MissingArgument`.
-/// - The error for an unknown account is `AccountNotExists` in v1, as in the SDKs, and
-///   `InvalidAccount` in v2.
-/// - The signature is checked before its expiry.
+/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: the signature is checked before
+/// its expiry.
 struct Alibaba: Vendor {
     var account = Account()
 

@@ -4,11 +4,8 @@ import Foundation
 /// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
 /// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
-/// "DoH JSON API" 209314 (Alibaba Cloud DNS). A name outside the zone is NXDOMAIN. Unverified:
-/// - A wrong AliDNS key causes 403 with a `code`.
-/// - `key` is the SHA-256 of uid, secret, ts, name and ak.
-/// - `ts` can differ by 600 s.
-/// - Methods other than GET cause 405.
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). ``Manual`` lists unverified behaviour. Also
+/// unverified: methods other than GET cause 405.
 struct DNSJSON: Vendor {
     var account = Account()
 

@@ -4,8 +4,7 @@ import Foundation
 /// Tencent Cloud HTTPDNS: `/d` and `/conf`, with the channels token (HTTPS), AES and DES.
 ///
 /// Tencent Cloud documents: 379/54976 (HTTP API), 379/95498 (HTTPS API), 379/3530 (AES and DES),
-/// 379/116336 (`/conf`). Unverified: status 200 without content for a request that cannot be parsed
-/// or decrypted, and `refusal` for a wrong account.
+/// 379/116336 (`/conf`). ``Manual`` lists unverified behaviour.
 struct Tencent: Vendor {
     var account = Account()
 

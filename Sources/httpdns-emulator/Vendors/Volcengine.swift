@@ -4,11 +4,7 @@ import Foundation
 /// Volcengine (ByteDance) HTTPDNS: `/resolve`.
 ///
 /// Volcengine documents: 6758/113991 (request), 6758/174756 (signature), 6758/174757 (response).
-/// `svc_meta`, a closed test, is not supported. Unverified:
-/// - The answer for several names, at most 10, is an array.
-/// - `type` is A, AAAA or, by default, both.
-/// - Errors have no content.
-/// - An unregistered name has status 200 without addresses.
+/// ``Manual`` lists unverified behaviour.
 struct Volcengine: Vendor {
     var account = Account()
 
