@@ -18,7 +18,7 @@ package enum ControlLimits {
 
     /// Maximum number of values in a call, where an empty list or object counts as two.
     ///
-    /// A `Resolve` call with 1024 names has about 1030. Decoding takes up to 14 µs per value.
+    /// A `Resolve` call with 1024 names has about 1030. Decoding of a flat value takes up to 14 µs.
     package static let callValues = 1100
 
     /// Default limit of the units that one `Prove` call may cost.

@@ -11,7 +11,7 @@ package struct AnswerSettings: Sendable, Equatable {
 
     package var order = Order.asReceived
 
-    /// Probes for `order: fastest`; if empty, port 443 for names that vendors answer.
+    /// Probes for `order: fastest`; if empty, names that vendors answer are probed at port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {
