@@ -18,8 +18,7 @@ package enum ControlLimits {
 
     /// Maximum number of values in a call, where an empty list or object counts as two.
     ///
-    /// A `Resolve` call with 1024 names has about 1030.  Decoding takes up to 14 µs per value that
-    /// is not nested.
+    /// A `Resolve` call with 1024 names has about 1030. Decoding of a flat value takes up to 14 µs.
     package static let callValues = 1100
 
     /// Default limit of the units that one `Prove` call may cost.
@@ -27,15 +26,14 @@ package enum ControlLimits {
 
     /// Allowed numbers of entries in a reply to `Top`.
     ///
-    /// For each vendor, the daemon counts the calls of at most 1024 names.
+    /// The daemon counts the calls of at most 1024 names per vendor.
     package static let topEntries = 1...1024
 
     package static let topEntriesDefault = 10
 
-    /// Allowed numbers of names in a `Resolve` call with several replies (`more`).
     package static let resolvedNames = 1...1024
 
-    /// Allowed numbers of names in a `Resolve` call with one reply, which comes within 5 s.
+    /// Allowed numbers of names in a `Resolve` call with one reply, which is sent within 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
     /// Maximum number of names of one call that are resolved concurrently.

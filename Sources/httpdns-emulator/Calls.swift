@@ -2,10 +2,9 @@
 import Foundation
 import Locks
 
-/// Counters of vendor calls, counted before faults apply.
+/// Counters of vendor calls, before faults apply.
 final class Calls: Sendable {
     struct Numbers: Codable, Sendable, Equatable {
-        /// Lookups, including refused calls.
         var lookups = 0
         var paths: [String: Int] = [:]
         /// Lookups for each lower-case name; a batch counts once for each of its names.
@@ -15,7 +14,7 @@ final class Calls: Sendable {
         var connections = 0
         var faults = 0
         var last: Last?
-        /// State of the zone, which `reset()` does not change.
+        /// State of the zone; `reset()` does not change it.
         var zone = Loaded()
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -27,7 +26,6 @@ final class Calls: Sendable {
         var method: String
         var path: String
         var parameters: [String: String]
-        /// Decrypted names.
         var names: [String]
         var channel: String
         var client: String
@@ -35,7 +33,6 @@ final class Calls: Sendable {
     }
 
     struct Loaded: Codable, Sendable, Equatable {
-        /// Number of times that the zone was loaded.
         var generation = 1
         var names = 0
     }

@@ -4,7 +4,6 @@ import Locks
 
 /// Clock with a configurable error.
 final class Clock: Sendable {
-    /// Seconds ahead of the system clock.
     private let offset: Lock<Int>
 
     init(offset: Int) { self.offset = Lock(offset) }

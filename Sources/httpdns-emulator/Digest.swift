@@ -2,15 +2,13 @@
 import COpenSSL
 import Foundation
 
-/// Digests of the vendors' signatures, in lower-case hexadecimal.
+/// Digests for the signatures of vendors, in lower-case hexadecimal.
 enum Digest {
     /// Digest for Alibaba v1, Baidu and Volcengine.
     static func md5(_ text: String) -> String { hash(text, "MD5") }
 
-    /// Digest for AliDNS.
     static func sha256(_ text: String) -> String { hash(text, "SHA256") }
 
-    /// Digest for Alibaba v2.
     static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
         Hex.encode(hmac(text, key: key, "SHA256"))
     }
@@ -38,7 +36,7 @@ enum Digest {
         return Array(octets[..<count])
     }
 
-    /// Digest for Alibaba's RPC interface, in Base64.
+    /// Digest for the RPC interface of Alibaba, in Base64.
     static func hmacSHA1Base64(_ text: String, key: [UInt8]) -> String {
         Data(hmac(text, key: key, "SHA1")).base64EncodedString()
     }

@@ -3,10 +3,9 @@ import Foundation
 import Locks
 
 final class Emulator: Sendable {
-    /// Vendors; the first whose `serves` is true gets the request.
+    /// Vendors; the first vendor that `serves` a request gets the request.
     private let vendors: [any Vendor]
 
-    /// Path of the zone file; nil for the built-in zone.
     private let zoneFile: String?
 
     private let zone: Lock<(zone: Zone, loaded: Calls.Loaded)>
@@ -43,7 +42,6 @@ final class Emulator: Sendable {
         self.logsCalls = logsCalls
     }
 
-    /// Loads the zone file again; keeps the old zone on failure.
     func reload() throws(ZoneError) {
         let fresh = try Self.load(zoneFile)
         zone.withLock {

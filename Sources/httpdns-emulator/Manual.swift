@@ -160,7 +160,6 @@ enum Manual {
         name and ak; ts may differ by 10 minutes.
         """
 
-    /// A long value is on its own line.
     private static let accounts = Account.Field.allCases.map { field in
         let name = field.rawValue + String(repeating: " ", count: 20 - field.rawValue.count)
         let fits = field.demo.count <= 48

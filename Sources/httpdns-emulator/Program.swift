@@ -63,7 +63,6 @@ struct Program: AsyncParsableCommand {
     // MARK: - Running
 
     mutating func run() async throws {
-        // EPIPE must not end the process (pipe(7)).
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
         // Reports errors of the command line before the socket is opened.
@@ -81,7 +80,6 @@ struct Program: AsyncParsableCommand {
                 }
             }
             try await group.next()
-            // Open connections need no cleanup.
             withExtendedLifetime(signals) { Foundation.exit(0) }
         }
     }
@@ -112,8 +110,7 @@ struct Program: AsyncParsableCommand {
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             AlibabaAPI(account: account, bill: bill),
             Baidu(account: account),
-            // Volcengine precedes DNSJSON: both serve /resolve, but only Volcengine checks
-            // parameters.
+            // Volcengine and DNSJSON serve `/resolve`, but only Volcengine checks parameters.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]
@@ -131,7 +128,6 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Creates the account; options override the account file, which overrides demo values.
     private func makeAccount() throws -> Account {
         var made = Account()
         do {
@@ -171,7 +167,6 @@ struct Program: AsyncParsableCommand {
 }
 
 extension Endpoint {
-    /// Creates the address that local clients of a listener at `text` use.
     fileprivate init?(own text: String) {
         let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
         let wildcard = loopback.first { text.hasPrefix($0.key) }

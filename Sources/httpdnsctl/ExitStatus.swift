@@ -22,7 +22,7 @@ struct Failure: Error, Equatable {
     /// Error name from the daemon, such as `io.httpdnsd.Control.NotFound`.
     var error: String?
 
-    /// True if the printed reply contains the failure; `--json` then prints no error object.
+    /// True if the printed reply contains the failure, so that `--json` prints no error object.
     var isInReply = false
 
     init(message: String, hint: String? = nil, status: ExitStatus, error: String? = nil) {
@@ -34,7 +34,6 @@ struct Failure: Error, Equatable {
 
     struct Report: Encodable {
         struct Fault: Encodable {
-            /// Error name from the daemon, or `usage`, `unreachable` or `failed`.
             let name: String
             let message: String
             let hint: String?
@@ -49,7 +48,6 @@ struct Failure: Error, Equatable {
         return ((try? JSONOutput.text(report, indented: false)) ?? "{}") + "\n"
     }
 
-    /// Message and hint for standard error.
     var text: String {
         let first = "httpdnsctl: " + printable(message)
         return hint.map { first + "\nhint: " + printable($0) } ?? first

@@ -24,7 +24,7 @@ struct Program {
         } catch let failure as Failure {
             guard failure.status != .ok else { return .ok }
             if printsJSON, !failure.isInReply {
-                // A write error is ignored: the error object is already lost.
+                // A write error is ignored: no other output is left.
                 try? Output.write(failure.json)
             } else {
                 Output.error(failure.text)

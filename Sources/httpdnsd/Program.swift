@@ -117,9 +117,9 @@ struct Program: ParsableCommand {
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-        // The loop's thread keeps the capabilities until its sockets are bound.
+        // The service loop keeps the capabilities until its sockets are bound.
         ServiceLoop.start()
-        // A failure is ignored: the loop's thread makes the same call and reports the failure.
+        // The service loop makes the same call, and reports a failure.
         try? OwnProcess.dropCapabilities()
         // After `dropCapabilities`, because a thread inherits the capabilities of its creator.
         log.startWriter()
@@ -143,12 +143,11 @@ struct Program: ParsableCommand {
         Glibc.exit(1)
     }
 
-    /// A failed write is ignored: no other output is left.
+    /// Ignores a failed write, because no other output is left.
     private static func complain(_ text: String) {
         _ = write(text + "\n", to: STDERR_FILENO)
     }
 
-    /// Returns the error number; nil on success.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -166,9 +165,7 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// Value that can be taken once.
-///
-/// No reference remains, so that the secrets of old settings do not stay in memory after a reload.
+/// Value that can be taken once, so that secrets of old settings do not stay in memory.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
 

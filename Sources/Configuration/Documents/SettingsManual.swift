@@ -23,15 +23,13 @@ package enum SettingsManual {
 
         var isRequired = false
 
-        /// Schema of the value; unused for sections and lists.
         var schema = YAMLNode.map([])
 
-        /// Default; nil if the default is absent or depends on other options.
+        /// Default; nil if absent or dependent on other options.
         var standard: YAMLNode?
     }
 
     indirect enum Form: Sendable {
-        /// Default of the option, or its value in an example.
         case value(YAMLNode)
 
         case example(YAMLNode)
@@ -40,7 +38,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// Active default entries, and the options of an example entry.
+        /// Default entries, and an example entry with all options.
         case list(live: YAMLNode, [Entry])
     }
 
@@ -51,7 +49,7 @@ package enum SettingsManual {
 
         var entries: [Entry]
 
-        /// All options of the kind, including those that earlier examples describe.
+        /// Options of the vendor kind, including options that earlier examples describe.
         var allEntries: [Entry]
     }
 
@@ -138,7 +136,7 @@ extension SettingsManual.Entry {
 // MARK: - The effective settings
 
 extension Settings {
-    /// Effective settings as a settings file; a secret is printed as its source.
+    /// Effective settings as a settings file, with the sources of secrets instead of secrets.
     package var effectiveText: String {
         let lines = YAMLPrinter.block(Self.table.write(self), indent: 0)
         return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"

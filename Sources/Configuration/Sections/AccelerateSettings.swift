@@ -4,7 +4,7 @@
 package struct AccelerateSettings: Sendable, Equatable {
     package var loopback = Loopback.auto
 
-    /// Number of entries, each of which takes 1 KiB of kernel memory.
+    /// Number of entries of 1 KiB kernel memory each.
     package var entries = 65_536
 
     package enum Loopback: String, Sendable, Hashable, CaseIterable {

@@ -11,7 +11,6 @@ package struct ControlSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// Format of log lines on standard error.
 package enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
@@ -19,7 +18,7 @@ package enum LogFormat: String, Sendable, CaseIterable {
 package struct LogSettings: Sendable, Equatable {
     package var level = Logger.Level.info
 
-    /// Format on standard error; entries in the journal have fields instead.
+    /// Format on standard error; the journal gets fields instead.
     package var format = LogFormat.text
 
     package var queries = false

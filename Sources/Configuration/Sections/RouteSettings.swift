@@ -2,7 +2,7 @@
 package import DNSWire
 package import HTTPDNS
 
-/// Vendors and upstreams that resolve the names of some domains.
+/// Vendors and upstreams for the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
 
@@ -15,14 +15,14 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var fallback = Fallback.upstream
 
-    /// Time to wait for the vendors before upstreams are asked for a name that is not cached.
+    /// Time to wait for the vendors before upstreams are also queried.
     package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
 
     package var upstreams: [String] = []
 
     package var privateAnswers = PrivateAnswers.drop
 
-    /// True if `cache.stale` applies to the route's names.
+    /// True if `cache.stale` applies to names of the route.
     package var stale = true
 
     package var families: FamilyChoice?
@@ -37,7 +37,7 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var clientSubnet: IPAddress?
 
-    /// Parameters as in `AlibabaSettings`; nil to use the vendor's parameters.
+    /// Parameters as in `AlibabaSettings`; nil for the parameters of the vendor.
     package var sdns: [String: String]?
 
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
@@ -59,7 +59,7 @@ package struct RouteSettings: Sendable, Equatable {
 // MARK: - Reading
 
 extension [RouteSettings] {
-    /// Appends the route of a YAML text; reports the first route beyond the limit.
+    /// Appends the route in `node`, unless the limit of patterns is exceeded.
     mutating func take(_ node: YAMLNode, _ reading: inout SettingsReading) {
         let key = SettingsKey().option(YAMLReader.longList).item(count)
         guard reading.patterns <= SettingsLimits.patterns else { return }

@@ -5,7 +5,7 @@ package import Net
 package struct Settings: Sendable, Equatable {
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// True for the default addresses: the daemon starts even if the machine lacks one.
+    /// True for the default addresses; the daemon then starts even if the machine lacks an address.
     package var listenMark = DefaultMark(isDefault: true)
 
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
@@ -37,11 +37,11 @@ package struct Settings: Sendable, Equatable {
 
     package var warnings: [SettingsProblem] = []
 
-    /// Makes the default settings, which have no vendor and no upstream.
+    /// Makes the default settings, without vendors and upstreams.
     package init() {}
 }
 
-/// Flag that comparisons ignore: all marks are equal.
+/// Flag that comparisons of settings ignore.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
@@ -100,7 +100,7 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// Reads several files; each file overrides and extends the earlier files.
+    /// Reads files; each file overrides and extends earlier files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment
@@ -124,7 +124,6 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // Only a syntax error ends the reading of a file.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)

@@ -28,7 +28,6 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.place = place
     }
 
-    /// Makes an upstream that is not from a file.
     package init(name: String, url: UpstreamURL, addresses: [String] = []) {
         self.init(name: name, place: SettingsPlace())
         self.url = url

@@ -4,15 +4,13 @@ package import HTTPDNS
 internal import Net
 
 extension VendorSettings {
-    /// Returns the calls of `httpdnsctl prove`, which test assumptions about the vendor's protocol.
-    ///
-    /// The most important calls come first.
+    /// Returns the calls of `httpdnsctl prove`, the most important calls first.
     ///
     /// - Parameters:
     ///   - name: name that is registered for the account.
     ///   - unknown: name that does not exist.
     ///   - client: client address to send.
-    /// - Throws: the errors of the codec.
+    /// - Throws: errors of the codec.
     package func proofs(
         name: Name,
         unknown: Name,
@@ -85,7 +83,7 @@ extension VendorSettings {
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
 
-    /// True if the vendor's protocol encrypts the bodies.
+    /// True if the protocol of the vendor encrypts the bodies.
     private var isSealed: Bool {
         switch account {
         case .tencent(let account): account.channel != .https
@@ -107,7 +105,6 @@ extension VendorSettings {
     private var withOtherSecrets: VendorSettings? {
         func other(_ secret: SecretSetting?) -> SecretSetting? {
             secret.map { secret in
-                // Digits 0 are well-formed in all kinds of keys.
                 var zeros = [UInt8](repeating: UInt8(ascii: "0"), count: secret.value.count)
                 return SecretSetting(wiping: &zeros, source: secret.source)
             }
@@ -136,8 +133,8 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copy that expects a certificate name that the vendor does not have; nil if the URL
-    /// determines the name.
+    /// Copy with a certificate name that the vendor does not have; nil if the URL determines the
+    /// name.
     private var withOtherCertificateName: VendorSettings? {
         let name = "certificate.example.com"
         var copy = self
@@ -161,7 +158,7 @@ extension VendorSettings {
 
     /// Copies with each other protection of calls for which the settings have the keys.
     ///
-    /// Tencent's token is never sent without TLS.
+    /// A Tencent token is never sent without TLS.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

@@ -22,8 +22,7 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var region = Alibaba.Region.cn
 
-    /// True to fetch server addresses from the vendor; nil to fetch them unless the file has
-    /// `servers`.
+    /// True to fetch server addresses from the vendor; nil to do so if the file has no `servers`.
     package var schedule: Bool?
 
     /// Parameters of custom resolution, without the prefix `sdns-`.
@@ -274,7 +273,6 @@ extension AlibabaSettings {
         Self.check(sdns: sdns, path, &reading)
     }
 
-    /// Checks the total length of the parameters.
     static func check(
         sdns: [String: String],
         _ path: String,

@@ -17,7 +17,6 @@ package struct JSONSettings: Sendable, Equatable {
 
     package init() {}
 
-    /// Checked URL of the API.
     package struct Address: Sendable, Hashable {
         package let text: String
 
@@ -25,8 +24,6 @@ package struct JSONSettings: Sendable, Equatable {
 
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
-        /// Parses a URL.
-        ///
         /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {

@@ -19,13 +19,12 @@ package struct TencentSettings: Sendable, Equatable {
 
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
 
-    /// True if calls contain an expiry time.
     package var authExpiry = false
 
     /// Name that the certificate must contain; nil for the server's IP address.
     package var tlsName: String?
 
-    /// Service that returns server addresses (`/conf`); nil to use the servers in the settings.
+    /// Service that returns server addresses (`/conf`); nil for the servers in the settings.
     package var conf: Conf?
 
     package init() {}
@@ -230,7 +229,6 @@ extension TencentSettings {
 // MARK: - Checks
 
 extension TencentSettings {
-    /// Checks that ID, token, key and region fit the channel.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         guard !reading.isDamaged("\(path).channel"), !reading.isDamaged("\(path).region") else {
             return

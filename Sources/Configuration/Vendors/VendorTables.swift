@@ -4,7 +4,6 @@ internal import HTTPDNS
 import Net
 
 extension VendorSettings: SettingsNamedEntry {
-    /// Options of each kind of vendor, in the order of the manual.
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
@@ -341,7 +340,7 @@ extension Settings {
 
     /// Checks the sum of `concurrent-calls` over all vendors, because each call takes memory.
     ///
-    /// If all vendors have the default, the sum is not an error.
+    /// Default values are never an error.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether
@@ -360,7 +359,6 @@ extension Settings {
 }
 
 extension VendorSettings {
-    /// Checks that HTTP/3 is used with TLS, which QUIC includes, and without a proxy.
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")

@@ -12,7 +12,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package var state: State
 
-    /// Seconds of back-off left; 0 if the next query may use the server.
+    /// Remaining seconds of the back-off; 0 if the next query may use the server.
     package var forSeconds: Int?
 
     package var reason: String?
@@ -35,7 +35,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package private(set) var failed: UInt64? = 0
 
-    /// Opened connections, including failed attempts.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
@@ -50,7 +49,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
         case rests
         /// Queries to the server return to this daemon, so no query is sent.
         case loops
-        /// An operator has paused the upstream.
         case paused
     }
 

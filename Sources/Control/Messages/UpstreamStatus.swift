@@ -8,7 +8,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     package var protected: Bool
 
-    /// True if the AD flag of answers is passed on to clients.
+    /// True if clients get the AD flag of answers.
     package var validates = false
 
     package var state: HealthStatus

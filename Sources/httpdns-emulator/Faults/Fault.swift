@@ -3,7 +3,6 @@
 struct Fault: Sendable, Equatable {
     var kind: Kind
 
-    /// Conditions, which must all be true.
     var conditions: [Condition] = []
 
     var text: String
@@ -23,7 +22,6 @@ struct Fault: Sendable, Equatable {
         case badPadding
         case wrongKey
         case wrongName(String)
-        /// `retryAfter` is in seconds.
         case status(Int, retryAfter: Int?)
         case error(String)
         case redirect(String)
@@ -32,7 +30,6 @@ struct Fault: Sendable, Equatable {
         case zeroAddress
         /// Sends this text in place of each TTL.
         case ttl(String)
-        /// Compresses the content, although the client did not request that.
         case gzip
     }
 
@@ -41,11 +38,9 @@ struct Fault: Sendable, Equatable {
         case every(Int)
         /// True for the first n calls that fulfil the name and path conditions.
         case first(Int)
-        /// True for a call with this lower-case name.
         case name(String)
         /// True for this path; without such a condition, a fault applies to lookups only.
         case path(String)
-        /// True at random with this probability, 0 to 1.
         case probability(Double)
     }
 }

@@ -59,11 +59,9 @@ final class FaultPlan: Sendable {
     }
 }
 
-/// Random number generator SplitMix64.
 private struct Die {
     var state: UInt64
 
-    /// Returns a number in 0..<1.
     mutating func next() -> Double {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

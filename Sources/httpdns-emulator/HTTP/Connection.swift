@@ -10,7 +10,6 @@ struct Connection: Sendable {
     let emulator: Emulator
 
     func serve() async {
-        // A disconnected peer has no address.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
         var buffer: [UInt8] = []
         var carriesCalls = false
@@ -34,7 +33,6 @@ struct Connection: Sendable {
 
     // MARK: - Reading
 
-    /// Returns the next request; nil if the client closed an idle connection.
     private func next(in buffer: inout [UInt8], peer: String) async throws -> Request? {
         var end = buffer.firstRange(of: Self.emptyLine)
         while end == nil {
@@ -58,7 +56,6 @@ struct Connection: Sendable {
         return request
     }
 
-    /// Appends received octets; returns false at the end of the stream.
     private func readMore(into buffer: inout [UInt8]) async throws -> Bool {
         do {
             buffer += try await socket.read(atMost: Limits.readOctets)
@@ -133,7 +130,6 @@ struct Connection: Sendable {
 
     // MARK: - Details
 
-    /// End of a header section (RFC 9112 §2.1).
     private static let emptyLine = Array("\r\n\r\n".utf8)
 
     private static let noise = [0x00, 0x01, 0xFE, 0xFF] + Array("this is not HTTP\r\n\r\n".utf8)
@@ -146,7 +142,7 @@ struct Connection: Sendable {
     }
 }
 
-/// SO_LINGER: with 0 s, close sends RST (`socket(7)`).
+/// SO_LINGER option; with 0 s, close sends RST (`socket(7)`).
 private struct LingerOption: SocketOption {
     let name = SO_LINGER
 

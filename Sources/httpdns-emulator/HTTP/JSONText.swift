@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON value to send (RFC 8259); a number can have invalid text, as some faults need.
+/// JSON value to send (RFC 8259); for faults, a number can have invalid text.
 enum JSONText: Sendable {
     case string(String)
     case number(String)

@@ -16,7 +16,6 @@ struct Request: Sendable {
 
     var body: [UInt8] = []
 
-    /// IP address of the peer, or the client address that a proxy reports.
     var client: String
 
     /// True if the connection persists after the reply (RFC 9112 §9.3).
@@ -49,7 +48,6 @@ extension Request {
         }
     }
 
-    /// Parses the request line and header section, without the empty line.
     init(head: some Collection<UInt8>, peer: String) throws(Failure) {
         var lines = String(decoding: head, as: UTF8.self)
             .split(separator: "\r\n", omittingEmptySubsequences: false)

@@ -15,7 +15,6 @@ struct Response: Sendable {
         self.headers = [("Content-Type", type)]
     }
 
-    /// Returns status line and header section; `contentLength` can be wrong.
     func head(date: Date, contentLength: Int, keepsAlive: Bool) -> [UInt8] {
         var lines = [
             "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")",
@@ -28,7 +27,7 @@ struct Response: Sendable {
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    /// Returns `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+    /// Returns a date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
     private static func text(of date: Date) -> String {
         date.formatted(
             Date.VerbatimFormatStyle(
@@ -57,7 +56,6 @@ struct Response: Sendable {
 struct Reply: Sendable {
     var response: Response
 
-    /// Delay before the first octet.
     var delay: Duration = .zero
 
     var delivery = Delivery.whole

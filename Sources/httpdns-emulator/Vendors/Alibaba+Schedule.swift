@@ -26,7 +26,7 @@ extension Alibaba {
     /// Regions in Alibaba Cloud document 616049; `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// Maximum age of the signed time: in the older document 435286, it is the current time.
+    /// Maximum age of the signed time in seconds; older documents (435286) sign the current time.
     private static let pastSeconds = 150
 
     /// Maximum time until the signature expires (Alibaba Cloud document 111585).
@@ -62,7 +62,7 @@ extension Alibaba {
         }
     }
 
-    /// Checks the signature; returns false if it is absent, as from the SDKs.
+    /// Checks the signature; returns false if absent, as from the SDKs.
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

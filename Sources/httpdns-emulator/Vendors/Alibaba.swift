@@ -4,9 +4,8 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
-/// (`ss`). Unverified: the error for an invalid parameter is `MissingArgument`; for an unknown
-/// account, `AccountNotExists` in v1 (the SDKs know this code) and `InvalidAccount` in v2; the
-/// signature is checked before its expiry.
+/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: the signature is checked before
+/// its expiry.
 struct Alibaba: Vendor {
     var account = Account()
 
@@ -14,11 +13,10 @@ struct Alibaba: Vendor {
 
     /// Behaviour that the documents leave open.
     struct Manner: Sendable, Equatable {
-        /// True if unsigned calls are refused, as the console can select.
+        /// True if unsigned calls are refused, an option of the console.
         var requiresSignature = false
         /// True if custom resolution (SDNS) is available; overseas it is not.
         var hasSDNS = true
-        /// Servers that `ss` returns.
         var servers: [Server] = []
         /// Status that `ss` returns; the Android SDK obeys it.
         var status: ServiceStatus?
@@ -92,7 +90,6 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Returns the components of a path of v1 or `ss`; nil for other paths.
     private static func parts(_ path: String) -> (account: Substring, interface: Substring)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].isDigits,
@@ -106,7 +103,6 @@ struct Alibaba: Vendor {
     struct Question: Sendable {
         /// One to five names, as sent.
         var names: [String]
-        /// Queried address families, IPv4 first.
         var families: [Family]
         var clients: [String]
         var extra: String?
@@ -148,7 +144,7 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters, which go to the customer's function.
+    /// Returns the `sdns-` parameters for the function of the customer.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }

@@ -4,8 +4,11 @@ import Foundation
 /// Baidu Cloud HTTPDNS: `/v4/resolve`.
 ///
 /// Source: Baidu Cloud document Vjwvxm96x; errors and values of `type` are from the Android SDK.
-/// Unverified: an error is a `msg` with status 200; the validity of a signature is unlimited; an
-/// unregistered name has no entry; no `tag` is configured; `detail` adds nothing.
+/// Unverified:
+/// - An error is a `msg` with status 200.
+/// - A signature is valid without limit.
+/// - An unregistered name has no entry.
+/// - No `tag` is configured, and `detail` adds nothing.
 struct Baidu: Vendor {
     var account = Account()
 
@@ -91,8 +94,7 @@ struct Baidu: Vendor {
         }
     }
 
-    /// Returns the entries of all names; `msg` in a family is undocumented, but the SDK requires
-    /// it.
+    /// Returns the entries of all names; the undocumented `msg` in a family is for the SDK.
     private func data(
         _ names: [String],
         _ families: [Family],

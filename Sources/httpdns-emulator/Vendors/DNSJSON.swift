@@ -4,9 +4,8 @@ import Foundation
 /// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
 /// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
-/// "DoH JSON API" 209314 (Alibaba Cloud DNS). A name outside the zone is NXDOMAIN. Unverified: a
-/// wrong AliDNS key causes 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
-/// `ts` can differ by 600 s; methods other than GET cause 405.
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). ``Manual`` lists unverified behaviour. Also
+/// unverified: methods other than GET cause 405.
 struct DNSJSON: Vendor {
     var account = Account()
 
@@ -27,7 +26,7 @@ struct DNSJSON: Vendor {
         var rate: Rate { self == .alidns ? .alidns : .request }
     }
 
-    /// Form of `Question`: array (Google) or object (AliDNS's example).
+    /// Form of `Question`: array (Google) or object (AliDNS example).
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
@@ -40,9 +39,8 @@ struct DNSJSON: Vendor {
     enum Refusal: Error {
         /// Status 405.
         case method
-        /// Status 400, with the reason.
         case malformed(String)
-        /// Status 403, with AliDNS's `code`.
+        /// Status 403, with the `code` of AliDNS.
         case key(String)
     }
 
@@ -51,7 +49,6 @@ struct DNSJSON: Vendor {
 
     struct Question: Sendable {
         var name: String
-        /// Record type, 1 to 65535.
         var type: Int
         /// CD flag, which is only copied to the reply.
         var checkingDisabled = false

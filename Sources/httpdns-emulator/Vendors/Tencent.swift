@@ -4,8 +4,7 @@ import Foundation
 /// Tencent Cloud HTTPDNS: `/d` and `/conf`, with the channels token (HTTPS), AES and DES.
 ///
 /// Tencent Cloud documents: 379/54976 (HTTP API), 379/95498 (HTTPS API), 379/3530 (AES and DES),
-/// 379/116336 (`/conf`). Unverified: status 200 without content for a request that cannot be parsed
-/// or decrypted, and `refusal` for a wrong account.
+/// 379/116336 (`/conf`). ``Manual`` lists unverified behaviour.
 struct Tencent: Vendor {
     var account = Account()
 
@@ -15,7 +14,6 @@ struct Tencent: Vendor {
         request.path == "/d" || request.path == "/conf"
     }
 
-    /// Returns the status `code`, because Tencent documents no error codes.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
@@ -29,8 +27,7 @@ struct Tencent: Vendor {
         /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
         var refusesExpiry = false
-        /// Addresses that `/conf` returns; no default, because tests must not query the real
-        /// vendor.
+        /// Addresses that `/conf` returns; no default, because tests must not query the real vendor.
         var serviceAddresses: [String] = []
         var serviceMinutes = 60
     }
@@ -53,11 +50,8 @@ struct Tencent: Vendor {
     }
 
     enum Refusal: Error {
-        /// Status 501: neither GET nor POST.
         case method
-        /// The parameters are invalid, or `dn` cannot be decrypted.
         case unintelligible
-        /// The account or token is wrong, or the request has expired.
         case account
     }
 

@@ -4,7 +4,6 @@
 struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
-        /// TTL in seconds.
         var ttl: Int
         /// Subnet of the clients; nil for clients outside all other subnets.
         var subnet: Subnet?
@@ -40,7 +39,7 @@ struct Zone: Sendable {
 
     private var aliases: [String: Alias] = [:]
 
-    /// Parents of registered names: they exist, so no wildcard covers them (RFC 4592 §2.2.2).
+    /// Parents of registered names, which no wildcard covers (RFC 4592 §2.2.2).
     private var ancestors: Set<String> = []
 
     var count: Int { records.count }
@@ -61,7 +60,6 @@ struct Zone: Sendable {
         return true
     }
 
-    /// Registers an alias; returns false if the name has records or an alias.
     mutating func register(_ name: String, aliasOf target: String, ttl: Int) -> Bool {
         guard records[name.asKey, default: []].isEmpty, aliases[name.asKey] == nil else {
             return false
@@ -73,7 +71,6 @@ struct Zone: Sendable {
 
     // MARK: - Reading
 
-    /// Returns true if the name is registered or a wildcard covers it.
     func isRegistered(_ name: String) -> Bool { owner(name) != nil }
 
     /// Returns true if the name is registered or has a registered child (RFC 8020 §2).

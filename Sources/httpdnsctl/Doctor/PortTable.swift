@@ -6,7 +6,7 @@ enum PortTable {
     struct Entry: Equatable, Sendable {
         var server: ServerAddress
         var user: UInt32
-        /// Inode of the socket; `/proc/PID/fd` links to it.
+        /// Inode of the socket, as in `/proc/PID/fd`.
         var inode: UInt64
     }
 

@@ -2,7 +2,7 @@
 import DNSWire
 import Glibc
 
-/// DNS client that queries a given server, without the system's resolver.
+/// DNS client that queries a given server, without the system resolver.
 enum Probe {
     enum Outcome: Equatable, Sendable {
         case answer(RCode, [IPAddress])
@@ -95,7 +95,7 @@ enum Probe {
     }
 
     private static func connect(_ descriptor: Int32, to server: ServerAddress) -> Int32 {
-        // Layout of sockaddr_in and sockaddr_in6: family, port, then flow information and address.
+        // Layout of sockaddr_in and sockaddr_in6: family, port, flow information (IPv6), address.
         var octets = [UInt8](repeating: 0, count: server.isIPv6 ? 28 : 16)
         let family = UInt16(server.isIPv6 ? AF_INET6 : AF_INET)
         // SAFETY: two octets are stored into a longer array.

@@ -27,7 +27,7 @@ struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Address that local programs use: loopback for a wildcard address.
+    /// Address for local programs: loopback for a wildcard address.
     var local: ServerAddress {
         guard address.isUnspecified else { return self }
         let loopback: IPAddress =

@@ -18,7 +18,7 @@ enum Subprocess {
     static func path(_ program: String) -> String? {
         if program.contains("/") { return program }
         return directories.map { "\($0)/\(program)" }.first { path in
-            // SAFETY: access(2) reads the path as a C string, which Swift creates for the call.
+            // SAFETY: access(2) reads a C string that lives during the call.
             unsafe access(path, X_OK) == 0
         }
     }
@@ -79,7 +79,6 @@ enum Subprocess {
         return error == 0 ? pid : nil
     }
 
-    /// Reads until the end of the output; returns false if the deadline expired first.
     private static func read(
         _ descriptor: Int32,
         into output: inout [UInt8],

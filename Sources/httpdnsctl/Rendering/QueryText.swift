@@ -68,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Source of the answer; for a cached answer, also the server that returned it.
+    /// Source of the answer, and the server of a cached answer.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

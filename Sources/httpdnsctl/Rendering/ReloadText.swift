@@ -17,7 +17,7 @@ enum ReloadText {
         return text
     }
 
-    /// Prints the errors in the settings on standard error; does nothing if `isWell` is true.
+    /// Prints errors in the settings on standard error, unless `isWell` is true.
     ///
     /// - Throws: `Failure` with the message `end` after printing.
     static func complain(
@@ -41,7 +41,6 @@ enum ReloadText {
             : isSame ? "ok, a reload would change nothing" : "ok, a reload would make these changes"
     }
 
-    /// Returns a line for one change: `+` marks an added option, `-` a removed one.
     private static func line(_ change: SettingChange, _ palette: Palette) -> String {
         let (path, old, new) = (change.path, change.old ?? "", change.new ?? "")
         return switch change.kind {

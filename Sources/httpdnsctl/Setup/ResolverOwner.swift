@@ -79,7 +79,7 @@ enum ResolverOwner: Equatable, Sendable {
 
     /// Determines the manager from resolv.conf and from installed programs.
     ///
-    /// These traces can remain after a program is removed, so `isAlive` must also be true.
+    /// Such traces can remain after the removal of a program, so `isAlive` must also be true.
     init(_ facts: ResolverFacts) {
         let text = facts.text ?? ""
         if facts.resolvConf.kind == .link,

@@ -43,7 +43,7 @@ extension SetupPlan {
         }
     }
 
-    /// Plans lines at the end of openresolv's settings, a shell script: the last assignment wins.
+    /// Plans lines at the end of the settings of openresolv, where the last assignment counts.
     ///
     /// If openresolv writes resolv.conf, it adds the search domains from DHCP. Otherwise it must
     /// write to another path.
@@ -79,9 +79,9 @@ extension SetupPlan {
 
     /// Plans a nameserver record for Debian's resolvconf.
     ///
-    /// The record `lo.httpdnsd` sorts first. After a loopback server, resolvconf omits DHCP
-    /// servers. Records are in `/run`, so a drop-in of the daemon's unit adds the record at each
-    /// start. Without systemd, the nameservers are in the file `head`.
+    /// The record `lo.httpdnsd` sorts first, and resolvconf omits DHCP servers after a loopback
+    /// server. Records are in `/run`, so a drop-in of the daemon unit adds the record at each
+    /// start. Without systemd, the file `head` has the nameservers.
     mutating func planResolvconf(_ facts: ResolverFacts) {
         checkPort()
         guard facts.present.contains(Paths.systemd) else {
@@ -145,7 +145,7 @@ extension SetupPlan {
 
     // MARK: - Details
 
-    /// Adds a change, unless the file's original state is `after`.
+    /// Adds a change, unless `after` is the original state of the file.
     mutating func change(_ path: String, to after: FileState, _ facts: ResolverFacts) {
         let before = facts.files[path] ?? .absent
         if before != after { changes.append(Change(path: path, before: before, after: after)) }
@@ -160,7 +160,6 @@ extension SetupPlan {
         return new
     }
 
-    /// Returns the last value assigned to each key.
     private static func assignments(_ text: String) -> [String: String] {
         var values: [String: String] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") && !line.hasPrefix(";") {

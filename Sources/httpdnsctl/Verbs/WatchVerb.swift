@@ -82,7 +82,7 @@ struct WatchVerb: Verb {
         request.source = source
         request.rcode = rcode
         request.client = self.client
-        // Daemons of older versions accept only milliseconds.
+        // Older daemons accept only milliseconds.
         request.slowerMs = slower.map { Double($0.microseconds) / 1_000 }
         request.count = count
         let palette = Output.palette
