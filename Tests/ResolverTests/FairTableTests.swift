@@ -75,6 +75,13 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
+        /// Reports that a limit of the payer prevents the query.
+        func refuse(_ key: String) {
+            if let query = pending[key] { table.separate(query) }
+        }
+
+        func payer(_ key: String) -> ClientNetwork? { pending[key]?.payer }
+
         /// True if upstreams get the query again after a loss.
         func isRepeated(_ key: String) -> Bool? { pending[key]?.isRepeated }
 
@@ -268,6 +275,30 @@ struct FairTableTests {
         questions.end("a1", "answer")
         #expect(questions.outcomes["joined"] == "answer")
         #expect(questions.outcomes["a1"] == "evicted")
+    }
+
+    @Test
+    @ServiceLoop
+    func `a limit of the client that pays does not concern the other waiting clients`() async {
+        let questions = Questions()
+        let turns = LoopTurns()
+        questions.ask("a", by: 1, as: "a1")
+        for client in 2...3 { questions.ask("a", by: UInt32(client), as: "a\(client)") }
+        questions.refuse("a")
+        // The table starts the next query in a later turn of the loop.
+        ServiceLoop.task { turns.note() }
+        await turns.reach(1)
+        #expect(questions.count == 2)
+        #expect(questions.payer("a") == Self.client(2))
+        // Further queries of the first client join one of the two.
+        questions.ask("a", by: 1, as: "again")
+        questions.end("a", "vendor")
+        let answered = ["a2": "vendor", "a3": "vendor", "again": "vendor"]
+        #expect(questions.outcomes == answered)
+        questions.ask("a", by: 1, as: "late")
+        #expect(questions.count == 1)
+        questions.ask("a", by: 4)
+        #expect(questions.count == 2 && questions.payer("a") == Self.client(4))
     }
 
     @Test

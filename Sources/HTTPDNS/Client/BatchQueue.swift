@@ -37,6 +37,10 @@ package struct BatchQueue: Sendable {
 
     private struct Place: Sendable {
         let number: UInt64
+
+        /// Client whose share has the name: the first that waited for it.
+        let owner: ClientNetwork?
+
         var clients: Set<ClientNetwork?> = []
     }
 
@@ -61,11 +65,20 @@ package struct BatchQueue: Sendable {
 
     private var next: UInt64 = 0
 
+    /// Queued names by owner.
+    private var shares = CallShares(of: ClientLimits.queuedNames)
+
     package var count: Int { waiting.count }
 
     var lineCount: Int { lines.count }
 
     package init() {}
+
+    /// Returns the error that forbids a further name of `client`; nil if there is room.
+    func refusal(of client: ClientNetwork?) -> VendorError? {
+        if shares.free == 0 { return .busy }
+        return shares.admits(client) ? nil : .clientBusy
+    }
 }
 
 // MARK: - Changing
@@ -76,11 +89,14 @@ extension BatchQueue {
     /// At ``ClientLimits/queuedEntries`` entries in all queues, a question that is in another queue
     /// is not added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
-        var place = waiting[question] ?? Place(number: next)
+        var place = waiting[question] ?? Place(number: next, owner: client)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
             place.clients.insert(client).inserted
         else { return }
-        if place.number == next { next += 1 }
+        if place.number == next {
+            next += 1
+            shares.begin(client)
+        }
         waiting[question] = place
         let line = Line(
             families: question.families,
@@ -93,9 +109,15 @@ extension BatchQueue {
     }
 
     package mutating func remove(_ question: Question) {
-        guard let place = waiting.removeValue(forKey: question) else { return }
+        guard let place = take(question) else { return }
         left += place.clients.count
         tidy()
+    }
+
+    private mutating func take(_ question: Question) -> Place? {
+        guard let place = waiting.removeValue(forKey: question) else { return nil }
+        shares.end(place.owner)
+        return place
     }
 
     /// Removes and returns the names of the next call; nil if no call may start.
@@ -119,7 +141,7 @@ extension BatchQueue {
             if isWaiting(entry) {
                 let names = batch.questions.map(\.name) + [entry.question.name]
                 guard names.count == 1 || fit(names) else { break }
-                var others = waiting.removeValue(forKey: entry.question)?.clients ?? []
+                var others = take(entry.question)?.clients ?? []
                 others.remove(line.client)
                 left += others.count
                 batch.questions.append(entry.question)

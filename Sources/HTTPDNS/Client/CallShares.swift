@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Calls in flight by DNS client, with a limit per client (``FairShare``); nil is the daemon
-/// itself.
+/// Calls in flight, or queued names, by DNS client, with a limit per client (``FairShare``); nil is
+/// the daemon itself.
 package struct CallShares: Sendable {
     private let limit: Int
 
-    /// Calls in flight of all clients, without health probes.
+    /// Total of all clients; health probes do not count.
     private(set) var count = 0
 
     private var counts: [ClientNetwork?: Int] = [:]

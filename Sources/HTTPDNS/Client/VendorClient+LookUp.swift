@@ -91,7 +91,7 @@ extension VendorClient {
             return nil
         }
         if let reason = refusal(lookUp.start, of: client) { return reason }
-        guard queue.count < ClientLimits.queuedNames else { return .busy }
+        if let reason = queue.refusal(of: client) { return reason }
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps = [lookUp]
         name.trace = trace

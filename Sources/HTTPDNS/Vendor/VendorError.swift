@@ -48,6 +48,9 @@ package enum VendorError: Error, Hashable {
     case clientPace
 
     case busy
+
+    /// The DNS client reached its share of the queue.
+    case clientBusy
 }
 
 package enum UnreadableReply: Error, Hashable {
@@ -86,7 +89,7 @@ extension VendorError {
         case .transport(.cancelled), .transport(.exhausted), .transport(.invalidRequest):
             .notTheServer
         case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .clientBudget, .pace,
-            .clientPace, .busy:
+            .clientPace, .busy, .clientBusy:
             .notTheServer
         case .limited, .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName,
             .transport:
@@ -109,14 +112,17 @@ extension VendorError {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    var isOfClient: Bool { self == .clientBudget || self == .clientPace }
+    /// True if a limit of the client prevents the call; other clients may call.
+    package var isOfClient: Bool {
+        self == .clientBudget || self == .clientPace || self == .clientBusy
+    }
 
     /// True if the vendor may bill the request.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false
         case .unusableName, .cipher, .outOfTime, .paused: false
-        case .budget, .clientBudget, .pace, .clientPace, .busy: false
+        case .budget, .clientBudget, .pace, .clientPace, .busy, .clientBusy: false
         case .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName, .transport: true
         }
     }
@@ -162,7 +168,7 @@ extension VendorError {
         case .paused: .paused
         case .budget, .clientBudget: .budget
         case .pace, .clientPace: .pace
-        case .busy: .busy
+        case .busy, .clientBusy: .busy
         case .transport(.exhausted), .transport(.invalidRequest), .unusableName, .cipher: .ours
         }
     }
@@ -202,6 +208,7 @@ extension VendorError: CustomStringConvertible {
         case .clientBudget: "the client has reached its limit of the call budget for today"
         case .clientPace: "the client has reached its limit of calls per second"
         case .busy: "too many look-ups are waiting"
+        case .clientBusy: "too many look-ups of the client are waiting"
         }
     }
 

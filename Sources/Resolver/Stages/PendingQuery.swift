@@ -8,7 +8,7 @@ internal import Net
 /// ``end(_:)``.
 @ServiceLoop
 final class PendingQuery: FairEntry {
-    let key: Key
+    var key: Key
     var match: RouteTable.Match?
     let began: Instant
 
@@ -30,6 +30,9 @@ final class PendingQuery: FairEntry {
 
     var resolution: SharedResolution?
 
+    /// Table of the query; nil if the query has no waiting clients.
+    var table: SingleFlight?
+
     /// Value of `CacheWriter.networksLeft` at the start.
     var networksLeft: UInt64 = 0
 
@@ -46,6 +49,9 @@ final class PendingQuery: FairEntry {
         let query: Query
         private let hash: Int
 
+        /// Client whose limits prevent vendor calls; no other client may join the query.
+        var refused: ClientNetwork?
+
         init(_ query: Query) {
             self.query = query
             hash = query.hashValue
@@ -56,8 +62,15 @@ final class PendingQuery: FairEntry {
 
     var query: Query { key.query }
 
+    /// The client to which vendor calls are charged.
+    var payer: ClientNetwork? { cancellation.client as? ClientNetwork }
+
     final class Waiter: FairEntry {
         let client: ClientNetwork?
+
+        /// Client to which the vendor calls for this waiter are charged.
+        let payer: ClientNetwork?
+
         let began: Instant
         let deadline: Instant
 
@@ -70,12 +83,14 @@ final class PendingQuery: FairEntry {
 
         init(
             _ client: ClientNetwork?,
+            payer: ClientNetwork?,
             _ began: Instant,
             _ deadline: Instant,
             wasMerged: Bool,
             _ completion: consuming Completion<Resolution>
         ) {
             self.client = client
+            self.payer = payer
             self.began = began
             self.deadline = deadline
             self.wasMerged = wasMerged

@@ -32,6 +32,10 @@ package final class SingleFlight {
     private let limit: Duration
 
     private var pending: [PendingQuery.Key: PendingQuery] = [:]
+
+    /// Number of queries in `pending` with `Key.refused`.
+    private var separations = 0
+
     private var places: FairTable<PendingQuery>
     private var seats: FairTable<Waiter>
 
@@ -110,7 +114,8 @@ package final class SingleFlight {
         let waits = deadline > now
         let before = evictions
         let key = PendingQuery.Key(query)
-        var joined = pending[key]
+        let payer = payer ?? client
+        var joined = pendingQuery(key, of: payer)
         guard joined != nil || makePlace(for: client, now), !waits || makeSeat(for: client, now)
         else {
             statistics.evicted += 1
@@ -118,35 +123,80 @@ package final class SingleFlight {
             return false
         }
         // The completion handler of an evicted client may have started the query.
-        if evictions != before { joined = pending[key] }
-        let current =
-            joined
-            ?? PendingQuery(
-                key,
-                match,
-                of: client,
-                payer: payer ?? client,
-                now: now,
-                deadline: now + ResolverLimits.work,
-                isRepeated: !places.isReduced(client),
-                Completion { [self] in end($0.0, $0.1) }
-            )
-        if joined == nil {
-            pending[key] = current
-            places.add(current)
-            alarm.bring(forward: now + limit)
-        }
+        if evictions != before { joined = pendingQuery(key, of: payer) }
+        let current = joined ?? start(key, match, of: client, payer: payer, now)
         guard waits else {
             if joined == nil { begin(current) }
             completion(.late)
             return joined != nil
         }
-        let waiter = Waiter(client, now, deadline, wasMerged: joined != nil, completion)
+        let waiter = Waiter(
+            client,
+            payer: payer,
+            now,
+            deadline,
+            wasMerged: joined != nil,
+            completion
+        )
         current.add(waiter)
         seats.add(waiter)
         alarm.bring(forward: deadline)
         if joined == nil { begin(current) }
         return joined != nil
+    }
+
+    /// Adds a query to the table, without resolving it.
+    private func start(
+        _ key: PendingQuery.Key,
+        _ match: RouteTable.Match?,
+        of client: ClientNetwork?,
+        payer: ClientNetwork?,
+        _ now: Instant
+    ) -> PendingQuery {
+        let query = PendingQuery(
+            key,
+            match,
+            of: client,
+            payer: payer,
+            now: now,
+            deadline: now + ResolverLimits.work,
+            isRepeated: !places.isReduced(client),
+            Completion { [self] in end($0.0, $0.1) }
+        )
+        query.table = self
+        pending[key] = query
+        places.add(query)
+        alarm.bring(forward: now + limit)
+        return query
+    }
+
+    /// Separates the other clients from a query that a limit of its payer prevents.
+    ///
+    /// The query is resolved again for them, at the expense of the first of them.
+    func separate(_ query: PendingQuery) {
+        let key = query.key
+        guard let payer = query.payer, key.refused == nil, pending[key] === query else { return }
+        query.key.refused = payer
+        // The payer may also wait for such a query of another client.
+        guard pending[query.key] == nil else { return query.key = key }
+        pending[key] = nil
+        pending[query.key] = query
+        separations += 1
+        let others = query.waiters.filter { $0.payer != payer && !$0.isOver }
+        guard let first = others.first else { return }
+        query.waiters.removeAll { $0.payer != payer || $0.isOver }
+        let now = clocks.now()
+        guard makePlace(for: first.client, now) else {
+            for waiter in others { seats.remove(waiter) }
+            return complete(others[...], .evicted)
+        }
+        // The completion handler of an evicted client may have started the query.
+        let started = pending[key]
+        let next =
+            started ?? start(key, query.match, of: first.client, payer: first.payer, now)
+        for waiter in others where !waiter.isOver { next.add(waiter) }
+        // A later turn: the next query may also be refused immediately.
+        if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 
     private func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
@@ -165,7 +215,21 @@ package final class SingleFlight {
 
     private func finish(_ query: PendingQuery) {
         places.remove(query)
+        guard pending[query.key] === query else { return }
         pending[query.key] = nil
+        if query.key.refused != nil { separations -= 1 }
+    }
+
+    /// Returns the pending query that a query of `payer` joins; nil if there is none.
+    private func pendingQuery(
+        _ key: PendingQuery.Key,
+        of payer: ClientNetwork?
+    ) -> PendingQuery? {
+        if let query = pending[key] { return query }
+        guard separations > 0, let payer else { return nil }
+        var key = key
+        key.refused = payer
+        return pending[key]
     }
 
     // MARK: - Completing clients

@@ -47,6 +47,11 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
+    /// True if a limit of the client that pays prevented the call.
+    private var isOfClient: Bool {
+        if case .failed(.ofClient)? = vendorResult { true } else { false }
+    }
+
     func begin() {
         let start = denials.clocks.now()
         resolution.vendors.ask(pending, match, Completion { [self] in vendorsFinished($0) })
@@ -85,6 +90,8 @@ final class VendorFallback {
 
     private func vendorsFinished(_ result: VendorStage.Result) {
         vendorResult = result
+        // The other waiting clients may still have a share.
+        if isOfClient { pending.table?.separate(pending) }
         timer?.cancel()
         timer = nil
         guard !isOver else {
@@ -138,10 +145,10 @@ final class VendorFallback {
         case .failed(let limit):
             var fallback = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
             fallback.provenance.fallback = .failed
-            if let limit {
+            if limit != nil {
                 fallback.shorten(to: ResolverLimits.earlyLifetime, query.question)
                 // Other clients can still call the vendor.
-                if limit == .ofClient { fallback.lifetime = 0 }
+                if isOfClient { fallback.lifetime = 0 }
             }
             complete(ResolvedAnswer(fallback))
         }
@@ -168,18 +175,21 @@ final class VendorFallback {
         siblings: [(question: Question, resolution: Resolution)] = []
     ) {
         let isUnanswered = if case .failed(.none)? = vendorResult { true } else { false }
-        let failure = Resolution.failure(
+        var failure = Resolution.failure(
             query,
             .noReachableAuthority,
             text,
             isUnanswered: isUnanswered
         )
+        if isOfClient { failure.lifetime = 0 }
         complete(ResolvedAnswer(failure, siblings: siblings))
     }
 
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
+        // The look-up, which may continue for seconds, retains this object.
+        upstreamAnswer = nil
         resolution.end(pending, answer)
     }
 }

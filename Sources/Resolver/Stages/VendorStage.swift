@@ -275,7 +275,7 @@ package final class VendorStage {
 extension VendorFailure {
     fileprivate var limit: VendorStage.Limit? {
         switch reason {
-        case .clientBudget, .clientPace: .ofClient
+        case _ where reason.isOfClient: .ofClient
         case .pace, .busy: .ofVendor
         default: nil
         }

@@ -11,21 +11,19 @@ final class DNS64 {
     /// Resolver of the A and PTR queries.
     @ServiceLoop
     protocol Resolving: AnyObject {
-        /// Resolves an A query through cache and deduplication.
-        ///
-        /// - Parameter payer: the client to which vendor calls are charged; nil for the daemon
-        ///   itself.
+        /// Resolves an A query through cache and deduplication, at the expense of the client of
+        /// `outer`.
         func resolveAddresses(
             _ query: Query,
-            payer: ClientNetwork?,
-            deadline: Instant,
+            for outer: PendingQuery,
             _ completion: consuming Completion<Resolution>
         )
 
-        /// Resolves a PTR query, also with static hosts and special names.
+        /// Resolves a PTR query, also with static hosts and special names, at the expense of the
+        /// client of `outer`.
         func resolvePointer(
             _ query: Query,
-            deadline: Instant,
+            for outer: PendingQuery,
             _ completion: consuming Completion<Resolution>
         )
     }
@@ -100,7 +98,6 @@ final class DNS64 {
         guard clocks.now() < pending.deadline, !signal.isCancelled else {
             return completion(found)
         }
-        let payer = signal.client as? ClientNetwork
         let synthesize = completion.after {
             [origins, found] (answer: Resolution, completion) in
             var found = found
@@ -108,12 +105,7 @@ final class DNS64 {
             completion(found)
         }
         guard let resolver else { return ask(addresses, for: pending, pending.match, synthesize) }
-        resolver.resolveAddresses(
-            addresses,
-            payer: payer,
-            deadline: pending.deadline,
-            synthesize
-        )
+        resolver.resolveAddresses(addresses, for: pending, synthesize)
     }
 
     private func ask(
@@ -130,7 +122,7 @@ final class DNS64 {
             PendingQuery(
                 PendingQuery.Key(query),
                 match,
-                payer: pending.cancellation.client as? ClientNetwork,
+                payer: pending.payer,
                 now: clocks.now(),
                 deadline: pending.deadline,
                 answered
@@ -234,7 +226,7 @@ extension DNS64 {
             )
         }
         guard let resolver else { return ask(inner, for: pending, nil, alias) }
-        resolver.resolvePointer(inner, deadline: pending.deadline, alias)
+        resolver.resolvePointer(inner, for: pending, alias)
     }
 }
 
