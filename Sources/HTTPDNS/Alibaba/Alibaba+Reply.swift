@@ -74,7 +74,8 @@ extension Alibaba {
         return json
     }
 
-    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if unknown.
+    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if the
+    /// family is missing or unreadable.
     ///
     /// An empty list means "no address" only without a code or with a documented code.
     private static func family(

@@ -45,7 +45,7 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // Only GCM authenticates.
+            // Of the ciphers, only GCM detects forged replies.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }

@@ -2,7 +2,7 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Other encryption of requests by the option `setting`, at `weight` units per item.
+    /// Change of the encryption with the option `setting`; an item then costs `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families

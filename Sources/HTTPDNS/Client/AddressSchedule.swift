@@ -44,7 +44,7 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records the addresses of a request; returns false after a network change.
+    /// Records the success of a request; returns false if the network has changed since its start.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,

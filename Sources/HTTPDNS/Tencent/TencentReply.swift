@@ -94,7 +94,7 @@ extension TencentReply {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
         } else if let index = index(of: text) {
-            // A name without a record.
+            // The line has a name, but no record.
             return (index, none(for: lookup.names[index]))
         }
 
