@@ -52,7 +52,7 @@ final class AddressOrdering {
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
-                // The TTL moves with the address.
+                // Each address keeps its TTL.
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }

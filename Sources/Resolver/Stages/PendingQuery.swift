@@ -30,7 +30,7 @@ final class PendingQuery: FairEntry {
 
     var resolution: SharedResolution?
 
-    /// Value of `CacheWriter.networksLeft` at the start.
+    /// Number of network changes (`CacheWriter.networksLeft`) at the start.
     var networksLeft: UInt64 = 0
 
     var place: Int?

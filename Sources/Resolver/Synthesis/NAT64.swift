@@ -160,7 +160,7 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// The known prefix stays if a server failed: that server may have given the prefix.
+    /// The known prefix stays if a server failed: that server may have returned the prefix.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }
