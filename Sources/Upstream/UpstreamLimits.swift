@@ -33,7 +33,8 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum silence (or timeout, if shorter) of a suspect server; minimum duration of a probe.
+    /// Minimum time (or the timeout, if shorter) after which a timeout makes a server suspect;
+    /// minimum time of a probe.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -55,7 +56,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Margin of slowness: the round trip must exceed twice another server's plus this time.
+    /// A server is slow if its round trip exceeds twice another server's plus this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.

@@ -36,7 +36,7 @@ package final class HealthTable {
     final class Page {
         var health = ServerHealth()
 
-        /// Queries that wait for the probe in flight.
+        /// Completion handlers of the queries that wait for the probe in flight.
         var completions: [Verdict] = []
 
         /// Value of ``Forwarding/forgeries`` at the last report.

@@ -162,7 +162,7 @@ extension ServerHealth {
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if rest == nil, !isSilent(since: began) {
-            // The server has replied to other queries since then: only the probe was lost.
+            // The server has replied since the start of the probe: only the probe was lost.
             return false
         }
         declines = 0
