@@ -121,7 +121,6 @@ extension Budget {
     /// restart the budget.
     private var isStrict: Bool { rule?.onExceeded == .fallback }
 
-    /// Returns true if no request may be sent.
     package mutating func forbids(wallSeconds: Int64) -> Bool {
         isStrict && isExhausted(wallSeconds: wallSeconds)
     }

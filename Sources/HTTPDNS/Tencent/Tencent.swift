@@ -146,7 +146,6 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Checks that `id` is a positive 32-bit number.
     private static func check(id: Int) throws(TencentSetupError) {
         guard (1...Int(Int32.max)).contains(id) else { throw .id }
     }
