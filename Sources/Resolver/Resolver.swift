@@ -216,14 +216,12 @@ package final class Resolver {
         }
     }
 
-    /// Answers `query` for an async caller.
     package func resolve(_ query: Query, deadline: Instant) async -> Resolution {
         await withCheckedContinuation { continuation in
             resolve(query, deadline: deadline, Completion { continuation.resume(returning: $0) })
         }
     }
 
-    /// Returns the local answer, and the stage that gave the answer.
     private func ownAnswer(
         _ question: Question,
         _ match: RouteTable.Match?

@@ -84,7 +84,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor for which a cache hit on this source avoids a call; nil if none.
+    /// Returns the vendor that would be called without a cache hit on this source; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {

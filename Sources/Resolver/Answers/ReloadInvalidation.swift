@@ -66,8 +66,6 @@ final class ReloadInvalidation {
     }
 
     /// True if an answer from this source is still valid.
-    ///
-    /// - Parameter number: the number of the source in `AnswerSourceRegistry`.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)

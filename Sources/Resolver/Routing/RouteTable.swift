@@ -178,7 +178,7 @@ package struct RouteTable: Sendable {
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources; few, even with many routes.
+    /// Number of each distinct set of sources; many routes have few such sets.
     private var sources: [Sources: Int] = [:]
 
     /// One match for each number in `sources`, by this number.

@@ -6,8 +6,8 @@ package import Net
 
 /// Refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// An answer is refreshed only once, and only in demand. Vendor calls have a budget per minute.
-/// Nothing is sent while no vendor of the route accepts queries.
+/// The first cache hit past the refresh age (`prefetch.at`) requests a refresh. Vendor calls have a
+/// budget per minute. Nothing is sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?

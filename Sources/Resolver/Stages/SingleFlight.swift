@@ -43,7 +43,6 @@ package final class SingleFlight {
     /// A completing task is queued if and only if the array is not empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
-    /// Timer for the next deadline of a client or a query.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
     package var merged: UInt64 { statistics.merged }
@@ -80,7 +79,6 @@ package final class SingleFlight {
 
     var count: Int { pending.count }
 
-    /// Returns the start time of the pending `query`; nil if it is not pending.
     func began(_ query: Query) -> Instant? { pending[PendingQuery.Key(query)]?.began }
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }

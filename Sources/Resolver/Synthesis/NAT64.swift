@@ -26,13 +26,11 @@ package final class NAT64 {
         package let since: Instant
     }
 
-    /// The prefix in use.
     package private(set) var finding: Finding?
 
     /// Address families of the machine at the latest network change.
     package private(set) var stack = NetworkStack.none
 
-    /// Called after each change of the prefix.
     package var onChange: (@ServiceLoop (Finding?) -> Void)?
 
     /// Returns the servers to query for the prefix, in order.
