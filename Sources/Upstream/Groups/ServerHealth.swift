@@ -32,7 +32,7 @@ struct ServerHealth: Sendable, Hashable {
     /// Smoothed latency of answers to clients, for display.
     private(set) var latency: Duration?
 
-    /// Shortest latency since the last measurement, or the measured round trip if longer.
+    /// Measured round trip, or a shorter latency of an answer since the measurement.
     ///
     /// Answers can only lower this value, because clients may choose slow names.
     private var shortest = UpstreamLimits.firstRoundTrip

@@ -7,7 +7,6 @@ package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Minimum time before a query is repeated: the connection may be dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
