@@ -2,8 +2,8 @@
 
 /// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
-/// A request is due at start, at expiry, after a network change, and soon after all servers failed.
-/// The back-off grows from one minute to one hour.
+/// A request is due at start, when the addresses expire, after a network change, and soon after all
+/// servers failed. The back-off grows from one minute to one hour.
 package struct AddressSchedule: Sendable, Hashable {
     private let lifetime: Duration
 

@@ -3,7 +3,7 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once, or again on a new connection if a reused connection failed.
+/// Each server is queried once, and again on a new connection if a reused connection failed.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
         /// Send request number `Int` to the server, on a new connection if `fresh`.

@@ -51,7 +51,7 @@ package struct BatchQueue: Sendable {
 
     /// Queues by families, parameters and client, oldest entry first.
     ///
-    /// An entry is valid only if `waiting` has its question with the same sequence number.
+    /// An entry is valid only if `waiting` has the same sequence number for the question.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
     private var turns: [Line] = []

@@ -36,7 +36,7 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Unix time of the latest read-only access; at most one per second.
+    /// Unix time of the latest read-only access, which happens at most once per second.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
@@ -108,7 +108,8 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Another process may return its reservation, or an operator may reset the counts.
+            // Read again, because another process may return its reservation, or an operator reset
+            // the counts.
             access { _ in false }
             checkedAt = wallSeconds
         }

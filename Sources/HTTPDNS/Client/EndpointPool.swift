@@ -3,7 +3,7 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The queried name may have caused a failure. Such a suspicion counts only if a later health probe
+/// The queried name may have caused a failure, which then counts only if a later health probe
 /// fails and the server sent no answer in between. Each change of the current server starts an era;
 /// attempts of earlier eras do not change the current server.
 package struct EndpointPool: Sendable, Hashable {

@@ -67,7 +67,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Clock correction in use: time by which the vendor's clock is ahead.
     package var clockSkew: Duration?
 
-    /// Clock correction that exceeds the limit; nil after an accepted request.
+    /// Refused clock correction, above the limit; nil after an accepted request.
     package var refusedClockSkew: Duration?
 
     package var skewRepairs: UInt64 = 0
