@@ -335,7 +335,7 @@ extension Resolver {
     ///
     /// - Parameters:
     ///   - hosts: the new static hosts.
-    ///   - sameVendors: names of the vendors with the same answers.
+    ///   - sameVendors: names of the vendors that give the same answers as before.
     /// - Returns: the sweep that removes invalid answers; nil if all are valid.  The caller must
     ///   run the sweep to its end before it reports the new settings as active.
     package func takeOver(

@@ -46,7 +46,7 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns these sources with only `vendor` as vendor: the former sources, if unknown.
+    /// Returns these sources with only `vendor` as vendor, in place of unknown former sources.
     ///
     /// - Parameter vendor: the vendor that answered, or had no address; nil if unknown.
     func former(asking vendor: String?) -> NameSources {

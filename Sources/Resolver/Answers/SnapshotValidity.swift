@@ -11,7 +11,7 @@ internal import HTTPDNS
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// Sources of names without a route; `sources`: of names with a route, by
+    /// Sources of names without a route; `sources` has the sources of routes, indexed by
     /// `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]

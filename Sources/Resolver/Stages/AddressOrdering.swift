@@ -5,7 +5,7 @@ internal import Net
 
 /// Puts the fastest address first (`order: fastest`).
 ///
-/// The first answer has the order of its source; it does not wait for measurements.
+/// The first answer does not wait for measurements, and has the order of its source.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]

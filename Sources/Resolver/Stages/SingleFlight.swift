@@ -11,7 +11,7 @@ package import Net
 ///
 /// A query counts against the limits of the client that started it.  When the query is evicted, the
 /// waiting clients of the same network fail.  If other clients also wait, resolving continues and
-/// counts against the first of them.
+/// counts against the first other client.
 ///
 /// Deduplication also prevents a forger from multiplying the outstanding queries for one name
 /// (RFC 5452 §5).

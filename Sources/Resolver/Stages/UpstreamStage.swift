@@ -146,8 +146,8 @@ package final class UpstreamStage {
 
     /// Completes the answer: queries the target if the reply ends with an alias.
     ///
-    /// A target is queried once: without records of the type and without an SOA, its reply is
-    /// NODATA (RFC 2308 §2.2).
+    /// A target is queried once: a reply without records of the type and without an SOA is NODATA
+    /// (RFC 2308 §2.2).
     ///
     /// - Parameter queried: the target that was queried last.
     private func complete(

@@ -22,7 +22,7 @@ final class DNS64 {
             _ completion: consuming Completion<Resolution>
         )
 
-        /// Resolves a PTR query, also with static hosts and special names.
+        /// Resolves a PTR query, including static hosts and special names.
         func resolvePointer(
             _ query: Query,
             deadline: Instant,
