@@ -98,7 +98,7 @@ package enum UpstreamLimits {
     /// Number of queries after which a socket without outstanding queries stays open.
     static let queriesOfBusySlot = 4
 
-    /// Number of unmatched messages that close a socket; its queries are repeated over TCP.
+    /// Number of unmatched messages that close a socket and move the socket's queries to TCP.
     static let foreignReplies = 8
 
     /// Maximum delay of a timeout, so that queries share timers.

@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Net
 
 extension Query {
-    /// Health probe `. IN NS`: every resolver can answer it, and clients cannot choose it.
+    /// Health probe `. IN NS`, which every resolver can answer and no client can choose.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
     var isProbe: Bool { question == Self.probe.question }

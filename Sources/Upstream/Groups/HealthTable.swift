@@ -88,10 +88,12 @@ package final class HealthTable {
 
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }
 
-    /// Stops sending queries to the upstream `name`; returns false if it was paused before.
+    /// Stops sending queries to the upstream `name`; returns false if the upstream was paused
+    /// before.
     package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
 
-    /// Resumes sending queries to the upstream `name`; returns false if it was not paused.
+    /// Resumes sending queries to the upstream `name`; returns false if the upstream was not
+    /// paused.
     package func resume(_ name: String) -> Bool { paused.remove(name) != nil }
 
     @discardableResult

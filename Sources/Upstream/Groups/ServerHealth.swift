@@ -211,7 +211,8 @@ extension ServerHealth {
 }
 
 extension Duration {
-    /// Returns the duration doubled `times` times; negative values halve it, rounding down.
+    /// Returns the duration doubled `times` times; a negative number halves the duration, rounding
+    /// down.
     ///
     /// `/` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
