@@ -51,8 +51,6 @@ extension VendorClient {
 
     /// Records the cost of a finished request, refunds the rest of the charge, and returns the
     /// cost.
-    ///
-    /// - Parameter other: price rules that override the settings.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,

@@ -239,8 +239,6 @@ extension VendorClient {
     }
 
     /// Creates and charges a request with the local time plus `offset`.
-    ///
-    /// - Parameter other: price rules that override the settings.
     func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
