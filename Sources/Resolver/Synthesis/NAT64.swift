@@ -62,7 +62,6 @@ package final class NAT64 {
         signal?.cancel()
     }
 
-    /// Applies a changed setting.
     package func use(_ mode: Mode) {
         guard mode != self.mode else { return }
         self.mode = mode
