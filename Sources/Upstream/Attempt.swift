@@ -17,7 +17,6 @@ package final class Attempt {
 
     package let deadline: Instant
 
-    /// Signal that cancels the query; nil for none.
     package let cancellation: CancellationSignal?
 
     /// Recorder of details of the exchange; nil if not traced.

@@ -88,12 +88,10 @@ package final class HealthTable {
 
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }
 
-    /// Stops sending queries to the upstream `name`; returns false if the upstream was paused
-    /// before.
+    /// Stops sending queries to the upstream `name`; returns false if already paused.
     package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
 
-    /// Resumes sending queries to the upstream `name`; returns false if the upstream was not
-    /// paused.
+    /// Resumes sending queries to the upstream `name`; returns false if not paused before.
     package func resume(_ name: String) -> Bool { paused.remove(name) != nil }
 
     @discardableResult

@@ -7,7 +7,6 @@ struct ServerSelection: Sendable, Hashable {
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
 
-        /// True if an operator has paused the server.
         var isPaused = false
         var health: ServerHealth
 
