@@ -12,7 +12,6 @@ package final class Resolver {
     /// Counters, shared with the former resolvers of this process.
     package let statistics: ResolverStatistics
 
-    /// Registry of the source numbers in cache entries.
     package nonisolated var origins: AnswerSourceRegistry { statistics.origins }
 
     package let vendors: VendorStage
@@ -217,14 +216,12 @@ package final class Resolver {
         }
     }
 
-    /// Answers `query` for an async caller.
     package func resolve(_ query: Query, deadline: Instant) async -> Resolution {
         await withCheckedContinuation { continuation in
             resolve(query, deadline: deadline, Completion { continuation.resume(returning: $0) })
         }
     }
 
-    /// Returns the local answer, and the stage that gave the answer.
     private func ownAnswer(
         _ question: Question,
         _ match: RouteTable.Match?
@@ -297,12 +294,12 @@ extension Resolver {
         }
     }
 
-    /// Returns a thread-safe function that is true for questions with a local answer.
+    /// Returns a thread-safe predicate that is true for questions with a local answer.
     package var overridden: @Sendable (Question) -> Bool {
         let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in
             suppressed.contains(question.type) || hosts.covers(question)
-                // A cached NXDOMAIN for the name is no longer true.
+                // A static host makes a cached NXDOMAIN for the name false.
                 || hosts.contains(question.name)
         }
     }
@@ -338,7 +335,7 @@ extension Resolver {
     ///
     /// - Parameters:
     ///   - hosts: the new static hosts.
-    ///   - sameVendors: names of the vendors with the same answers.
+    ///   - sameVendors: names of the vendors that give the same answers as before.
     /// - Returns: the sweep that removes invalid answers; nil if all are valid.  The caller must
     ///   run the sweep to its end before it reports the new settings as active.
     package func takeOver(
@@ -364,7 +361,8 @@ extension Resolver {
                 || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
         else { return nil }
-        // `CacheWriter.isRight` checks later answers, so the sweep covers only present entries.
+        // `CacheWriter.isRight` checks the answers that arrive later; the sweep covers the present
+        // entries.
         return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }

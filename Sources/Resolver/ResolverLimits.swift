@@ -69,7 +69,7 @@ package enum ResolverLimits {
 
     /// Limits of the client queries that wait for an answer.
     ///
-    /// After a restart with an empty cache, about 10,000 queries in the socket buffers (4 MiB)
+    /// After a restart with an empty cache, about 10,000 queries from the socket buffers (4 MiB)
     /// wait.
     package static let waiting = FairLimits(
         all: 16_384,

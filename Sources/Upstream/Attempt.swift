@@ -10,22 +10,20 @@ protocol AttemptCarrier: AnyObject {
 
 /// One query to one server, from its start to its result.
 ///
-/// The stages below a group store their state here.
+/// The stages below ``UpstreamGroup`` store their state here.
 @ServiceLoop
 package final class Attempt {
     package let query: Query
 
     package let deadline: Instant
 
-    /// Signal that cancels the query; nil for none.
     package let cancellation: CancellationSignal?
 
     /// Recorder of details of the exchange; nil if not traced.
     package let place: Trace.Place?
 
-    /// Start of an earlier unanswered attempt, or nil.
-    ///
-    /// A connection without data since then is not used.
+    /// Start of an earlier unanswered attempt: connections without data since this time are not
+    /// used.
     package private(set) var earlier: Instant?
 
     /// True if the query has an OPT record; false if the server does not support EDNS
@@ -35,7 +33,7 @@ package final class Attempt {
     /// True if the query is repeated because the server rejected EDNS.
     private(set) var hasRejectedEDNS = false
 
-    /// Number in the plan of the group, and index of the server in the group.
+    /// Number of the attempt in the group's plan, and index of the server in the group.
     let (number, server): (Int, Int)
 
     let began: Instant
@@ -100,7 +98,7 @@ package final class Attempt {
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }
     }
 
-    /// Receives the transport's result, once each time the transport carried the query.
+    /// Receives the transport's result, once for each call of ``UpstreamTransport/carry(_:)``.
     package func end(_ outcome: consuming Outcome) {
         if let forwarder {
             forwarder.received(outcome, to: self)

@@ -59,7 +59,7 @@ package final class Forwarder: Forwarding {
         transport.carry(attempt)
     }
 
-    /// Receives the transport's reply; counts it, or repeats the query without EDNS.
+    /// Receives the transport's reply: counts the result, or repeats the query without EDNS.
     func received(_ outcome: Attempt.Outcome, to attempt: Attempt) {
         let end = clocks.now()
         if case .success(let reply) = outcome {

@@ -22,7 +22,7 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, which loses datagrams; longer for streams.
+    /// Zero for UDP, which loses datagrams; longer for connections, which may be dead.
     nonisolated var repeatsAfter: Duration? { get }
 
     /// Servers of this upstream, selected and health-checked separately.

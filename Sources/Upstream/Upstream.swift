@@ -16,7 +16,6 @@ package final class Upstream: Forwarding {
 
     private lazy var group = UpstreamGroup(servers)
 
-    /// Combines at least one server.
     package init(url: String, servers: [any Forwarding], latency: LatencyHistogram) {
         precondition(!servers.isEmpty, "an upstream has at least one server")
         name = servers[0].name

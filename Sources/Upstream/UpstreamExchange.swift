@@ -28,7 +28,7 @@ package struct UpstreamExchange {
         case encrypted
     }
 
-    /// Builds the query; `random` supplies its ID and letter case.
+    /// Builds the query with ID and letter case from `random`.
     ///
     /// - Parameters:
     ///   - usesEDNS: false to omit the OPT record.
@@ -110,8 +110,8 @@ package struct UpstreamExchange {
 
     /// True for a bare header with FORMERR or NOTIMP and the ID of the query.
     ///
-    /// A server that cannot parse a query may send such a header. Over UDP it could be forged, so
-    /// the query is repeated over TCP.
+    /// A server that cannot parse a query may send such a header. Over UDP the header could be
+    /// forged, so the query is repeated over TCP.
     private func isBareError(_ octets: Span<UInt8>) -> Bool {
         octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
             && octets[2] & 0xF8 == 0x80 && (4..<Self.nameStart).allSatisfy { octets[$0] == 0 }
@@ -139,7 +139,7 @@ extension UInt8 {
 extension [UInt8] {
     /// Randomizes the case of each letter.
     ///
-    /// Length octets of labels are at most 63, so they are not letters.
+    /// Length octets of labels are at most 63, and therefore not letters.
     fileprivate mutating func drawCase(
         in name: Range<Int>,
         using random: inout some RandomNumberGenerator

@@ -33,7 +33,8 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum silence (or timeout, if shorter) of a suspect server; minimum duration of a probe.
+    /// Minimum time (or the timeout, if shorter) after which a timeout makes a server suspect;
+    /// minimum time of a probe.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -55,7 +56,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Margin of slowness: the round trip must exceed twice another server's plus this time.
+    /// A server is slow if its round trip exceeds twice another server's plus this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -97,7 +98,7 @@ package enum UpstreamLimits {
     /// Number of queries after which a socket without outstanding queries stays open.
     static let queriesOfBusySlot = 4
 
-    /// Number of unmatched messages that close a socket; its queries are repeated over TCP.
+    /// Number of unmatched messages that close a socket and move the socket's queries to TCP.
     static let foreignReplies = 8
 
     /// Maximum delay of a timeout, so that queries share timers.

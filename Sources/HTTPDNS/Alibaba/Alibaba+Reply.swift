@@ -74,9 +74,10 @@ extension Alibaba {
         return json
     }
 
-    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if unknown.
+    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if the
+    /// family is missing or unreadable.
     ///
-    /// An empty list means "no address" only without a code or with a documented code.
+    /// With an undocumented code, an empty list does not mean "no address".
     private static func family(
         _ family: Families,
         in value: JSONValue?

@@ -11,7 +11,7 @@ package struct Alibaba: Vendor {
     /// Signing key of v1 and of the scheduling service, as text.
     let secret: Secret?
 
-    /// Signing key of v2: the same text, decoded from hexadecimal.
+    /// Signing key of v2: `secret`, decoded from hexadecimal.
     let signingKey: Secret?
 
     let cipher: (any Cipher)?
@@ -45,7 +45,7 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // Only GCM authenticates.
+            // Of the ciphers, only GCM detects forged replies.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }

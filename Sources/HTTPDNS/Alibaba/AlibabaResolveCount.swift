@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Count of resolutions in the current month, from the vendor.
+/// Vendor's count of resolutions in the current month.
 package struct ResolveCount: Sendable, Hashable {
     package let http: UInt64
 

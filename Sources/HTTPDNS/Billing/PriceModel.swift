@@ -21,7 +21,7 @@ package struct PriceModel: Sendable, Hashable {
     /// Units per item; 0 if the vendor is free.
     package var weight: UInt64
 
-    /// True if an item without addresses is free, according to the price page.
+    /// True if the price page says that an item without addresses is free.
     package var emptyIsFree: Bool
 
     /// False if the vendor does not publish its unit; ``item`` is then an assumption.
@@ -93,7 +93,7 @@ package struct PriceModel: Sendable, Hashable {
 
     /// Returns the maximum number of units for one name and family.
     ///
-    /// The vendor may bill these units once for several names or families of a request.
+    /// If ``item`` is a request or a name, these units also pay for its other names or families.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {

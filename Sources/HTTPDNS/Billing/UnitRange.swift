@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds of the units that a vendor bills; different if it is unknown whether the vendor bills a
-/// request.
+/// Minimum and maximum of the units that a vendor bills for requests.
 package struct UnitRange: Sendable, Hashable {
     package var atLeast: UInt64
     package var atMost: UInt64

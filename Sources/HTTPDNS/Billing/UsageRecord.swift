@@ -66,9 +66,9 @@ package struct UsageRecord: Sendable, Hashable {
         (wallSeconds - (wallSeconds % secondsADay + secondsADay) % secondsADay) / secondsADay
     }
 
-    /// Returns the number of a day's month: twelve times the year, plus 0 to 11.
+    /// Returns the calendar month of a day as 12 times the year plus 0 to 11.
     ///
-    /// Years begin in March here.
+    /// The calculation uses years that begin in March.
     package static func month(of day: Int64) -> Int64 {
         let sinceMarch0000 = day + 719_468
         let era = (sinceMarch0000 >= 0 ? sinceMarch0000 : sinceMarch0000 - 146_096) / 146_097
@@ -87,8 +87,8 @@ package protocol UsageStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - today: the current day.
-    ///   - durably: true if a record that ends with the process counts as unknown.
-    ///   - change: returns false if it only reads the record.
+    ///   - durably: true to treat a record that is only in memory as unknown.
+    ///   - change: returns true if it changed the record.
     /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(
@@ -98,7 +98,7 @@ package protocol UsageStore: AnyObject, Sendable {
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Reason why the latest record is unknown or not shared, and the remedy; nil if there is none.
+    /// Reason why the latest record is unknown or not shared, and the remedy; otherwise nil.
     @ServiceLoop
     var problem: String? { get }
 

@@ -2,8 +2,8 @@
 
 /// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
-/// A request is due at start, at expiry, after a network change, and soon after all servers failed.
-/// The back-off grows from one minute to one hour.
+/// A request is due at start, when the addresses expire, after a network change, and soon after all
+/// servers failed. The back-off grows from one minute to one hour.
 package struct AddressSchedule: Sendable, Hashable {
     private let lifetime: Duration
 
@@ -44,7 +44,7 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records the addresses of a request; returns false after a network change.
+    /// Records the success of a request; returns false if the network has changed since its start.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,

@@ -3,10 +3,10 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once, or again on a new connection if a reused connection failed.
+/// Each server is queried once, and again on a new connection if a reused connection failed.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
-        /// Query the server, on a new connection if `fresh`; the number identifies the result.
+        /// Send request number `Int` to the server, on a new connection if `fresh`.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
         /// End the failed call.
@@ -115,7 +115,7 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server; without one, ends the call after its last request.
+    /// Queries the next server; if none is left, ends the call after its last request.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)

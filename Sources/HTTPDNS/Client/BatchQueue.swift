@@ -26,7 +26,7 @@ package struct BatchQueue: Sendable {
 
         fileprivate(set) var questions: [Question] = []
 
-        /// Other clients that wait for each question.
+        /// For each of `questions`: the other clients that wait for the answer.
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
@@ -55,7 +55,7 @@ package struct BatchQueue: Sendable {
 
     /// Queues by families, parameters and client, oldest entry first.
     ///
-    /// An entry is valid only if `waiting` has its question with the same sequence number.
+    /// An entry is valid only if `waiting` has the same sequence number for the question.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
     private var turns: [Line] = []
@@ -86,8 +86,8 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// At ``ClientLimits/queuedEntries`` entries in all queues, a question that is in another queue
-    /// is not added.
+    /// At ``ClientLimits/queuedEntries`` entries in all queues, only a question that no queue has
+    /// is added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next, owner: client)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -162,7 +162,7 @@ extension BatchQueue {
 
     /// Returns the index in `turns` of the next queue; removes empty queues before it.
     ///
-    /// The search ends at the first client without calls.
+    /// The next queue is that of a client without calls in flight, or with the fewest.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?

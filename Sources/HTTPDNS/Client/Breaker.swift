@@ -3,8 +3,8 @@
 /// Circuit breaker of one server, opened by a 429.
 ///
 /// The breaker stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s.
-/// Then one attempt is admitted: an answer closes the breaker, and a 429 opens it again. Attempts
-/// from before the opening have no effect.
+/// Then one attempt is admitted: an answer closes the breaker, and a 429 opens it again. An attempt
+/// from before the opening has no effect, but its 429 can extend the pause.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
@@ -51,7 +51,6 @@ extension Breaker {
             return
         }
         guard number > pause.openedAfter else {
-            // An attempt from before the opening can only extend the pause.
             if let retryAfter { self.pause?.until = max(pause.until, now + retryAfter) }
             return
         }

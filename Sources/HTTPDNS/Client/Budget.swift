@@ -27,16 +27,16 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of resets of the reservation; earlier charges are not refunded.
+    /// Number of times that the reservation was cleared; charges from before are not refunded.
     private var period: UInt64 = 0
 
-    /// Amount in the stored counts that no request has used yet.
+    /// Reservation: part of the stored counts that no request has used yet.
     private var reserved = UsageAmount.none
 
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Unix time of the latest read-only access; at most one per second.
+    /// Unix time of the latest read-only access, which happens at most once per second.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
@@ -108,7 +108,8 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Another process may return its reservation, or an operator may reset the counts.
+            // Read again, because another process may return its reservation, or an operator reset
+            // the counts.
             access { _ in false }
             checkedAt = wallSeconds
         }
@@ -117,10 +118,10 @@ extension Budget {
 
     /// True if requests beyond the budget are not sent.
     ///
-    /// Unknown counts then also forbid requests; otherwise each crash would restart the budget.
+    /// Such a budget also forbids requests while its counts are unknown; otherwise each crash would
+    /// restart the budget.
     private var isStrict: Bool { rule?.onExceeded == .fallback }
 
-    /// Returns true if no request may be sent.
     package mutating func forbids(wallSeconds: Int64) -> Bool {
         isStrict && isExhausted(wallSeconds: wallSeconds)
     }
@@ -145,7 +146,7 @@ extension Budget {
         return !left(record).covers(cheapest.less(reserved))
     }
 
-    /// Returns the amounts that the limits leave; `UInt64.max` for no limit.
+    /// Returns the amounts that remain within the limits; `UInt64.max` without a limit.
     private func left(_ record: UsageRecord) -> UsageAmount {
         func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
             limit.map { $0 - min($0, used) } ?? .max
@@ -172,7 +173,7 @@ extension Budget {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of at most `units` to `client`; nil is the daemon itself, without limit.
+    /// Charges one request of at most `units` to `client`; nil for the daemon itself.
     ///
     /// - Returns: receipt of the charge; nil if the request must not be sent.
     package mutating func spend(
@@ -238,7 +239,7 @@ extension Budget {
         access { _ in false }
     }
 
-    /// Returns true once a day if the budget is exhausted, for the log.
+    /// Returns true if the log must report the exhausted budget, at most once a day.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds)
         else { return false }
@@ -246,7 +247,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true once a day, for the log; called for a client at its limit.
+    /// Returns true if the log must report a client at its limit, at most once a day.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }

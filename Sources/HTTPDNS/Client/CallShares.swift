@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Calls in flight, or queued names, by DNS client, with a limit per client (``FairShare``); nil is
-/// the daemon itself.
+/// Number of calls in flight per DNS client, limited by ``FairShare``; nil is the daemon itself.
 package struct CallShares: Sendable {
     private let limit: Int
 

@@ -46,7 +46,7 @@ package enum ClientLimits {
     /// Time after the latest look-up for which a DNS client has a share of budget and calls.
     static let clientMemory = Duration.seconds(86_400)
 
-    /// Maximum number of requests in flight for ended calls.
+    /// Maximum number of requests that continue after the end of their call.
     static let lingeringTries = 64
 
     static let countedNames = 1_024

@@ -41,7 +41,7 @@ package struct CostTable: Sendable {
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Lowest count at the latest search; `hand` is the index that the search returned.
+    /// Lowest count in the latest search; `hand` is the index that the search returned.
     private var lowest: UInt64 = 0
     private var hand = -1
 

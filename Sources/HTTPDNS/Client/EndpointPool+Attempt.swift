@@ -15,7 +15,7 @@ extension EndpointPool {
     package enum Outcome: Sendable, Hashable {
         case answered
 
-        /// The server answered after another server.
+        /// The server answered, but another server had answered before.
         case answeredLate
 
         /// Connecting failed, or a probe with a fixed name failed.

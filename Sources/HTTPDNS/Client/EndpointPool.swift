@@ -3,7 +3,7 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The queried name may have caused a failure. Such a suspicion counts only if a later health probe
+/// The queried name may have caused a failure, which then counts only if a later health probe
 /// fails and the server sent no answer in between. Each change of the current server starts an era;
 /// attempts of earlier eras do not change the current server.
 package struct EndpointPool: Sendable, Hashable {
@@ -14,7 +14,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         var suspicions = 0
 
-        /// Number of the newest attempt at any server when this server last answered.
+        /// Highest attempt number, of any server, when this server last answered.
         var receivedThrough: UInt64 = 0
 
         /// Attempt number of the latest failed probe since the latest answer; otherwise 0.
@@ -166,7 +166,8 @@ extension EndpointPool {
 
     /// Ends a check of the primary server: makes it current, or postpones the next check.
     ///
-    /// A late answer postpones the check: calls to a slow server are hedged and billed twice.
+    /// If another server answered before, the next check is postponed: calls to a slow server are
+    /// hedged and billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant

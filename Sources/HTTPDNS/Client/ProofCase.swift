@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// Call of `httpdnsctl prove`, which compares a vendor's reply with the expected reply.
+/// Vendor call of `httpdnsctl prove`, with the expected reply.
 package struct ProofCase: Sendable {
     package enum Expectation: Sendable, Hashable {
         case addresses
@@ -14,7 +14,7 @@ package struct ProofCase: Sendable {
         /// A readable reply with this client address, if the vendor reports client addresses.
         case client(IPAddress)
 
-        /// An error status or a vendor's error code.
+        /// An error status, or an error code of the vendor.
         case refusal
 
         case certificateError

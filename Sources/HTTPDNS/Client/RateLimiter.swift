@@ -10,7 +10,7 @@ struct RateLimiter: Sendable, Hashable {
     /// Time until which the requests so far fill the configured rate.
     private var busyUntil: Instant?
 
-    /// Start of the second for `counts`.
+    /// Start of the second that `counts` covers.
     private var second: Instant?
 
     private var counts: [ClientNetwork: Int] = [:]

@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// The two latest DNS clients of a vendor: at least one differs from any given client.
 ///
-/// A forged source address counts as a client; a single client then gets three quarters of budget
-/// and rate (``FairShare``).
+/// A forged source address also counts as a client: the only real client may then get just three
+/// quarters of budget and rate (``FairShare``).
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

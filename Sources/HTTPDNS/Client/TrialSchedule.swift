@@ -2,8 +2,8 @@
 
 /// Schedule of health probes.
 ///
-/// One probe is in flight at a time. The next probe starts ``ClientLimits/trialPause`` after the
-/// last start, or immediately after fewer than `burst` consecutive failures.
+/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart, but
+/// fewer than `burst` consecutive failures cause an immediate next probe.
 struct TrialSchedule: Sendable, Hashable {
     /// Consecutive failed probes after which the pause applies, at least 1.
     let burst: Int

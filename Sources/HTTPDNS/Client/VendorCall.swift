@@ -61,7 +61,7 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor, until its last request has ended.
+/// Call to the vendor; exists until its last request has ended.
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
@@ -99,7 +99,7 @@ final class VendorCall {
     /// Number of restarts of the call; results from before a restart are ignored.
     var round = 0
 
-    /// Time of the next hedged request, suspicion or deadline.
+    /// Time of the next event: a hedged request, a suspicion of a server, or the deadline.
     var wake: Instant?
 
     let number: UInt64

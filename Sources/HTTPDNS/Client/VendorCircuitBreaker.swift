@@ -8,7 +8,7 @@
 struct VendorCircuitBreaker: Sendable, Hashable {
     let limit: Int
 
-    /// Timeouts since the latest reply that no health probe has confirmed.
+    /// Timeouts since the latest reply, not yet confirmed by a health probe.
     private var suspicions = 0
 
     private var tries = 0

@@ -51,8 +51,6 @@ extension VendorClient {
 
     /// Records the cost of a finished request, refunds the rest of the charge, and returns the
     /// cost.
-    ///
-    /// - Parameter other: price rules that override the settings.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -115,8 +113,8 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Ratio (0…1) of a name's units with a minimum TTL of ``ClientLimits/advisedTTL`` to its units
-    /// now, in constant use.
+    /// Fraction (0…1) of its units that a name in constant use would cost with a minimum TTL of
+    /// ``ClientLimits/advisedTTL``.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         let sets = answers.flatMap { [$0.v4, $0.v6] }.compactMap(\.self)

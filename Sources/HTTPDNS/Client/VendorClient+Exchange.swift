@@ -239,8 +239,6 @@ extension VendorClient {
     }
 
     /// Creates and charges a request with the local time plus `offset`.
-    ///
-    /// - Parameter other: price rules that override the settings.
     func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
@@ -259,7 +257,8 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            // The vendor may bill a repeated request too, so each request needs its own charge.
+            // The transport must not repeat a billable request, because each request needs its own
+            // charge.
             request.isSentOnce = question.query != nil
             return (request, try pay(question, by: other))
         }

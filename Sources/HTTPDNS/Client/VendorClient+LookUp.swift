@@ -171,9 +171,8 @@ extension VendorClient {
 // MARK: - Queue
 
 extension VendorClient {
-    /// Starts calls for queued names, now or in the next iteration of the service loop.
-    ///
-    /// By default, names share a call only at the limit of calls.
+    /// Starts calls for queued names: now, or with `batching: together` in the next iteration of
+    /// the service loop.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
@@ -202,7 +201,8 @@ extension VendorClient {
 
     /// Fails the look-ups of a refused call.
     ///
-    /// If only this client is refused, names of other clients return to their queues.
+    /// If only the client of the call is refused, names for which other clients wait return to the
+    /// queues.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {

@@ -49,16 +49,14 @@ extension VendorClient {
         }
     }
 
-    /// Current server; with the default port if the call has another scheme than the settings.
+    /// Current server; with the default port if the schemes of call and settings differ.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Price rules for the options of the call.
-    ///
-    /// A weight in the settings is the lower limit.
+    /// Price rules for the options of the call, with at least the weight of the settings.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -7,8 +7,8 @@ extension VendorClient {
     /// Takes over the state of `old`, the client of this vendor under earlier settings.
     ///
     /// Budget, rate and clock offset are kept only for the same account, and the client address
-    /// only for the same client subnet. The health of servers is not kept. Calls in flight end in
-    /// `old` and are counted here.
+    /// only for the same client subnet. The health of servers is not kept. Calls in flight continue
+    /// in `old`, but are counted here.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old

@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if queries with another answer source should skip the vendor.
+    /// True if a query that has another answer source should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
     package var isTrialDue: Bool {
@@ -66,7 +66,8 @@ extension VendorClient {
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records that a probe was answered; the probe counts as failed if an earlier server failed.
+    /// Records the answer to a probe; the probe counts as failed if it first failed at another
+    /// server.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }

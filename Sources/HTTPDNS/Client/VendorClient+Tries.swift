@@ -177,9 +177,9 @@ extension VendorError {
 
     /// Returns the result of the attempt for the health of its server.
     ///
-    /// A timeout does not count if the server had less than a fair time, or if a retry follows. A
-    /// probe must confirm a failure for a queried name. A 429 may concern the name, so it counts
-    /// only for a probe.
+    /// A timeout does not count if the server had less than ``VendorLimits/fairWait``, or if a
+    /// retry follows. A probe must confirm a failure for a queried name. A 429 may concern the
+    /// name, so it counts only for a probe.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

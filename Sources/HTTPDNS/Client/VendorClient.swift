@@ -4,8 +4,8 @@ package import Net
 
 /// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// A look-up waits for a name, and a name for a call. A call sends requests (tries) until one
-/// server answers.
+/// Look-ups wait for the result of a name, and names for a call. A call sends requests (tries)
+/// until one server answers.
 @ServiceLoop
 package final class VendorClient {
     package nonisolated let name: String
@@ -43,7 +43,7 @@ package final class VendorClient {
 
     var demand = FamilyDemand()
 
-    /// Client address in the latest reply to a request with the client subnet.
+    /// Client address in the latest reply to a request with `client-subnet`.
     var clientAddress: IPAddress?
 
     /// Counters of the servers in `pool`, and of removed servers with requests in flight.
@@ -216,7 +216,7 @@ extension VendorClient {
     }
 
     package enum Batching: String, Sendable, Hashable, CaseIterable {
-        /// Names share a call only if they had to wait.
+        /// Names share a call only if they had to wait for a free call.
         case waiting
 
         /// Names of one loop iteration share a call: fewer calls, but one slow name delays all.

@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Look-ups; `successes`, `empty`, `failures` or `cancelled` also counts each look-up.
+    /// Look-ups; each that has ended is also in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -31,7 +31,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// ``ClientLimits/advisedTTL``.
     package var unitsAtAdvisedTTL = 0.0
 
-    /// Part of the upper bound of `units` for AAAA; 0 if the vendor does not bill families.
+    /// Part of `units.atMost` for IPv6 addresses; 0 unless the vendor bills by family.
     package var unitsForV6: UInt64 = 0
 
     package var unitsByRoute: [String: UnitRange] = [:]
@@ -67,7 +67,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Clock correction in use: time by which the vendor's clock is ahead.
     package var clockSkew: Duration?
 
-    /// Clock correction that exceeds the limit; nil after an accepted request.
+    /// Refused clock correction, above the limit; nil after an accepted request.
     package var refusedClockSkew: Duration?
 
     package var skewRepairs: UInt64 = 0

@@ -8,7 +8,6 @@ package struct AES128CBC: Cipher {
 
     private let key: Secret
 
-    /// Creates the cipher with a key of 16 octets.
     package init(key: Secret) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)
@@ -46,7 +45,6 @@ package struct DESECB: Cipher {
         try self.init(key: key, modules: nil)
     }
 
-    /// Creates the cipher; `modules` is the directory of OpenSSL's provider modules.
     init(key: Secret, modules: String?) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

@@ -15,7 +15,7 @@ package protocol Cipher: Sendable {
 }
 
 package enum CipherError: Error, Hashable {
-    /// Numbers of octets.
+    /// The key has `found` instead of `expected` octets.
     case keyLength(expected: Int, found: Int)
 
     /// OpenSSL cannot load the provider of DES.

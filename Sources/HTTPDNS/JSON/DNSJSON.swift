@@ -4,7 +4,7 @@ package import Net
 
 /// Public resolver with a JSON API like Google's: Cloudflare, AliDNS, DNSPod and others.
 ///
-/// An empty answer shows NXDOMAIN or NODATA. A call requests one family.
+/// The reply says whether an empty answer is NXDOMAIN or NODATA. A call requests one family.
 package struct DNSJSON: Vendor {
     /// AliDNS account (Alibaba Cloud document 2868703).
     package struct Account: Sendable {
@@ -136,7 +136,8 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Returns a hexadecimal SHA-256; the order of the input is from a third-party client.
+    /// Returns the signature: a hexadecimal SHA-256 of these values, in the order of a third-party
+    /// client.
     private static func signature(
         of name: String,
         at time: String,
@@ -148,7 +149,7 @@ extension DNSJSON {
         return Hexadecimal.encode(try Digest.sha256(text))
     }
 
-    /// Returns the network to send for a client address (RFC 7871 §11.1).
+    /// Returns the client subnet to send, of 24 or 56 bits (RFC 7871 §11.1).
     private static func prefix(of address: IPAddress) -> IPPrefix? {
         switch address.unmapped {
         case .v4: IPPrefix(containing: address.unmapped, length: 24)

@@ -35,7 +35,8 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns the codec with `expires` inverted after a 401: the correct form is unknown.
+    /// Returns, after a 401, the codec with `expires` inverted: the account may need the other
+    /// form.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -145,7 +146,6 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Checks that `id` is a positive 32-bit number.
     private static func check(id: Int) throws(TencentSetupError) {
         guard (1...Int(Int32.max)).contains(id) else { throw .id }
     }

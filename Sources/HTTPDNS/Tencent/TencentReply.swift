@@ -94,7 +94,7 @@ extension TencentReply {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
         } else if let index = index(of: text) {
-            // A name without a record.
+            // The line has a name, but no record.
             return (index, none(for: lookup.names[index]))
         }
 
@@ -150,7 +150,7 @@ extension TencentReply {
 extension TencentReply {
     /// Returns the addresses of one family; nil without a valid address or TTL.
     ///
-    /// An invalid address is dropped. In an encrypted reply, it invalidates the family.
+    /// An invalid address is dropped; in an encrypted reply, the address invalidates the family.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Parameters that a route sends to a vendor instead of the vendor's settings.
+/// Request parameters of a route, which replace the vendor's settings.
 ///
-/// A class with a stored hash value: the parameters are part of the key of each pending name.
+/// A class with a stored hash value, because the parameters are part of the key of each pending
+/// name.
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 

@@ -8,8 +8,8 @@ package protocol Vendor: Sendable {
 
     /// Returns the HTTP request for `lookup`, which has at most `facts.maximumNames` names.
     ///
-    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the
-    /// vendor's Unix time.
+    /// For `.both`, a vendor that cannot request both families requests IPv4. `wallSeconds` is the
+    /// Unix time by the vendor's clock.
     func request(
         for lookup: VendorQuery,
         at server: SocketAddress,

@@ -5,7 +5,7 @@ package enum VendorLimits {
     /// Maximum octets of a body other than JSON (Tencent Cloud document 379/95497).
     package static let maximumBody = 8 * 1024
 
-    /// Maximum octets of a JSON body; ten names with 200 addresses have 60 KiB.
+    /// Maximum octets of a JSON body; ten names with 200 addresses each need 60 KiB.
     package static let maximumJSON = 64 * 1024
 
     /// Maximum nesting depth of JSON; known replies need at most 6.
@@ -14,7 +14,7 @@ package enum VendorLimits {
     /// Maximum number of members of a JSON object; Baidu sends ten.
     package static let maximumJSONMembers = 256
 
-    /// Maximum number of JSON values and keys; ten names with 200 addresses have 2,100.
+    /// Maximum number of JSON values and keys; ten names with 200 addresses each need 2,100.
     package static let maximumJSONNodes = 8_192
 
     package static let maximumAliases = 16

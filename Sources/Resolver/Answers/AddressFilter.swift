@@ -7,13 +7,13 @@ struct AddressFilter {
     enum Hints {
         case theirs
 
-        /// Addresses of the target in the cache, valid for `seconds`; may be empty.
+        /// Cached addresses of the target, valid for `seconds`; may be empty.
         case ours([IPAddress], seconds: UInt32)
     }
 
     var guards: Bool
 
-    /// Address types without hints in SVCB and HTTPS records.
+    /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
     private let hints: (_ target: Name) -> Hints
@@ -21,8 +21,7 @@ struct AddressFilter {
 
     private var bindings = 0
 
-    /// Maximum number of SVCB and HTTPS records per answer; `mostHints` limits the hints per
-    /// family.
+    /// Maximum numbers of SVCB and HTTPS records per answer, and of hints per family in a record.
     ///
     /// A reply of 64 KiB has up to 2,700 such records.
     private static let mostBindings = 64
@@ -54,7 +53,7 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // The hints are now from the cache, even if their addresses did not change.
+            // The TTL of the cached hints applies, even if the upstream sent the same addresses.
             records[index].ttl = lifetime
             hasChanged = true
         }

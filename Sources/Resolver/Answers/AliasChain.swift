@@ -40,8 +40,7 @@ extension Message {
         }
     }
 
-    /// True if the target must be queried: it has no record of the queried type, and there is no
-    /// SOA.
+    /// True if the answer lacks the records of the chain's last name, which must then be queried.
     ///
     /// A message with an SOA is a negative answer (RFC 2308 §2.2).
     func lacksTarget(of chain: AliasChain, _ question: Question) -> Bool {
@@ -50,7 +49,7 @@ extension Message {
             && !authorities.contains { $0.type == .soa }
     }
 
-    /// Returns the CNAMEs and DNAMEs of `chain`, and its signatures if the client set DO.
+    /// Returns the CNAMEs and DNAMEs of `chain`, with their signatures if the client set DO.
     ///
     /// A name has at most one CNAME (RFC 2181 §10.1).
     func records(of chain: AliasChain, for query: Query) -> [Record] {

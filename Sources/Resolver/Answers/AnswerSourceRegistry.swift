@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Numbers of answer sources (vendor servers and upstreams) in cache entries; thread-safe.
+/// Numbers that identify answer sources (vendor servers and upstreams) in cache entries;
+/// thread-safe.
 ///
-/// Numbers are never reused. As the fallback of a vendor, an upstream has another number: a cache
-/// hit then counts as an avoided call of the vendor.
+/// Numbers are never reused. An upstream has another number for answers as the fallback of a
+/// vendor: cache hits then count as avoided calls of the vendor.
 package final class AnswerSourceRegistry: Sendable {
-    /// Source number of this daemon.
+    /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
-    /// Answer source, and the vendor for which a cache hit avoids a call.
+    /// Answer source, and the vendor that would be called without a cache hit.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
 
-        /// True if DNS64 made the answers from answers of this source.
+        /// True for answers that DNS64 synthesized from answers of this source.
         var isSynthesized = false
     }
 
@@ -40,7 +41,7 @@ package final class AnswerSourceRegistry: Sendable {
     /// Returns the number of the source `name`, and registers a new source; `itself` if all 65,535
     /// numbers are in use.
     ///
-    /// - Parameter vendor: the vendor of the server or of the fallback.
+    /// - Parameter vendor: the vendor of a server, or the vendor that an upstream replaced.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }
@@ -66,7 +67,7 @@ package final class AnswerSourceRegistry: Sendable {
         return self.number(of: origin)
     }
 
-    /// True if DNS64 made the answers of this source.
+    /// True if DNS64 synthesized the answers with this number.
     package func isSynthesized(_ number: UInt16) -> Bool {
         origin(number)?.isSynthesized ?? false
     }
@@ -83,7 +84,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor for which a cache hit on this source avoids a call; nil if none.
+    /// Returns the vendor that would be called without a cache hit on this source; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -94,7 +95,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - DNSSEC trust
 
-    /// Trusts only these sources to validate DNSSEC, also for answers from a snapshot.
+    /// Sets the only sources whose DNSSEC validation is trusted, also in answers from a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }

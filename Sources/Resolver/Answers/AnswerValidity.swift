@@ -16,7 +16,8 @@ struct NameSources: Equatable {
     /// True if the route has its own upstreams; their answers may have private addresses.
     let hasOwnUpstreams: Bool
 
-    /// Upstream servers by name in `AnswerSourceRegistry`; true if the server validates DNSSEC.
+    /// Upstream servers by name in `AnswerSourceRegistry`; the value is true if a server validates
+    /// DNSSEC.
     let servers: [String: Bool]
 
     @ServiceLoop
@@ -45,7 +46,7 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns the former sources that an answer implies, if the former settings are unknown.
+    /// Returns these sources with only `vendor` as vendor, in place of unknown former sources.
     ///
     /// - Parameter vendor: the vendor that answered, or had no address; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
@@ -55,11 +56,12 @@ struct NameSources: Equatable {
 
 /// Rule that decides if a cached answer is valid under new settings; thread-safe.
 ///
-/// An answer is valid if the new settings use its source, and query no new source before it.
+/// An answer is valid if the new settings use its source, and query no new source before that
+/// source.
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
-    /// Names of vendors with the same answers under the new settings.
+    /// Names of the vendors that give the same answers under the new settings.
     let sameVendors: Set<String>
 
     /// Returns true for questions with a local answer under the new settings, such as `hosts`.
@@ -71,7 +73,7 @@ struct AnswerValidity: Sendable {
     /// True if the names with synthesized addresses have changed.
     var synthesisChanged = false
 
-    /// True if the old vendor parameters of the routes are unknown.
+    /// True if it is unknown which vendor parameters the routes had before.
     var parametersUnknown = false
 
     /// True if the answer is invalid, independent of the sources of the name.
@@ -128,7 +130,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings queried all of `vendors`, and their answers are unchanged.
+    /// True if the old settings queried all of `vendors`, which give the same answers as before.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

@@ -57,7 +57,7 @@ package struct Decision: Sendable {
 
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
-        /// Vendor server that recently had no address for the name; then no vendor is queried.
+        /// Vendor server that recently had no address for the name; if set, no vendor is queried.
         package var emptyVendor: String?
 
         package var asksUpstreams = false

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Answers that the settings determine; they are neither queried nor cached.
+/// Answers that the settings determine: no source is queried, and nothing is cached.
 ///
 /// Workers answer from the cache before the resolver receives a query. Therefore no cache entry may
 /// contradict the settings: no sibling in a vendor's reply, no result that was in flight when the
@@ -26,12 +26,12 @@ final class LocalAnswers {
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
-            // The hosts have changed while the query was in flight.
+            // The static hosts have changed while the query was in flight.
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The hosts have the name. After a cached NXDOMAIN a client would not query the name
-            // (RFC 8020 §2).
+            // The name has a static host. After a cached NXDOMAIN, a client would not query the
+            // name (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

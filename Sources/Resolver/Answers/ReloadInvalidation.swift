@@ -18,8 +18,7 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// Numbers of the old and new sources of a name (`RouteTable.Match.sources`); nil without a
-    /// route.
+    /// Value of `RouteTable.Match.sources` under the old and new settings; nil without a route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -30,7 +29,7 @@ final class ReloadInvalidation {
     private let comparison: RouteTable.Comparison?
     private let validity: AnswerValidity
 
-    /// Old and new sources of the pairs compared so far; nil if both are equal.
+    /// Old and new sources of the pairs compared so far; nil if the sources are equal.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
     /// Prepares the comparison of the settings.
@@ -67,8 +66,6 @@ final class ReloadInvalidation {
     }
 
     /// True if an answer from this source is still valid.
-    ///
-    /// - Parameter number: the number of the source in `AnswerSourceRegistry`.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)

@@ -65,7 +65,7 @@ extension Resolution {
             message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
-                // DNAME comes before the queried type, which may itself be DNAME.
+                // This case is first, because the queried type may itself be DNAME.
                 case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 case question.type, .cname: return chain.contains(record.name)
                 case .rrsig where query.dnssecOK: return chain.contains(record.name)

@@ -27,7 +27,8 @@ package struct Resolution: Sendable {
     /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if a server did not answer an attempt in time, even if it answered a repetition.
+    /// True if a server did not answer an attempt in time, even if the server answered a
+    /// repetition.
     var hasLostAttempt = false
 
     /// Creates an answer with these records; their TTLs are not changed.

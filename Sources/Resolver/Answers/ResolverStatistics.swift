@@ -2,7 +2,7 @@
 internal import DNSWire
 package import Net
 
-/// Counters and answer sources; a reload passes them to the new resolver.
+/// Counters and answer sources, which a reload passes to the new resolver.
 ///
 /// Counters therefore never decrease, and source numbers in cache entries stay valid.
 @ServiceLoop
@@ -27,7 +27,7 @@ package final class ResolverStatistics {
     /// Queries answered with the result of an equal query in flight.
     var merged: UInt64 = 0
 
-    /// `merged` by the number of the source in `AnswerSourceRegistry`.
+    /// `merged` by source number (`AnswerSourceRegistry`).
     var mergedByOrigin: [UInt16: UInt64] = [:]
 
     package nonisolated init() {}

@@ -7,11 +7,11 @@ internal import HTTPDNS
 ///
 /// A snapshot contains digests of its settings. If all digests are unchanged, all answers are
 /// valid. Otherwise `AnswerValidity` judges each answer. If routes or upstreams differ, only the
-/// source of the answer is known: an answer that depends on other sources is invalid.
+/// source of an answer is known: an answer that also depends on another source is invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// Sources of names without a route; `sources` has the sources of routes, by
+    /// Sources of names without a route; `sources` has the sources of routes, indexed by
     /// `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
@@ -59,11 +59,11 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Selection
 
-    /// Returns a function that is true for the valid answers of a snapshot.
+    /// Returns a predicate that is true for the valid answers of a snapshot.
     ///
     /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
-        // The NAT64 prefix may have changed.
+        // Synthesized answers are invalid, because the NAT64 prefix may have changed.
         let isSynthesized = { [origins] (answer: CachedAnswer) in
             origins.isSynthesized(answer.server)
         }
@@ -107,7 +107,7 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // The former settings may have had no fallback. The present fallback may have an
+            // NODATA may be from settings without a fallback, and the present fallback may have an
             // address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// TTL bounds of the settings; they determine how long answers are cached.
+/// TTL bounds of the settings, which determine how long answers are cached.
 package struct TTLPolicy: Sendable, Equatable {
     /// Bounds of positive TTLs in seconds; RFC 2181 §8 limits a TTL to 2³¹ - 1.
     package var positive: ClosedRange<UInt32> = 0...86_400

@@ -30,7 +30,7 @@ package final class AddressProber {
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause after a name for each measured server; limits the rate to 40 servers/s.
+    /// Pause per measured server after each name; limits the rate to 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()
@@ -41,7 +41,7 @@ package final class AddressProber {
     private var queue: [Job] = []
     private var running = 0
 
-    /// Measurements in flight; names with the same server share them.
+    /// Measurements in flight, shared by names with the same server.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
     private var networksLeft: UInt64 = 0

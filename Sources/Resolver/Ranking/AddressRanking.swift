@@ -26,7 +26,7 @@ package struct AddressRanking {
 
     static let lifetime: Duration = .seconds(300)
 
-    /// Resolution of the times, so that noise does not change the order.
+    /// Granularity of latencies, so that noise does not change the order.
     static let step: Duration = .milliseconds(10)
 
     init() {}
@@ -71,7 +71,7 @@ package struct AddressRanking {
         return result.latency.map { Int($0 / Self.step) } ?? .max
     }
 
-    /// Removes expired results; without expired results, removes the older half.
+    /// Removes expired results; if the table is still full, also the older half.
     private mutating func makeRoom(_ now: Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }

@@ -94,9 +94,9 @@ package enum RoutePattern: Hashable, Sendable {
 
 /// Map from names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// Route of a name, and the matching pattern; created once per pattern.
+    /// Route and pattern that match a name; one object per pattern.
     ///
-    /// A class, because every miss passes its match through all stages.
+    /// A class, because each cache miss passes the match through all stages.
     package final class Match: Sendable {
         fileprivate let entry: Entry
 
@@ -145,7 +145,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// The patterns of one domain.
+    /// Matches of the patterns with one domain.
     private struct Claims: Sendable {
         var exact: Match?
         var suffix: Match?
@@ -174,14 +174,14 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// Routes in order, each as a match for the root.
+    /// One match per route, in the order of the settings, with the root as pattern.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources; few, even with many routes.
+    /// Number of each distinct set of sources; many routes have few such sets.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each set of sources, by the number of the set.
+    /// One match for each number in `sources`, by this number.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -248,7 +248,7 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// One example of each distinct pair of old and new sources at the same route index.
+        /// For each distinct combination of old and new sources: a pair of routes with equal index.
         let pairs: [(old: Match, new: Match)]
     }
 

@@ -5,7 +5,7 @@ internal import Net
 
 /// Puts the fastest address first (`order: fastest`).
 ///
-/// The first answer has the order of its source; it does not wait for measurements.
+/// The first answer does not wait for measurements, and has the order of its source.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]
@@ -52,7 +52,7 @@ final class AddressOrdering {
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
-                // The TTL moves with the address.
+                // Each address keeps its TTL.
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }

@@ -3,7 +3,7 @@ package import DNSCache
 package import Net
 
 extension CacheSweep {
-    /// Runs the sweep to its end with pauses; returns the number of entries.
+    /// Runs the sweep to its end with pauses; returns the number of entries that the sweep changed.
     ///
     /// The first step runs before the first suspension.
     @ServiceLoop

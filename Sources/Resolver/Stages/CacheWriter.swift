@@ -13,7 +13,7 @@ final class CacheWriter {
 
     private(set) var networksLeft: UInt64 = 0
 
-    /// Cache writer of the newer settings, and the rule for valid answers; nil if not replaced.
+    /// After a reload: the new cache writer, and the rule for the answers that stay valid.
     private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
 
     init(
@@ -49,10 +49,10 @@ final class CacheWriter {
         return true
     }
 
-    /// Caches an answer and its siblings.
+    /// Caches an answer, and the answers to other questions from the same call.
     func keep(_ answer: ResolvedAnswer, _ query: PendingQuery) {
         if answer.resolution.isFailure {
-            // A cached failure would hide an answer in the snapshot.
+            // A cached failure would hide the answer in a snapshot that is being loaded.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
                 keep(answer.resolution, for: query.query.question, query.match, query.trace)
             }

@@ -66,15 +66,13 @@ struct FairTable<Entry: FairEntry> {
         var count = 0
         let client: ClientNetwork?
 
-        /// Limit of the client.
         var window: LossWindow
     }
 
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Neighbours of each entry in its client's list; `ofAll`: in the list of all clients of its
-    /// kind.
+    /// Neighbours of each entry in the list of its client; `ofAll`: in `verified` or `unverified`.
     private var ofClient: [Links] = []
     private var ofAll: [Links] = []
 
@@ -96,7 +94,7 @@ struct FairTable<Entry: FairEntry> {
 
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// The client that lost a query last, and the last other client before.
+    /// The two clients that lost queries most recently.
     private var losers:
         (
             latest: (client: ClientNetwork?, lostAt: Instant),
@@ -184,7 +182,7 @@ struct FairTable<Entry: FairEntry> {
         return admission(replacing: larger.oldest)
     }
 
-    /// Returns true if the limit of a client is reduced, because much of its work was lost.
+    /// Returns true if the limit of a client is reduced, because many of its queries were lost.
     func isReduced(_ client: ClientNetwork?) -> Bool {
         guard let line = places[client] else { return reduced[client] != nil }
         return lines[line].window.isReduced(limits)
@@ -194,7 +192,7 @@ struct FairTable<Entry: FairEntry> {
         place.flatMap { slots[$0].entry }.map(Admission.replaces) ?? .refused
     }
 
-    /// Returns the client's oldest entry for replacement, if it is old enough.
+    /// Returns the client's oldest entry for replacement, or a refusal if the entry is too young.
     private func replacement(in line: Int, _ now: Instant) -> Admission {
         guard let place = lines[line].ends.oldest, let oldest = slots[place].entry,
             now - oldest.began >= lines[line].window.grace(limits)
@@ -223,7 +221,7 @@ struct FairTable<Entry: FairEntry> {
         return line
     }
 
-    /// Removes the list of a client without entries; keeps a reduced limit.
+    /// Removes the list of a client without entries; `reduced` retains a reduced limit.
     private mutating func forget(_ line: Int) {
         let (client, window) = (lines[line].client, lines[line].window)
         places[client] = nil

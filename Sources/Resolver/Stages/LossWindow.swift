@@ -6,7 +6,7 @@ internal import Net
 /// A rate-limited upstream drops the queries of all clients alike, so a client with too many
 /// queries makes queries of others fail.
 ///
-/// Once per second the limit shrinks to the part of the queries that was answered, at most to a
+/// Once per second the limit shrinks to the part of the queries that was answered, but not below a
 /// half, if more than an eighth was lost, another client has recently lost queries, and the client
 /// has more than `FairLimits.share` entries.  Otherwise the limit grows by `FairLimits.share`.
 struct LossWindow {
@@ -29,7 +29,7 @@ struct LossWindow {
 
     private static var period: Duration { .seconds(1) }
 
-    /// One query in this many may be lost.
+    /// One of this number of queries may be lost without a reduction.
     private static var tolerance: Int { 8 }
 
     private static var longestGrace: Duration { .seconds(4) }

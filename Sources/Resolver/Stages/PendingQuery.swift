@@ -12,13 +12,11 @@ final class PendingQuery: FairEntry {
     var match: RouteTable.Match?
     let began: Instant
 
-    /// Time by which resolving must end.
     let deadline: Instant
 
     /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    /// Signal that ends resolving early.
     let cancellation: CancellationSignal
 
     /// False if each upstream gets the query only once, because its client overloads the upstreams.

@@ -6,8 +6,8 @@ package import Net
 
 /// Refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// An answer is refreshed only once, and only in demand. Vendor calls have a budget per minute.
-/// Nothing is sent while no vendor of the route accepts queries.
+/// The first cache hit past the refresh age (`prefetch.at`) requests a refresh. Vendor calls have a
+/// budget per minute. Nothing is sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -126,7 +126,7 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes the addresses of a name that are due.
+    /// Refreshes those addresses of a name whose refresh is due.
     ///
     /// A is queried first, because a call for A may return both families.
     private func keep(_ name: Name) async {
@@ -135,7 +135,7 @@ package final class Prefetcher {
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // Hosts and settings can change later, so the name is checked again.
+            // The name is checked again later, because hosts and settings can change.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -175,7 +175,7 @@ package final class Prefetcher {
 
     // MARK: - Queries
 
-    /// Unit of a refresh: a question, or a name if one call returns both families.
+    /// Key of a refresh in flight; `type` is nil if one call returns both families.
     private struct Subject: Hashable {
         let name: Name
         let type: RecordType?
@@ -184,7 +184,7 @@ package final class Prefetcher {
     private enum Outcome {
         case done, failed
 
-        /// Not started: in flight, without an available vendor, or over the budget.
+        /// Not started: already in flight, no vendor available, or no budget left.
         case refrained
     }
 
@@ -234,7 +234,7 @@ package final class Prefetcher {
 }
 
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Refreshes started; `done` or `failed` counts each of them later.
+    /// Started refreshes; each is later counted in `done` or `failed`.
     package var started: UInt64 = 0
 
     package var done: UInt64 = 0

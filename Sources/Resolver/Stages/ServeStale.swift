@@ -16,7 +16,7 @@ final class ServeStale {
         self.cache = cache
     }
 
-    /// Cached answer for a client without a better answer in time.
+    /// Cached answer that a client gets if no better answer arrives in time.
     struct LastResort {
         let resolution: Resolution
 

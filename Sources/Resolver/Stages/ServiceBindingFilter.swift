@@ -113,8 +113,10 @@ final class ServiceBindingFilter {
 
     private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// Returns the hints for `target`; none if only the queried name has vendors, because its route
-    /// exists to avoid addresses of upstreams.
+    /// Returns the hints for `target`.
+    ///
+    /// If only the queried name has vendors, there are no hints: its route exists to avoid the
+    /// upstreams' addresses.
     private func hints(
         _ target: Name,
         _ query: Query,

@@ -53,7 +53,7 @@ final class SharedResolution {
         match?.route.upstreams ?? standard
     }
 
-    /// Returns the sources of `begin` in order; sends nothing.
+    /// Returns the sources that `begin` would query, in order; sends nothing.
     func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.ResolutionPlan {
         let match = dns64.match(query, match)
         let group = group(match)

@@ -11,7 +11,7 @@ package import Net
 ///
 /// A query counts against the limits of the client that started it.  When the query is evicted, the
 /// waiting clients of the same network fail.  If other clients also wait, resolving continues and
-/// counts against the first of them.
+/// counts against the first other client.
 ///
 /// Deduplication also prevents a forger from multiplying the outstanding queries for one name
 /// (RFC 5452 §5).
@@ -41,24 +41,20 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Clients with a known answer that later turns of the service loop complete.
+    /// Clients with a known answer, whose completion handlers run in later turns of the service
+    /// loop.
     ///
     /// A completing task is queued if and only if the array is not empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
-    /// Timer for the next deadline of a client or a query.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Number of queries answered with the result of an equal query in flight.
     package var merged: UInt64 { statistics.merged }
 
-    /// `merged` by the number of the source in `AnswerSourceRegistry`.
     package var mergedByOrigin: [UInt16: UInt64] { statistics.mergedByOrigin }
 
-    /// Number of queries that upstreams answered before the vendors (`fallback-after`).
     package var earlyFallbacks: UInt64 { statistics.earlyFallbacks }
 
-    /// Number of queries answered with SERVFAIL because they were evicted or refused.
     package var evicted: UInt64 { statistics.evicted }
 
     /// Creates an empty table.
@@ -87,7 +83,6 @@ package final class SingleFlight {
 
     var count: Int { pending.count }
 
-    /// Returns the start time of the pending `query`; nil if it is not pending.
     func began(_ query: Query) -> Instant? { pending[PendingQuery.Key(query)]?.began }
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
@@ -234,7 +229,7 @@ package final class SingleFlight {
 
     // MARK: - Completing clients
 
-    /// Maximum number of clients of one answer completed in one turn of the service loop.
+    /// Maximum number of clients of one answer that one turn of the service loop completes.
     ///
     /// One client can have thousands of queries.
     static var completedTogether: Int { 64 }
@@ -311,7 +306,7 @@ package final class SingleFlight {
         }
     }
 
-    /// Fails the clients that the query counts against; without other clients, ends the query.
+    /// Fails the clients of `query.client`; if no other clients wait, ends the query.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }

@@ -5,9 +5,9 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the snapshot's answer as soon as its entry is loaded. It gets a failure only at
-/// its deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` limits the clients,
-/// because a query waits longer here than in ``SingleFlight``.
+/// A client gets the snapshot's answer as soon as the entry is loaded. A client gets a failure only
+/// at the client's deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` limits
+/// the clients, because a query waits longer here than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -48,7 +48,7 @@ package final class SnapshotWaiters {
             self.completion = consume completion
         }
 
-        /// Time at which the client gets its present answer; nil without an answer.
+        /// Time at which the client gets the answer known so far; nil without an answer.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
@@ -96,7 +96,7 @@ package final class SnapshotWaiters {
 
     var isLoading: Bool { began != nil }
 
-    /// True if failures may be cached; false while the first clients may wait for the snapshot.
+    /// True if failures may be cached; false for ``ResolverLimits/total`` after loading has begun.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }

@@ -4,8 +4,8 @@ internal import DNSWire
 /// Names and types that are answered locally and never forwarded.
 ///
 /// A route for a special name overrides this rule: networks can have their own `home.arpa`.  A
-/// route for `.` does not; otherwise `localhost` and names of hidden services would be sent to its
-/// vendors.
+/// route for `.` does not; otherwise its vendors would get `localhost` and names of hidden
+/// services.
 package enum SpecialNames {
     // MARK: - Types
 
@@ -43,7 +43,7 @@ package enum SpecialNames {
 
     // MARK: - Names
 
-    /// Returns the local answer; nil if a route claims the name or it is not special.
+    /// Returns the local answer; nil if a route claims the name, or the name is not special.
     static func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         match?.claimsSpecialNames ?? false ? nil : answer(question)
     }
@@ -170,7 +170,7 @@ package enum SpecialNames {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Top labels of all special names with several labels.
+    /// Top labels of special names; any other name is special only if it has one label.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses with a local meaning.

@@ -14,7 +14,6 @@ package final class UpstreamStage {
 
     private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
-    /// Latency of upstreams' answers, including failed attempts.
     package nonisolated var latency: LatencyHistogram { statistics.upstreamLatency }
 
     /// Returns the upstreams for the target of an alias; nil if the target must not be queried.
@@ -130,7 +129,7 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// Reply so far, and the upstream that sent the first part.
+    /// Reply so far, including replies to alias targets, and the upstream that sent the first.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
@@ -147,8 +146,8 @@ package final class UpstreamStage {
 
     /// Completes the answer: queries the target if the reply ends with an alias.
     ///
-    /// A target is queried once: without records of the type and without an SOA, its reply is
-    /// NODATA (RFC 2308 §2.2).
+    /// A target is queried once: a reply without records of the type and without an SOA is NODATA
+    /// (RFC 2308 §2.2).
     ///
     /// - Parameter queried: the target that was queried last.
     private func complete(

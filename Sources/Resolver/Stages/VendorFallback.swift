@@ -8,7 +8,7 @@ internal import Net
 ///
 /// The upstreams are queried at most once: when the vendors have failed or have no address, or as
 /// an early fallback after `Route.Options.fallbackAfter`.  An early answer is sent immediately,
-/// with a short TTL.  The vendors' answer then replaces it only in the cache.
+/// with a short TTL.  The vendors' answer then replaces the early answer only in the cache.
 ///
 /// A name with a cache entry has no early fallback: a refresh must not replace a vendor's answer
 /// with an upstream's.

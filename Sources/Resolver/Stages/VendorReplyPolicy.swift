@@ -36,7 +36,7 @@ struct VendorReplyPolicy {
             isNothing = true
             return
         }
-        // An empty family has no TTL: its NODATA gets the TTL of the other family.
+        // NODATA for an empty family gets the TTL of the other family.
         let sets = [answer.v4, answer.v6].compactMap(\.self)
         let other = sets.first { !$0.addresses.isEmpty }?.ttl ?? 0
         for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {

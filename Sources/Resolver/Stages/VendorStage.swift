@@ -17,8 +17,8 @@ package final class VendorStage {
     /// Names for which a vendor had no address; a query for the other family needs no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
-    /// Vendors that recently had an address for a name, and its TTL in seconds: an empty reply for
-    /// the other family is then NODATA.
+    /// For each name, the vendor that recently had an address, and the TTL in seconds: an empty
+    /// reply for the other family is then NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     package var numbers: VendorStageNumbers { statistics.vendors }
@@ -76,7 +76,7 @@ package final class VendorStage {
                 statistics.vendors.pairedByVendor[vendor, default: 0] += 1
             }
             query.trace?.note(
-                "no call: \(origins.name(provenance.origin)) recently had no address"
+                "no call: \(origins.name(provenance.origin)) recently had no address for this name"
             )
             return completion(.empty(provenance))
         }
@@ -208,7 +208,7 @@ package final class VendorStage {
             policy.of(match),
             provenance
         )
-        // The query that started the call counts dropped addresses and returns the siblings.
+        // Only the query that started the call counts dropped addresses and returns the siblings.
         if reply.wasMerged {
             judgement.siblings = []
         } else {
@@ -217,7 +217,7 @@ package final class VendorStage {
             }
         }
         if judgement.isNothing, reply.families == .both {
-            // Until then, the other family is answered without a call.
+            // Until this time, a query for the other family needs no call.
             knownEmpty.insert(
                 answerer,
                 of: question.name,
@@ -287,15 +287,13 @@ extension Question {
 }
 
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries answered without a call, because the other family was just found empty, by vendor.
+    /// Queries by vendor that needed no call: the vendor had just had no address for the name.
     package var pairedByVendor: [String: UInt64] = [:]
 
-    /// Total of `pairedByVendor`.
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
 
     /// Private addresses removed from answers, by vendor.
     package var droppedByVendor: [String: UInt64] = [:]
 
-    /// Total of `droppedByVendor`.
     package var droppedAddresses: UInt64 { droppedByVendor.values.reduce(0, +) }
 }

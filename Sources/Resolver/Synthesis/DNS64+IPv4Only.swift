@@ -41,7 +41,7 @@ extension DNS64 {
     }
 
     private func local(_ question: Question, _ data: [RecordData], zone: Name) -> Resolution {
-        // Clients cache the answer, and the prefix changes with the network.
+        // A short TTL, because the prefix changes with the network.
         let ttl = ResolverLimits.hostsLifetime
         let denial = Resolution.noData(question, zone: zone, seconds: ttl, provenance: .local)
         guard !data.isEmpty else { return denial }

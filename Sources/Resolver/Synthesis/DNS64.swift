@@ -19,8 +19,7 @@ final class DNS64 {
             _ completion: consuming Completion<Resolution>
         )
 
-        /// Resolves a PTR query, also with static hosts and special names, at the expense of the
-        /// client of `outer`.
+        /// Resolves a PTR query, including static hosts and special names.
         func resolvePointer(
             _ query: Query,
             for outer: PendingQuery,
@@ -82,7 +81,7 @@ final class DNS64 {
         exclude(from: &found.resolution, query)
         guard found.resolution.lacksAddresses(query.question) else { return completion(found) }
         guard !query.dnssecOK else {
-            // The answer for validating clients must not hide the synthesized answer.
+            // In the cache, the answer for clients with DO must not hide the synthesized answer.
             found.resolution.variant = query.variant
             return completion(found)
         }
@@ -130,9 +129,9 @@ final class DNS64 {
         )
     }
 
-    /// Replaces the AAAA NODATA that came with A records.
+    /// Replaces the AAAA NODATA that a vendor returned with A records.
     ///
-    /// Clients with DO get NODATA, other clients the synthesized answer. Neither needs another
+    /// Clients with DO get the NODATA, other clients the synthesized answer, both without another
     /// call.
     private func replaceSibling(
         of found: inout ResolvedAnswer,
@@ -189,7 +188,8 @@ extension DNS64 {
         return prefix.extract(address).map { Name(reverseOf: .v4($0)) }
     }
 
-    /// True if special names do not apply, because the prefix can be private.
+    /// True for PTR queries of synthesized addresses, to which the rules for special names do not
+    /// apply.
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
     /// Answers with an alias to the IPv4 reverse name, and the records of that name.

@@ -26,13 +26,11 @@ package final class NAT64 {
         package let since: Instant
     }
 
-    /// The prefix in use.
     package private(set) var finding: Finding?
 
     /// Address families of the machine at the latest network change.
     package private(set) var stack = NetworkStack.none
 
-    /// Called after each change of the prefix.
     package var onChange: (@ServiceLoop (Finding?) -> Void)?
 
     /// Returns the servers to query for the prefix, in order.
@@ -64,7 +62,6 @@ package final class NAT64 {
         signal?.cancel()
     }
 
-    /// Applies a changed setting.
     package func use(_ mode: Mode) {
         guard mode != self.mode else { return }
         self.mode = mode
@@ -160,7 +157,7 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// The known prefix stays if a server failed: that server may have given the prefix.
+    /// The known prefix stays if a server failed: that server may have returned the prefix.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }

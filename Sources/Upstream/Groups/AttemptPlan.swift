@@ -2,7 +2,7 @@
 
 /// Failover and hedging plan of one query in a group: a state machine without clock or network.
 ///
-/// The page of the module has the rules (Selection of servers).
+/// The documentation page of the module has the rules (Selection of servers).
 struct AttemptPlan: Sendable, Hashable {
     struct Candidate: Sendable, Hashable {
         /// Index in the group, in the order of the settings.
@@ -27,7 +27,7 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     enum Move: Sendable, Hashable {
-        /// Query a server, and report the result with the number of the attempt.
+        /// Query a server as attempt `Int`; `since` is the start of the server's previous attempt.
         case ask(Int, server: Int, until: Instant, since: Instant?)
 
         case end
@@ -43,7 +43,7 @@ struct AttemptPlan: Sendable, Hashable {
         let start: Instant
         let until: Instant
 
-        /// Time after which a hedged query is sent, and the server is suspected.
+        /// Time at which a hedged query is due, and the server becomes suspected.
         fileprivate let overdue: Instant
         fileprivate var isSuspected = false
     }
@@ -102,7 +102,8 @@ struct AttemptPlan: Sendable, Hashable {
         return min(wake ?? suspicion, suspicion)
     }
 
-    /// Time at which the first attempt becomes suspicious; nil for none before its end.
+    /// Earliest time at which an attempt in flight becomes overdue; nil if each attempt ends
+    /// before.
     private var suspicion: Instant? {
         var first: Instant?
         for each in running where !each.isSuspected && each.overdue < each.until {
@@ -167,7 +168,8 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// True if a failed server must wait for a probe, which may permit an unprotected server.
+    /// True if `next`, a failed server, must wait: a probe in flight may permit an unprotected
+    /// server.
     private func isHeld(_ next: Int) -> Bool {
         (candidates[next].isDown || suspects.contains(candidates[next].server))
             && !isRunning(next) && awaitsProbe
@@ -184,7 +186,7 @@ extension AttemptPlan {
         return advance(now: now)
     }
 
-    /// Returns the attempts that became suspicious since the last call.
+    /// Returns the attempts that became overdue since the last call.
     mutating func newlySuspicious(now: Instant) -> [Try] {
         guard let suspicion, now >= suspicion else { return [] }
         return running.indices.compactMap { index in
@@ -233,7 +235,7 @@ extension AttemptPlan {
             isOver = true
             return .end
         }
-        // The failure of one server must not repeat the query to another server.
+        // If `next` already has the query, the failure of another server must not repeat the query.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
         return advance(now: now)
     }

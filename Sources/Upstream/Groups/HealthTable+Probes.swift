@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Net
 
 extension Query {
-    /// Health probe `. IN NS`: every resolver can answer it, and clients cannot choose it.
+    /// Health probe `. IN NS`, which every resolver can answer and no client can choose.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
     var isProbe: Bool { question == Self.probe.question }
@@ -72,7 +72,7 @@ extension HealthTable {
         _ began: Instant,
         _ outcome: UpstreamError?
     ) {
-        // False if a network change has reset the health since the start of the probe.
+        // `isProbed` is false if a network change reset the health during the probe.
         if page.health.isProbed {
             let now = clocks.now()
             if let error = outcome {
@@ -95,10 +95,10 @@ extension HealthTable {
     }
 }
 
-/// One health probe of one server, repeated over UDP.
+/// Health probe of one server; over UDP, the query is repeated.
 @ServiceLoop
 private final class Probe {
-    /// Time of the first query, and the failure, if any.
+    /// Time of the first query, and the failure; nil for success.
     typealias Outcome = (began: Instant, failure: UpstreamError?)
 
     private let server: any Forwarding

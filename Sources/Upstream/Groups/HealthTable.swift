@@ -36,7 +36,7 @@ package final class HealthTable {
     final class Page {
         var health = ServerHealth()
 
-        /// Queries that wait for the probe in flight.
+        /// Completion handlers of the queries that wait for the probe in flight.
         var completions: [Verdict] = []
 
         /// Value of ``Forwarding/forgeries`` at the last report.
@@ -88,10 +88,10 @@ package final class HealthTable {
 
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }
 
-    /// Stops sending queries to the upstream `name`; returns false if it was paused before.
+    /// Stops sending queries to the upstream `name`; returns false if already paused.
     package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
 
-    /// Resumes sending queries to the upstream `name`; returns false if it was not paused.
+    /// Resumes sending queries to the upstream `name`; returns false if not paused before.
     package func resume(_ name: String) -> Bool { paused.remove(name) != nil }
 
     @discardableResult

@@ -32,7 +32,7 @@ struct ServerHealth: Sendable, Hashable {
     /// Smoothed latency of answers to clients, for display.
     private(set) var latency: Duration?
 
-    /// Shortest latency since the last measurement, or the measured round trip if longer.
+    /// Measured round trip, or a shorter latency of an answer since the measurement.
     ///
     /// Answers can only lower this value, because clients may choose slow names.
     private var shortest = UpstreamLimits.firstRoundTrip
@@ -162,7 +162,7 @@ extension ServerHealth {
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if rest == nil, !isSilent(since: began) {
-            // The server has replied to other queries since then: only the probe was lost.
+            // The server has replied since the start of the probe: only the probe was lost.
             return false
         }
         declines = 0
@@ -211,7 +211,8 @@ extension ServerHealth {
 }
 
 extension Duration {
-    /// Returns the duration doubled `times` times; negative values halve it, rounding down.
+    /// Returns the duration doubled `times` times; a negative number halves the duration, rounding
+    /// down.
     ///
     /// `/` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {

@@ -34,7 +34,7 @@ package final class UpstreamGroup {
         package let isOfRepetition: Bool
     }
 
-    /// Result of a query; on failure, the first error response of a server, otherwise the last
+    /// Result of a query; on failure, the first error response, or without a response the last
     /// failure.
     package typealias Outcome = Result<Reply, UpstreamError>
 
@@ -137,7 +137,7 @@ package final class UpstreamGroup {
     private func tick() {
         let now = health.clocks.now()
         for run in pending { run.tick(now) }
-        // Rounded up, so that queries share timers.
+        // The time is rounded up, so that queries share timers.
         let next = pending.lazy.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
@@ -299,7 +299,8 @@ private final class Run {
         perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next)
     }
 
-    /// Suspects a server; a silent server only if it has not replied to any query since `began`.
+    /// Suspects and probes a server; a silent server only if the server sent no reply since
+    /// `began`.
     private func suspect(
         _ index: Int,
         silentSince began: Instant,

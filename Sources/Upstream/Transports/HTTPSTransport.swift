@@ -7,7 +7,6 @@ package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Minimum time before a query is repeated: the connection may be dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
@@ -180,7 +179,7 @@ extension Message {
     fileprivate mutating func grow(olderBy age: UInt32) {
         func older(_ record: Record) -> Record {
             var record = record
-            // The TTL of a negative answer is the minimum of two values (RFC 2308 §5).
+            // A negative answer has the lower of the SOA's TTL and MINIMUM (RFC 2308 §5).
             if case .soa(let soa) = record.data { record.ttl = min(record.ttl, soa.minimum) }
             record.ttl -= min(record.ttl, age)
             return record

@@ -60,7 +60,7 @@ final class PipelinedConnection {
 
     /// True if another query can be sent.
     ///
-    /// A full connection is replaced: client queries cannot block a probe.
+    /// A full connection is replaced, so that client queries cannot block a probe.
     var isUsable: Bool {
         end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp
             && pending.count < UpstreamLimits.inFlight
@@ -96,7 +96,7 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // Without any data for this time, the connection has failed, not the name.
+            // Without data for `fairWait`, the connection is at fault, not the queried name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
             if clocks.now() - silentSince >= UpstreamLimits.fairWait {
                 close(.broken("the connection is silent"))

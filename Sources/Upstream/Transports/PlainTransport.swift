@@ -7,7 +7,6 @@ package final class PlainTransport: UpstreamTransport {
     package let isProtected = false
     package let validates: Bool
 
-    /// No minimum time, because UDP loses datagrams.
     package let repeatsAfter: Duration? = .zero
 
     private var tcpRetries: UInt64 = 0

@@ -38,7 +38,7 @@ final class StreamExchanger {
     ///
     /// - Parameters:
     ///   - attempt: ends with a complete matching reply of any RCODE.
-    ///   - since: a connection without received data since then is not used.
+    ///   - since: a connection without received data since this time is not used.
     func ask(_ exchange: UpstreamExchange, for attempt: Attempt, since: Instant?) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {

@@ -70,7 +70,7 @@ final class UDPExchanger {
     private func expire() {
         let now = clocks.now()
         for slot in open.values { slot.expire(now) }
-        // Rounded up, so that queries share timers.
+        // The time is rounded up, so that queries share timers.
         let next = open.values.lazy.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
@@ -118,7 +118,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
 
     private var foreignReplies = 0
 
-    /// Number of queries that may still be sent.
+    /// Number of queries that the socket may still send.
     private var left = UpstreamLimits.queriesPerSlot
 
     init(
@@ -200,7 +200,8 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     }
 
     func failed(_ error: SocketError) {
-        // Closed first: a completion may send another query, which must not use this socket.
+        // The socket is closed first, because a completion may send a query, which needs another
+        // socket.
         let queries = waiting.removeAll()
         close()
         for query in queries { query.attempt.end(.failure(UpstreamError(error))) }
