@@ -47,7 +47,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Creates the cost of a query now, and of the next resolution.
+    /// Creates the cost of a query now, and of the next query that must be resolved.
     ///
     /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop
