@@ -105,7 +105,8 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number, copied so that the next hit does not copy under the lock.
+    /// Hits by server number, as a new array: with a shared array, the next hit would copy it under
+    /// the lock.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

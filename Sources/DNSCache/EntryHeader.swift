@@ -91,7 +91,6 @@ extension EntryHeader {
 // MARK: - Time
 
 extension EntryHeader {
-    /// Returns the age in seconds; `now` is in milliseconds since `AnswerCache.origin`.
     func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
 
     private func passed(_ now: UInt64) -> UInt64 {
@@ -101,7 +100,6 @@ extension EntryHeader {
     /// True during the lifetime; avoids the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
-    /// Age in seconds at which the stale window ends.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
     /// True during the stale window, which follows the lifetime (RFC 8767).
@@ -167,7 +165,7 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD flag of the header, or 0, without a branch.
+    /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
     /// Returns the price of sparing this entry from eviction; nil to evict the entry.
