@@ -90,8 +90,8 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// Alibaba weights resolutions by their protection, but separates only HTTP and HTTPS: all
-    /// resolutions are assumed to have the encryption of `account`.
+    /// Alibaba weights resolutions by encryption, but separates only HTTP and HTTPS: all are
+    /// assumed to have the encryption of `account`.
     fileprivate init(
         _ outcome: ResolveCounts.Outcome,
         _ account: VendorSettings.Account,

@@ -47,7 +47,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Creates the cost of a query now, and of the next query that must be resolved.
+    /// Creates the cost of a query now, and of the next resolution.
     ///
     /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop
