@@ -9,7 +9,7 @@ internal import CLinux
 ///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry divided by 8, at least 1
 ///
-/// Linear hashing: the index grows by bucket splits, usually 2 and at most 66 per insertion.
+/// Linear hashing: while the index grows, an insertion splits 2 buckets, at most 66.
 ///
 ///     buckets of the smaller index <= count <= mask + 1 = buckets of the larger index
 ///     slots of buckets from `count` on are 0

@@ -27,7 +27,6 @@ struct EntryHeader {
 
     var demand: Demand
 
-    /// Seconds for which the entry is stale after its lifetime.
     var staleWindow: UInt32
 
     /// Age in seconds at which a hit requests a refresh; the top bit is set after the request.
@@ -124,13 +123,11 @@ extension EntryHeader {
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
-    /// Returns the seconds until a hit requests a refresh; nil for none.
     func refreshIn(_ now: UInt64) -> UInt64? {
         guard refreshAt < Self.never, isFresh(now) else { return nil }
         return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
     }
 
-    /// Age in seconds at which a hit requests a refresh; 0 for never.
     var refreshAfter: UInt32 {
         let age = refreshAt & Self.never
         return age == Self.never ? 0 : age
@@ -140,7 +137,6 @@ extension EntryHeader {
 // MARK: - Kind
 
 extension EntryHeader {
-    /// True for NXDOMAIN and NODATA (RFC 2308).
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
     /// True for a cached failure (RFC 8767 §5).

@@ -32,7 +32,6 @@ extension AnswerCache {
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 
-    /// Number of hits, with half of the hits of replaced entries.
     package var hits: UInt32
 
     package var isFresh: Bool
