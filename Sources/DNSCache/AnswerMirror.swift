@@ -52,7 +52,6 @@ package struct MirroredAnswer: Sendable {
     package static let mostOctets = 500
     package static let mostTTLs = 16
 
-    /// Hash of name and type.
     package let hash: UInt64
     package let type: UInt16
     package let variant: AnswerVariant

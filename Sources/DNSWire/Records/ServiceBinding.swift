@@ -63,7 +63,6 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
 // MARK: - Reading
 
 extension ServiceBinding {
-    /// True in alias mode (RFC 9460 §2.4.2).
     package var isAlias: Bool { priority == 0 }
 
     package func value(of key: ServiceKey) -> [UInt8]? {
