@@ -5,7 +5,7 @@ struct Copies: ~Copyable {
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// Index in `slots` by the key of the copy.
+    /// Slot number by the key of the copy.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int
@@ -14,11 +14,10 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of idle copies that the current pass may still return.
+    /// Number of idle copies that `newHits` may still return before it starts again at position 0.
     var idleLeft = 0
 
-    /// Address families of the queries that the BPF program answers, and number of callers that
-    /// suspend the program.
+    /// Address families that the BPF program answers, and number of `suspend` calls in force.
     var families: UInt32 = 0
     var holders = 0
 

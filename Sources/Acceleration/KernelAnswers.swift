@@ -73,7 +73,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Answers queries to the first 16 `addresses`; takes 0.0.0.0 as 127.0.0.1 and `::` as `::1`.
+    /// Answers queries to the first 16 `addresses`; 0.0.0.0 means 127.0.0.1, `::` means `::1`.
     ///
     /// - Parameters:
     ///   - ipv4: true to answer clients in 127.0.0.0/8.
@@ -119,10 +119,9 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Number of answers from the kernel until the last collection.
+        /// Number of answers by the kernel, as last read from its counters.
         package var answers: UInt64 = 0
 
-        /// True during `watch`, and during changes of many entries.
         package var isSuspended = false
 
         package var families = (ipv4: false, ipv6: false)
@@ -192,7 +191,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         let key = key(name, type, variant)
         copies.withLock { copies in
             guard let slot = copies.places[key] else { return }
-            // The copy does not exist.
+            // Fails only if the copy does not exist.
             _ = change(&copies) { unsafe bpf_answering_remove(answering, key) }
             collect(slot, &copies)
             copies.release(slot)
@@ -219,7 +218,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // Hits of removed copies come first, and may exceed `count`.
+            // `hits` may exceed `count`, because it begins with the hits of removed copies.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -249,7 +248,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// Calls `body`, which changes the maps; the sequence number informs the BPF program.
+    /// Calls `body`, which changes the maps, with an odd sequence number (a seqlock).
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }
@@ -275,8 +274,8 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package static let largestFrame = 2048
 
-    /// Runs the BPF program on a loopback frame, even if not attached; nil if the frame passes
-    /// unchanged.
+    /// Runs the BPF program on a loopback frame, even if not attached; nil if the program does not
+    /// change the frame.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
@@ -291,7 +290,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // The last line has statistics.
+        // The verifier ends its log with a line of statistics.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 

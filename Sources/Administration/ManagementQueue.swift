@@ -4,8 +4,8 @@ package import Net
 /// Queue of jobs for control calls or scrapes.
 ///
 /// One job runs at a time: root's jobs first, then those of other users in round-robin order. After
-/// a job, no job runs for twice its duration. The jobs therefore use at most a third of the service
-/// loop, and one other thread.
+/// a job, the queue pauses for twice the job's duration. The jobs therefore use at most one thread
+/// and a third of the service loop's time.
 @ServiceLoop
 package final class ManagementQueue {
     static let pauseFactor = 2
@@ -82,7 +82,7 @@ package final class ManagementQueue {
 
 /// Runs `work` on a new thread, or on the service loop if no thread can be created.
 ///
-/// With `@concurrent`, tasks of the service loop would run on its thread (SE-0417).
+/// `@concurrent` would not help: tasks of the service loop prefer the loop's thread (SE-0417).
 @ServiceLoop
 func offLoop<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value

@@ -40,7 +40,7 @@ extension [CacheEntry] {
 }
 
 /// Incremental iteration over entries, for one lap of the ring buffer; may miss entries added
-/// meanwhile.
+/// during the iteration.
 package struct CacheWalk {
     /// Maximum number of entries copied under the lock: about 20 µs.
     static let copies = 16

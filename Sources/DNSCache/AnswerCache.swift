@@ -105,7 +105,7 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number, copied so that the next hit does not copy under the lock.
+    /// Hits by server number; a new array, so that the next hit need not copy a shared one.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store for copies of entries, which answers queries outside the cache, such as in the kernel.
+/// Store of copied entries that answers queries without the cache, for example in the kernel.
 ///
 /// The second hit on an entry stores a copy. The cache removes the copy before it changes the
-/// entry. `store`, `remove` and `change` run under the cache's lock: they must be short and must
-/// not call the cache.
+/// entry. `store`, `remove` and `change` run under the cache's lock: implementations must be short
+/// and must not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
     /// Stores a copy; returns false if the mirror has no space or is suspended.
     ///
@@ -28,7 +28,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns unreported hits on at most `count` copies, and idle copies if space is short.
+    /// Returns new hits on at most `count` copies, and copies without hits if space is short.
     ///
     /// `position` is 0 first, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
@@ -37,7 +37,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 package struct MirroredHitStride: Sendable {
     package var hits: [MirroredHits] = []
 
-    /// Copies without hits, which may be removed.
+    /// Copies without hits, which the cache may remove.
     package var idle: [MirroredHits] = []
 
     /// Position for the next call; nil after the last copy.
@@ -52,7 +52,6 @@ package struct MirroredAnswer: Sendable {
     package static let mostOctets = 500
     package static let mostTTLs = 16
 
-    /// Hash of name and type.
     package let hash: UInt64
     package let type: UInt16
     package let variant: AnswerVariant
@@ -73,7 +72,7 @@ package struct MirroredAnswer: Sendable {
     package let endsAt: Int64
 }
 
-/// Replies from a copy that the cache has not counted.
+/// Replies from one copy that the cache has not counted yet.
 package struct MirroredHits: Sendable, Equatable {
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any
@@ -137,7 +136,8 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// True if another entry answers clients of this entry: the mirror could not choose.
+    /// True if another entry answers clients of this entry; the mirror could not choose between
+    /// them.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)

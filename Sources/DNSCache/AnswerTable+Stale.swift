@@ -2,7 +2,6 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Returns the newest good answer, fresh or stale, with the TTLs to send.
     mutating func staleAnswer(
         for question: Question,
         variant: AnswerVariant,

@@ -2,7 +2,7 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum total `price(_:)` of the entries that one insertion spares from eviction.
+    /// Maximum sum of the `price(_:)` of entries that one insertion spares from eviction.
     private static var mostSpared: Int { 32 }
 
     /// Maximum bucket splits in one insertion: about 50 µs.
@@ -85,7 +85,7 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // The new entry may answer some clients of the old entry.
+            // The mirror's copy is invalid, because the new entry may answer some of its clients.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -117,7 +117,7 @@ extension AnswerTable {
 
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // The lifetime ends at the present age.
+        // The lifetime ends at the current age, so the entry is stale.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }

@@ -123,7 +123,7 @@ package struct AnswerTable: ~Copyable {
         _ type: UInt16,
         to turn: Int
     ) {
-        // A truncated reply has no answers.
+        // A truncated reply has no answers, so ANCOUNT is 0.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
         let type = RecordType(rawValue: type)
         guard answerCount > 1, type.isAddress else { return }
@@ -137,7 +137,7 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry for `query`; a failure only without a stale answer.
+    /// Returns the fresh entry for `query`; a cached failure only if there is no stale answer.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(

@@ -9,7 +9,7 @@ internal import CLinux
 ///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry divided by 8, at least 1
 ///
-/// Linear hashing: an insertion splits 2 buckets, at most 66.
+/// Linear hashing: while the index grows, an insertion splits 2 buckets, at most 66.
 ///
 ///     buckets of the smaller index <= count <= mask + 1 = buckets of the larger index
 ///     slots of buckets from `count` on are 0
@@ -68,7 +68,7 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts a search for `hash`; visits slots twice if both buckets are the same.
+    /// Starts a search for `hash`; visits slots twice if the hash has only one bucket.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
@@ -131,7 +131,7 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Splits buckets if the load is high; call once per insertion.
+    /// Splits buckets if the load factor is high; call once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
         // Above 70 % load, both buckets of a hash may be full. A doubling continues until its end,
         // because unsplit buckets have twice the load.

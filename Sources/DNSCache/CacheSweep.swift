@@ -7,7 +7,7 @@ package import DNSWire
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Returns true for an entry to remove, by name, type, source and server number.
+    /// Selects entries to remove by name, type, source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     private let cache: AnswerCache
@@ -72,7 +72,7 @@ package struct CacheSweep {
 
     /// True if the caller must no longer pause between steps.
     ///
-    /// After one lap, insertions could keep entries ahead of the sweep.
+    /// After one lap of the ring buffer, fast insertions could keep old entries ahead of the sweep.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Runs one step; returns true if the sweep is not complete.

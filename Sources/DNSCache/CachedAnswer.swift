@@ -6,7 +6,7 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records, valid after the question in any letter case.
+    /// Records; their name pointers are valid after the question in any letter case.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.

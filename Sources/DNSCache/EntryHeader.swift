@@ -27,7 +27,6 @@ struct EntryHeader {
 
     var demand: Demand
 
-    /// Seconds for which the entry is stale after its lifetime.
     var staleWindow: UInt32
 
     /// Age in seconds at which a hit requests a refresh; the top bit is set after the request.
@@ -91,7 +90,6 @@ extension EntryHeader {
 // MARK: - Time
 
 extension EntryHeader {
-    /// Returns the age in seconds; `now` is in milliseconds since `AnswerCache.origin`.
     func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
 
     private func passed(_ now: UInt64) -> UInt64 {
@@ -101,7 +99,6 @@ extension EntryHeader {
     /// True during the lifetime; avoids the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
-    /// Age in seconds at which the stale window ends.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
     /// True during the stale window, which follows the lifetime (RFC 8767).
@@ -126,13 +123,11 @@ extension EntryHeader {
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
-    /// Returns the seconds until a hit requests a refresh; nil for none.
     func refreshIn(_ now: UInt64) -> UInt64? {
         guard refreshAt < Self.never, isFresh(now) else { return nil }
         return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
     }
 
-    /// Age in seconds at which a hit requests a refresh; 0 for never.
     var refreshAfter: UInt32 {
         let age = refreshAt & Self.never
         return age == Self.never ? 0 : age
@@ -142,7 +137,6 @@ extension EntryHeader {
 // MARK: - Kind
 
 extension EntryHeader {
-    /// True for NXDOMAIN and NODATA (RFC 2308).
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
     /// True for a cached failure (RFC 8767 §5).
@@ -167,7 +161,7 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD flag of the header, or 0, without a branch.
+    /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
     /// Returns the price of sparing this entry from eviction; nil to evict the entry.

@@ -12,7 +12,7 @@ internal import Resolver
 
 /// Controller of the BPF program that answers cached queries from loopback clients.
 ///
-/// Counts hits once a second, in steps, and partly when counters are read.
+/// Counts all hits once a second, and some when a control verb reads the counters.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
@@ -44,7 +44,7 @@ final class Accelerator: ManagedAccelerator {
 
     private static let mostRecords = 256
 
-    /// Maximum steps of `collect`, of 256 copies each: about 2 ms.
+    /// Maximum steps of `collect`, of 256 copies each; in total about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -55,9 +55,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Loads the BPF program, if enabled, in 100 ms on a thread with the present capabilities.
-    ///
-    /// - Throws: `StartError.system` if the thread cannot be created.
+    /// Loads the BPF program, if enabled, on a thread that has the capabilities; takes 100 ms.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -133,7 +131,8 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Changing
 
-    /// Applies new settings; enables a family if `allow` has all its loopback addresses.
+    /// Applies new settings; accelerates an address family if `allow` contains all its loopback
+    /// addresses.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }

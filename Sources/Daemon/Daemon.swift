@@ -57,7 +57,7 @@ package final class Daemon {
 
     var starter: WorkerThread?
 
-    /// Start of the acceleration; its thread must not outlive the daemon.
+    /// Task that starts acceleration; its thread must not outlive the daemon.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
@@ -118,7 +118,7 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Hosts files have priority over other answers.
+            // Before the first query, because hosts files have priority over other answers.
             await hosts.start()
             control = startControl(at: socket)
             misses = Self.missQueue(for: handler, own)
@@ -168,7 +168,7 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // In a task, so that the loop handles signals while the disk does not respond.
+            // Reloads in a task, so that the loop handles signals while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
         // Stopped workers would not answer the health check.
@@ -191,7 +191,8 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops the capabilities of this thread and later ones, unless a seccomp filter prevents it.
+    /// Drops the capabilities of this thread and of later threads, if no seccomp filter prevents
+    /// it.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -215,7 +216,7 @@ package final class Daemon {
         }
     }
 
-    /// A failure does not stop the daemon.
+    /// Starts the metrics servers; a failure does not stop the daemon.
     private func startObservation() {
         do throws(MetricsListenError) {
             let settings = components.settings.metrics

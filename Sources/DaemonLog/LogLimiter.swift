@@ -28,7 +28,8 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is counted; for the first counted entry, `until` is the time of the summary.
+        /// The entry is only counted; for the first such entry, `until` is the time of the summary,
+        /// otherwise nil.
         case count(until: Instant?)
     }
 
@@ -51,7 +52,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes the kinds whose minute has ended; returns their summaries.
+    /// Removes the kinds whose minute has ended; returns a summary of each with counted entries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

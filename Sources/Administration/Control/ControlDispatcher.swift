@@ -206,7 +206,7 @@ package struct ControlDispatcher: Sendable {
                 logger.notice("vendor \(vendor): counts of billed units reset by an operator")
                 return try await Self.message(reply)
             }
-            // Not in the queue, because the call waits for servers.
+            // Not run by `queue`, because the call waits for servers of vendors.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:
@@ -245,10 +245,10 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(try await handler.reload())
         case .check:
             let request = try call.arguments(as: CheckRequest.self)
-            // The reply describes files that an unprivileged peer may not read.
+            // The reply describes files that the peer may not be allowed to read.
             try allowChange(call, by: peer)
             let reply = try await checks.run(for: peer.uid) {
-                // The server may have stopped meanwhile.
+                // The server may have stopped while the check was queued.
                 try Task.checkCancellation()
                 return try await handler.check(request)
             }
@@ -326,7 +326,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change with fields, so that the log limit applies.
+    /// Logs the change with metadata, so that the log limit of equal lines applies.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

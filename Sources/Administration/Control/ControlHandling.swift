@@ -20,25 +20,26 @@ package protocol ControlHandling: Sendable {
     func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
 
-    /// Marks the cache entries stale if `soft`; throws `notFound` for an unknown source.
+    /// Removes cache entries, or marks them stale if `soft`; throws `notFound` for an unknown
+    /// source.
     func flush(_ scope: FlushRequest.Scope, soft: Bool) async throws(MethodError) -> FlushReply
 
     /// Returns cached entries without network traffic.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
-    /// Causes no network traffic unless `isLive`.
+    /// Explains how a query would be answered; sends queries only if `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
     /// Resolves names like queries of DNS clients.
     ///
     /// - Parameter send: receives the results in order; if nil, all results are returned.
-    /// - Throws: as `watch`.
+    /// - Throws: the errors of `watch`.
     func resolve(
         _ request: ResolveRequest,
         _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
-    /// Sends all cache entries in parts; returns an empty last part; throws as `stats`.
+    /// Sends all cache entries in parts; returns an empty last part; throws the errors of `stats`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
@@ -51,10 +52,10 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
 
-    /// Tests the code's assumptions about a vendor with billable calls.
+    /// Tests with billable calls if a vendor behaves as the code assumes.
     ///
     /// - Parameter send: receives the steps in order; if nil, all steps are returned.
-    /// - Throws: as `watch`.
+    /// - Throws: the errors of `watch`.
     func prove(_ request: ProveRequest, _ send: Send<ProveReply>?) async throws -> ProveReply
 
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>

@@ -11,7 +11,7 @@ internal import Control
 struct ControlPlaces {
     let total: Int
 
-    /// Connections, and streams, that only root may use.
+    /// Number of connections, and of streams, that are reserved for root.
     var reserved: Int { total / 8 }
 
     var perUser: Int { max(1, total / 2) }

@@ -7,7 +7,7 @@ package import Net
 ///
 /// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
 /// and non-reading connections. A client that pipelines calls gets one answer per loop iteration.
-/// `ControlPlaces` has the limits.
+/// `ControlPlaces` limits clients and streams.
 @ServiceLoop
 package final class ControlServer {
     package struct Limits: Sendable {
@@ -83,8 +83,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // An unstructured task, because Swift 6.3 cannot check a task that a global actor
-                // adds to a group. `run` cancels the task.
+                // The task is unstructured, because Swift 6.3 cannot check a task that a global
+                // actor adds to a group. `run` cancels the task.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)
@@ -95,7 +95,7 @@ package final class ControlServer {
         }
     }
 
-    /// Nil if a limit is reached or the client has disconnected.
+    /// Admits a client; returns nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -137,7 +137,7 @@ package final class ControlServer {
         }
     }
 
-    /// Throws `ProtocolError` or `SocketError`.
+    /// Answers calls until the client disconnects; throws `ProtocolError` or `SocketError`.
     private func answer(
         _ connection: StreamConnection,
         from peer: StreamConnection.Credentials
@@ -184,7 +184,7 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // The free slots are reserved for calls with one reply.
+            // The remaining slots are reserved for calls with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }

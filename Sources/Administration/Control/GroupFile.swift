@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Group numbers from `/etc/group`, because NSS could need this daemon.
+/// Reader of `/etc/group`; does not use NSS, which may send queries to this daemon.
 package enum GroupFile {
     /// Octets of about 30,000 groups.
     static let maximumOctets = 1 << 20

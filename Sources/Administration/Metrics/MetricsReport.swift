@@ -118,15 +118,15 @@ extension MetricsReport {
                 packets("truncated-replies")
             ),
             (
-                "unsent_replies", .counter, "Replies not accepted by the kernel",
+                "unsent_replies", .counter, "Replies that the kernel rejected",
                 packets("unsent-replies")
             ),
             (
-                "unlogged_queries", .counter, "Queries missing in the log of `log.queries`",
+                "unlogged_queries", .counter, "Queries that are missing in the query log",
                 life.unloggedQueries
             ),
             (
-                "early_fallbacks", .counter, "Queries answered by upstreams before the vendors",
+                "early_fallbacks", .counter, "Queries answered by a fallback before a vendor",
                 stats.queries.earlyFallback
             ),
             ("misses_in_flight", .gauge, "Queries being resolved", misses.inFlight),

@@ -6,8 +6,7 @@ internal import Net
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
-/// connections. With too many clients, the oldest connection without a complete request is closed,
-/// so that idle connections do not prevent a scrape.
+/// connections. With too many clients, the oldest connection without a complete request is closed.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {

@@ -8,7 +8,7 @@ package import Net
 /// A reload keeps unchanged listeners and their clients.
 @ServiceLoop
 package final class ScrapePoints {
-    /// Listeners without a server; closed when the value is released.
+    /// Bound listeners that are not served yet; closed when the value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }
@@ -54,7 +54,7 @@ package final class ScrapePoints {
         return socket.listener
     }
 
-    /// Also stops the servers of removed listeners.
+    /// Serves the bound listeners; stops the servers of removed listeners.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")

@@ -3,7 +3,7 @@ internal import Net
 
 /// Renderer of the metrics: one scrape at a time.
 ///
-/// Waiting requests share the next scrape, so values are never older than a request.
+/// Waiting requests share the next scrape, so no reply has values from before its request.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

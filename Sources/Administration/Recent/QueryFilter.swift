@@ -15,7 +15,7 @@ struct QueryFilter: Sendable {
 
     init() {}
 
-    /// Throws `invalidArgument`, also for unknown words; `names` has the names of all vendors and
+    /// Throws `invalidArgument` for invalid or unknown values; `names` lists all vendors and
     /// upstreams.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         do throws(NameTextError) {

@@ -23,7 +23,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Number of lost queries since the start; `unlogged` since the last warning.
+    /// Number of lost queries since the start; `unlogged` counts since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?

@@ -13,7 +13,8 @@ package struct RecentList: Sendable {
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// Current time in the unit of the records; `wallMilliseconds` is the same time since 1970.
+    /// Current time in the unit of `QueryRecord.arrival`; `wallMilliseconds` is the same time since
+    /// 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 
@@ -34,7 +35,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Oldest first, at most `most`.
+    /// Returns the oldest `most` matching queries, in order of arrival.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {

@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Without merging, pairing or the cache, a lookup would have cost one item. Names in
-            // one request save units only if requests are billed.
+            // Every lookup avoided by merging, A/AAAA pairing or the cache would have cost one
+            // item. Batches of names save units only if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -77,7 +77,7 @@ extension BillRules {
 }
 
 extension BilledCost {
-    /// Creates the cost of the day or month; nil if the price or the usage is unknown.
+    /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
     /// The units of earlier days use up the free units of the month first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
@@ -90,8 +90,8 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// Alibaba weights resolutions by their protection, but separates only HTTP and HTTPS: all
-    /// resolutions are assumed to have the encryption of `account`.
+    /// Alibaba weights resolutions by encryption, but separates only HTTP and HTTPS: all are
+    /// assumed to have the encryption of `account`.
     fileprivate init(
         _ outcome: ResolveCounts.Outcome,
         _ account: VendorSettings.Account,

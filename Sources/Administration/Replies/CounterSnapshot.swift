@@ -8,7 +8,6 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Snapshot of all counters.
 @ServiceLoop
 struct CounterSnapshot {
     private(set) var queries = QuerySums()

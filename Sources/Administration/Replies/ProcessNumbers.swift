@@ -41,7 +41,7 @@ enum ProcessNumbers {
         defer { unsafe closedir(directory) }
         var count: UInt64 = 0
         while unsafe readdir(directory) != nil { count += 1 }
-        // Subtracts `.`, `..` and the directory.
+        // Subtracts `.`, `..` and the descriptor of the directory.
         return count > 3 ? count - 3 : 0
     }
 }

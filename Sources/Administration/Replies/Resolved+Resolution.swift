@@ -55,7 +55,7 @@ extension Resolved {
 }
 
 extension AnswerSourceRegistry {
-    /// Nil if `number` means this daemon.
+    /// Returns the name of a vendor or upstream; nil if `number` means this daemon.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

@@ -9,7 +9,7 @@ internal import HTTPDNS
 package struct RouteNames: Sendable {
     private let routes: [RouteSettings]
 
-    /// Indices by the hash of the place; `index(_:)` then compares the place.
+    /// Indices by the hash of the place; `index(_:)` compares the place itself.
     private let indices: [Int: UInt32]
 
     package init(_ routes: [RouteSettings]) {
@@ -47,7 +47,7 @@ package struct RouteNames: Sendable {
         return changes
     }
 
-    /// Costs in the order of the settings; unknown routes come last.
+    /// Returns costs in the order of the settings; unknown routes come last.
     func costs(_ names: [String: UInt64], _ units: [String: UnitRange] = [:]) -> [RouteCost] {
         let known = names.keys.map { (place: $0, index: index($0) ?? .max) }
         let order = known.sorted { ($0.index, $0.place) < ($1.index, $1.place) }

@@ -11,7 +11,7 @@ extension TopReply<NameCost> {
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // Each top name of all vendors is also a top name of one vendor.
+        // A top name of all vendors is always a top name of one vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)

@@ -174,7 +174,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Sum of the costs; nil without costs, or if one is unknown or in another currency.
+    /// Adds up costs; nil without costs, with an unknown cost, or with different currencies.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,
@@ -188,7 +188,7 @@ extension BilledCost {
         )
     }
 
-    /// Rounds to 10⁻⁹, because the sum of many small prices has no exact binary form.
+    /// Rounds to 10⁻⁹ to hide binary rounding errors of the sum.
     private init(_ price: PriceModel.Price) {
         self.init(
             amount: (price.amount * 1_000_000_000).rounded() / 1_000_000_000,

@@ -22,7 +22,7 @@ package final class ControlHandler: ControlHandling {
 
     var isProving = false
 
-    /// May block on the disk.
+    /// Reads resolv.conf(5); may block on the disk.
     private let readResolvConf: @Sendable ([SocketAddress]) -> ResolvConf
 
     package init(
@@ -145,7 +145,7 @@ package final class ControlHandler: ControlHandling {
     ) async throws {
         var reader = RecentReader(startingAt: daemon.state.recent)
         var left = count ?? .max
-        // An empty reply confirms that watching has begun.
+        // The empty reply confirms the start of `watch`.
         try await send(WatchReply(queries: []))
         while left > 0 {
             try await clocks.sleep(clocks.now() + RecentReader.interval)

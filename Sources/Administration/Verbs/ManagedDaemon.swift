@@ -24,7 +24,7 @@ package protocol ManagedDaemon: AnyObject {
 
 @ServiceLoop
 package protocol ManagedAccelerator: AnyObject {
-    /// Counters when ``collect()`` last ran.
+    /// Counters of kernel answers, updated by ``collect()``.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
 

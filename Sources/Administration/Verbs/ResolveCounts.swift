@@ -60,7 +60,7 @@ final class ResolveCounts {
         _ state: DaemonState
     ) async -> Outcome {
         guard let name = try? Name(AlibabaResolveCount.host) else {
-            preconditionFailure("the host of the interface is not a name")
+            preconditionFailure("the host of the API is not a DNS name")
         }
         let query = Query(question: Question(name: name, type: .a))
         let resolution = await state.resolver.resolve(

@@ -7,7 +7,7 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Sorted after `count` more entries, to limit the work per entry.
+        // Entries are sorted once per `count` new entries, to limit the work per entry.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -32,7 +32,6 @@ extension AnswerCache {
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 
-    /// Number of hits, with half of the hits of replaced entries.
     package var hits: UInt32
 
     package var isFresh: Bool
@@ -63,7 +62,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns the numbers of all and of stale stored entries.
+    /// Stores entries; returns the number of stored entries, and how many of them are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

@@ -30,7 +30,7 @@ struct CRC32C {
 
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Effect on the CRC of an octet before 0 to 7 further octets.
+    /// Contribution to the CRC of each octet value, followed by 0 to 7 zero octets.
     private static let table: [UInt32] = {
         var table: [UInt32] = []
         table.reserveCapacity(2048)

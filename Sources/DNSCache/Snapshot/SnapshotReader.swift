@@ -14,7 +14,7 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Returns true for answers to store; set by the header.
+    /// Filter for answers to store, made from the header.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
     private var pending: [UInt8] = []
@@ -33,7 +33,7 @@ package struct SnapshotReader {
         case prologue, header, blocks, nothing
     }
 
-    /// Returns a filter for answers to store, given the digests in the header.
+    /// Returns a filter for answers to store, given the settings' digests in the header.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader; without a cache it only validates.

@@ -5,10 +5,9 @@ package struct ClientSubnet: Hashable, Sendable {
     /// Address with zero bits after the source prefix; nil for family 0.
     package let address: IPAddress?
 
-    /// Length in bits.
     package let sourcePrefixLength: UInt8
 
-    /// Length in bits; 0 in queries.
+    /// Zero in queries.
     package let scopePrefixLength: UInt8
 
     /// Clears the bits after the source prefix; nil if a length exceeds the address.

@@ -49,7 +49,6 @@ package struct ServerCookie: Hashable, Sendable {
     }
 }
 
-/// Secret of 128 bits for server cookies.
 package struct CookieSecret: Hashable, Sendable {
     fileprivate let low: UInt64
 

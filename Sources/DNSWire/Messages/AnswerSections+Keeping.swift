@@ -23,7 +23,7 @@ extension AnswerSections {
     /// Validates sections of an untrusted file; errors have offsets in a message that begins with
     /// `question`.
     ///
-    /// A name that points into a TTL is `reservedLabel`, because TTLs change.
+    /// Throws `reservedLabel` if a name points into a TTL, because TTLs change.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -51,7 +51,8 @@ extension AnswerSections {
             position = reader.offset
             let place = position - 6
             offsets.append(UInt16(place))
-            // 0x80 is no label type, so a name that points into the TTL is malformed.
+            // Hides the TTL: 0x80 is no label type, so a name that points into the TTL is
+            // malformed.
             message.patch(0x8080, at: place)
             message.patch(0x8080, at: place + 2)
             reader = WireReader(message.span, at: position)

@@ -16,7 +16,7 @@ package struct PlainReply: Hashable, Sendable {
 
     /// Copies the answer section of `message`; nil if the reply is not plain.
     ///
-    /// The caller has checked the question.
+    /// The caller must have checked the question.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
@@ -81,7 +81,7 @@ private struct Walk: ~Escapable {
 
     mutating func run() throws(WireError) -> Bool {
         let count = Int(message.uint16(at: 6))
-        // NOERROR without TC.
+        // RCODE 0, and TC not set.
         guard message.count >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
             type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
             (1...Self.mostRecords).contains(count)
@@ -136,7 +136,8 @@ private struct Walk: ~Escapable {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
         guard reader.offset == end, nameCount < names.count else { return false }
-        // A pointer must lead to a label of an earlier name: TTLs change.
+        // A pointer must lead to a label of an earlier name: another target could be a TTL, which
+        // changes.
         if let pointer {
             guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
             else { return false }
@@ -158,7 +159,7 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks later records; returns false for an extended RCODE, or an option except padding.
+    /// Checks the other sections; returns false for an extended RCODE, or an option except padding.
     private func skipOthers() throws(WireError) -> Bool {
         var reader = WireReader(message, at: end)
         let authorities = Int(message.uint16(at: 8))

@@ -32,27 +32,27 @@ extension IPv4Address {
     }
 
     private static let special: [(network: UInt32, length: Int, reach: AddressReach)] = [
-        // RFC 791 §3.2.
+        // "This network" (RFC 791 §3.2).
         (0x0000_0000, 8, .none),
-        // RFC 1918.
+        // Private (RFC 1918).
         (0x0A00_0000, 8, .local),
         // Carrier NAT (RFC 6598), with metadata services of clouds.
         (0x6440_0000, 10, .local),
-        // RFC 1122 §3.2.1.3.
+        // Loopback (RFC 1122 §3.2.1.3).
         (0x7F00_0000, 8, .none),
-        // RFC 3927.
+        // Link-local (RFC 3927).
         (0xA9FE_0000, 16, .none),
-        // RFC 1918.
+        // Private.
         (0xAC10_0000, 12, .local),
         // PCP and TURN anycast (RFC 7723, RFC 8155), and `ipv4only.arpa` (RFC 7050).
         (0xC000_0009, 32, .global),
         (0xC000_000A, 32, .global),
         (0xC000_00AA, 31, .global),
-        // RFC 6890 §2.1.
+        // IETF protocol assignments (RFC 6890 §2.1).
         (0xC000_0000, 24, .local),
-        // RFC 1918.
+        // Private.
         (0xC0A8_0000, 16, .local),
-        // RFC 2544.
+        // Benchmarks (RFC 2544).
         (0xC612_0000, 15, .local),
         // Multicast (RFC 5771), reserved (RFC 1112 §4), broadcast.
         (0xE000_0000, 3, .none),

@@ -35,7 +35,6 @@ extension IPAddress {
 // MARK: - Reading
 
 extension IPAddress {
-    /// Octets in network order.
     package var octets: [UInt8] {
         switch self {
         case .v4(let address): address.octets

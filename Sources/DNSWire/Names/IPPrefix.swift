@@ -8,7 +8,6 @@ package struct IPPrefix: Hashable, Sendable {
     /// Length in bits, 0...32 or 0...128.
     package let length: Int
 
-    /// Creates the prefix that contains `address`; nil if `length` is out of range.
     package init?(containing address: IPAddress, length: Int) {
         let isMapped = address != address.unmapped && 96...128 ~= length
         let width = isMapped ? length - 96 : length

@@ -51,7 +51,6 @@ extension IPv4Address {
 // MARK: - Reading
 
 extension IPv4Address {
-    /// Octets in network order.
     package var octets: [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }

@@ -28,7 +28,6 @@ extension IPv6Address {
 // MARK: - Reading
 
 extension IPv6Address {
-    /// Octets in network order.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(16)

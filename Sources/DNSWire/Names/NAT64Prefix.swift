@@ -45,7 +45,6 @@ extension NAT64Prefix {
         return Array((first...first + 4).filter { $0 != reservedOctet }.prefix(4))
     }
 
-    /// Returns the IPv6 address with the embedded `address`.
     package func embed(_ address: IPv4Address) -> IPv6Address {
         var octets = network.octets
         for (position, octet) in zip(Self.positions(length), address.octets) {
@@ -56,8 +55,8 @@ extension NAT64Prefix {
 
     /// Returns the address that DNS64 gives for an A record; nil for none.
     ///
-    /// Addresses of one machine or link have none. The well-known prefix is only for global
-    /// addresses (RFC 6052 §3.1).
+    /// Returns nil for loopback and link-local addresses, and with the well-known prefix for all
+    /// addresses except global ones (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)

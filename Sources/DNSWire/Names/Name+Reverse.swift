@@ -29,7 +29,6 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// IPv6 address of this reverse name (RFC 3596 §2.5); nil for other names.
     package var reversedIPv6: IPv6Address? {
         let digits = 32
         guard octets.count == 2 * digits + 10,

@@ -7,13 +7,10 @@ package enum NameTextError: Error, Hashable {
     /// Two dots in a row, or a dot at the start.
     case emptyLabel(at: Int)
 
-    /// Label above 63 octets (RFC 1035 §2.3.4).
     case labelTooLong(at: Int)
 
-    /// Name above 255 octets (RFC 1035 §2.3.4).
     case nameTooLong
 
-    /// Invalid escape (RFC 1035 §5.1).
     case badEscape(at: Int)
 
     /// Character that needs `\DDD`; international names are written as `xn--`.

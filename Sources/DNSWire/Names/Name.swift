@@ -68,7 +68,6 @@ extension Name {
         return Name(checked: Array(octets[(Int(octets[0]) + 1)...]))
     }
 
-    /// True if this name is `other` or a subdomain of `other`.
     package func isEqualOrBelow(_ other: Name) -> Bool {
         let start = octets.count - other.octets.count
         var position = 0

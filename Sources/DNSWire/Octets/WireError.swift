@@ -17,23 +17,18 @@ package enum WireError: Error, Hashable {
     /// Label type other than 00 and 11 (RFC 6891 §5).
     case reservedLabel(at: Int)
 
-    /// Name above 255 octets (RFC 1035 §2.3.4).
     case nameTooLong(at: Int)
 
     case trailingOctets(at: Int)
 
     case badRDATA(at: Int)
 
-    /// EDNS option with a wrong length (RFC 6891 §6.1.2).
     case badOption(at: Int)
 
-    /// Second OPT record (RFC 6891 §6.1.1).
     case secondOPT(at: Int)
 
-    /// OPT outside the additional section (RFC 6891 §6.1.1).
     case misplacedOPT(at: Int)
 
-    /// OPT with an owner other than the root (RFC 6891 §6.1.2).
     case namedOPT(at: Int)
 }
 

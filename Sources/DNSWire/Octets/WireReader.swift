@@ -82,7 +82,8 @@ extension WireReader {
         return outer
     }
 
-    /// Continues after the end of the field.
+    /// Skips the rest of the field, and removes its limit; `outer` is the result of
+    /// ``enterField(_:)``.
     @_lifetime(self: copy self)
     package mutating func leaveField(_ outer: Int) {
         offset = end

@@ -24,7 +24,7 @@ package enum OutgoingQuery {
         octets.withMutableRawSpan { buffer in
             buffer.store(header.id, at: 0)
             buffer.store(header.flags, at: 2)
-            // QDCOUNT 1, and ARCOUNT.
+            // QDCOUNT is 1; ARCOUNT counts OPT.
             buffer.store(UInt64(0x0001_0000_0000_0000) + (hasEDNS ? 1 : 0), at: 4)
             buffer.copy(question.name.octets.rawSpan, to: WireLimits.headerOctets)
             buffer.store(question.type.rawValue, at: questionEnd - 4)

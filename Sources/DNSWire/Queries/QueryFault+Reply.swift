@@ -2,7 +2,7 @@
 
 extension QueryFault {
     /// Converts a query of `count` octets into an error reply: a header, and OPT if the query has
-    /// OPT (RFC 6891 §6.1.1).
+    /// one (RFC 6891 §6.1.1).
     ///
     /// - Returns: size of the reply in octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
@@ -10,7 +10,7 @@ extension QueryFault {
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // RA would describe recursive queries (RFC 1035 §4.1.1).
+        // Without RA, which concerns recursive queries only (RFC 1035 §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT

@@ -66,10 +66,8 @@ package struct QueryFacts: Sendable, Equatable {
 
     package var questionEnd: Int { nameEnd + 4 }
 
-    /// DO flag (RFC 3225).
     package var dnssecOK: Bool { edns?.dnssecOK ?? false }
 
-    /// CD flag (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool { flags & HeaderFlags.checkingDisabled != 0 }
 
     /// Maximum octets of a UDP reply to this query, 512...1232 (RFC 6891 §6.2.3).
@@ -95,7 +93,6 @@ package struct EDNSFacts: Sendable, Equatable {
     package var hasCookie: Bool { cookieStart > 0 }
 }
 
-/// Flags of the header (RFC 1035 §4.1.1, RFC 4035 §3.2).
 package enum HeaderFlags {
     package static let response: UInt16 = 0x8000
     package static let opcode: UInt16 = 0x7800

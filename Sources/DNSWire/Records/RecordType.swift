@@ -12,21 +12,14 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
 // MARK: - Known types
 
 extension RecordType {
-    /// RFC 1035 §3.4.1.
     package static let a = RecordType(rawValue: 1)
-    /// RFC 1035 §3.3.11.
     package static let ns = RecordType(rawValue: 2)
-    /// RFC 1035 §3.3.1.
     package static let cname = RecordType(rawValue: 5)
-    /// RFC 1035 §3.3.13.
     package static let soa = RecordType(rawValue: 6)
-    /// RFC 1035 §3.3.12.
     package static let ptr = RecordType(rawValue: 12)
     /// Answer to ANY (RFC 8482 §4.2).
     package static let hinfo = RecordType(rawValue: 13)
-    /// RFC 1035 §3.3.9.
     package static let mx = RecordType(rawValue: 15)
-    /// RFC 1035 §3.3.14.
     package static let txt = RecordType(rawValue: 16)
     /// RFC 2931.
     package static let sig = RecordType(rawValue: 24)

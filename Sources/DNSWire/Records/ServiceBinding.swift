@@ -63,14 +63,13 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
 // MARK: - Reading
 
 extension ServiceBinding {
-    /// True in alias mode (RFC 9460 §2.4.2).
     package var isAlias: Bool { priority == 0 }
 
     package func value(of key: ServiceKey) -> [UInt8]? {
         parameters.first { $0.key == key }?.value
     }
 
-    /// Addresses; nil if missing or malformed.
+    /// Addresses of the hint; nil if missing or malformed.
     package var ipv4Hint: [IPv4Address]? {
         guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
         return stride(from: 0, to: value.count, by: 4).compactMap {
@@ -78,7 +77,6 @@ extension ServiceBinding {
         }
     }
 
-    /// Addresses; nil if missing or malformed.
     package var ipv6Hint: [IPv6Address]? {
         guard let value = value(of: .ipv6Hint), value.count.isMultiple(of: 16) else { return nil }
         return stride(from: 0, to: value.count, by: 16).compactMap {
@@ -95,7 +93,6 @@ extension ServiceBinding {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
 
-    /// Sets the hint; an empty array removes the hint.
     package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }

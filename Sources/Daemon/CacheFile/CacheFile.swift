@@ -24,7 +24,7 @@ final class CacheFile {
 
     private let file: CacheSnapshotFile
 
-    /// Nil before loading, and if another daemon uses the file.
+    /// Lock of the file; nil before loading, and if another daemon uses the file.
     private var lock: FileLock?
 
     private let cache: AnswerCache
@@ -77,7 +77,7 @@ final class CacheFile {
 
     // MARK: - Life
 
-    /// Loads the file without answers that the settings exclude, then writes it at intervals.
+    /// Loads the file except answers that the settings exclude, then writes the file at intervals.
     func start() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -109,7 +109,7 @@ final class CacheFile {
         lock = nil
     }
 
-    /// Writes the cache if it has changed, and waits for the end until `deadline`.
+    /// Writes the cache if it has changed; waits for the write until `deadline`.
     func finish(by deadline: Instant) async {
         alarm?.set(nil)
         if state == nil { stopLoading.raise() }
@@ -202,7 +202,7 @@ final class CacheFile {
         }
     }
 
-    /// Reports once that another daemon uses the file; `write` reports other faults.
+    /// Stores the lock, or logs once that another daemon has it; `write` logs other faults.
     private func take(_ result: Result<FileLock, FileFault>) {
         switch result {
         case .success(let lock):

@@ -99,7 +99,7 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // Both times are rounded down, so that no TTL becomes longer.
+        // Adds 1, because both wall times are rounded down, and no TTL may become longer.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

@@ -6,7 +6,7 @@ internal import Resolver
 internal import Upstream
 
 extension Components {
-    /// Servers to ask for the NAT64 prefix, in order, because the resolvers of the network know its
+    /// Servers to ask for the NAT64 prefix, in order; resolvers of the local network know the
     /// prefix.
     var prefixServers: [any Forwarding] { upstreams.flatMap(\.servers) }
 }

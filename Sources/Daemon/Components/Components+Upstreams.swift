@@ -7,7 +7,7 @@ internal import Upstream
 struct UpstreamHTTP: Sendable {
     let queries: any HTTPTransport
 
-    /// Separate, because health probes must not wait for client queries.
+    /// Separate transport, because health probes must not wait for client queries.
     let probes: any HTTPTransport
 
     let shares: TransferShares
@@ -20,7 +20,7 @@ extension Components {
         _ dependencies: Dependencies,
         succeeding old: Components?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // Vendors and upstreams must not exhaust each other's connections.
+        // Separate HTTP client: vendors and upstreams must not exhaust each other's connections.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
             http = UpstreamHTTP(

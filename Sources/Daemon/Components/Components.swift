@@ -112,7 +112,8 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address cannot be bound, because the second one has the same port and is bound.
+    /// The first address cannot be bound, because this daemon has bound the second one at the same
+    /// port.
     case listenBeside(SocketAddress, SocketAddress)
     /// systemd passed sockets with this port, but at the listed addresses.
     case passedElsewhere(SocketAddress, [SocketAddress])

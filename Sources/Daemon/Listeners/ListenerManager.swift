@@ -80,8 +80,8 @@ final class ListenerManager {
     /// Binds the new addresses of the settings, and adopts the sockets from systemd.
     ///
     /// Serves passed sockets that are not in `listen`, because their clients would wait. Omits
-    /// default addresses that this machine lacks if one remains; with passed sockets, forbidden
-    /// ones too. Binds other absent addresses in advance: the interface may come up later.
+    /// absent default addresses, and with passed sockets also forbidden ones, unless none remains.
+    /// Binds absent addresses of `listen` in advance, because the interface may come up later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -226,7 +226,7 @@ final class ListenerManager {
         let isWanted = { settings.listen.contains($0) }
         let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
         let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
-        // `status` lists listeners in the same order as after a restart.
+        // Sorts the listeners in the order of the settings, which `status` shows.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }
             + unnamed

@@ -29,7 +29,6 @@ final class SelfCheck {
         let query: SelfCheckQuery
         let batches: [UInt64]
 
-        /// Sockets with unread datagrams, and their `batches` at that time.
         var unread: [(socket: DatagramListener, batches: UInt64)] = []
 
         mutating func noteUnread() {
@@ -50,7 +49,7 @@ final class SelfCheck {
 
         /// True if the daemon has received other queries since the start of the check.
         ///
-        /// The check sends a limited number of datagrams; the factor 2 is a margin.
+        /// The check sends a limited number of datagrams; twice this number is a safe margin.
         var showsProgress: Bool {
             !hasHungWorker && hasReceivedOthers
         }
@@ -69,8 +68,8 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Queries per socket: the kernel chooses the socket by the client port, so with two sockets
-    /// one check in 128 misses one.
+    /// Queries per socket; the kernel chooses the socket by the client port, so with two sockets
+    /// one check in 128 misses a socket.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64

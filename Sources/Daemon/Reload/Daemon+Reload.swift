@@ -82,7 +82,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // A snapshot that is being loaded is filtered by the old settings.
+        // A snapshot is filtered by the old settings while it is being loaded, so loading must end.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {
@@ -224,7 +224,7 @@ extension Daemon {
         return sweep
     }
 
-    /// A stopping daemon waits for the end before it writes the snapshot.
+    /// Runs the sweep; a stopping daemon waits for its end before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = components.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }

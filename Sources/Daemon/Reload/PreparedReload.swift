@@ -9,7 +9,7 @@ struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
-    /// Compares the settings on a thread: there may be 100,000 routes.
+    /// Compares the settings on a thread, because there may be 100,000 routes.
     @ServiceLoop
     static func make(
         _ wanted: Settings,
@@ -38,15 +38,13 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Many replaced or discarded routes, which a thread releases.
-///
-/// With few routes, secrets of removed vendors are released immediately.
+/// Replaced or discarded routes, if they are so many that a thread must release them.
 final class OldRoutes: Sendable {
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
-    /// Nil for few routes; `renamed` has new names of the routes.
+    /// Returns nil for few routes; `renamed` maps old names of routes to new names.
     @ServiceLoop
     init?(_ components: Components, _ renamed: [String: String] = [:]) {
         let routes = components.settings.routes
@@ -75,9 +73,7 @@ extension Daemon {
         }
     }
 
-    /// Releases replaced routes when no question uses them; the next reload waits.
-    ///
-    /// Otherwise several reloads would need memory for more than two sets of routes.
+    /// Releases replaced routes after all queries that use them have ended; delays the next reload.
     func releaseLater(_ old: OldRoutes?) {
         guard let old else { return }
         settingsQueue.add { [self] in

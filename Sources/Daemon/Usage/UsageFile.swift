@@ -5,9 +5,9 @@ internal import Net
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
-/// NAME`), a checksum, and perhaps empty lines. A damaged or empty file counts as an exhausted
-/// budget of every vendor until ``reset(_:today:)``. If the file cannot be opened, counts that need
-/// not be durable are in memory.
+/// NAME`), and a checksum. A damaged or empty file counts as an exhausted budget of every vendor
+/// until ``reset(_:today:)``. If the file cannot be opened, counts that need not be durable are in
+/// memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
@@ -63,7 +63,7 @@ final class UsageFile: UsageStore {
     func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
         do throws(SharedFile.Fault) {
             try file.change { octets in
-                // A damaged file loses the counts of the other vendors, too.
+                // If the file is damaged, the counts of the other vendors are lost, too.
                 var records = Self.records(octets) ?? [:]
                 records[vendor] = UsageRecord(day: today)
                 return Self.octets(records, today: today)

@@ -37,7 +37,8 @@ package final class AccessPolicy: Sendable {
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // The number is read first: if the policy changes meanwhile, `update` copies it again.
+            // The number is read first: after a change between both reads, `update` copies the
+            // policy again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

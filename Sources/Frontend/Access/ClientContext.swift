@@ -11,7 +11,6 @@ package struct ClientContext: Sendable {
 
     var cookies: CookieTerms?
 
-    /// Idle timeout in units of 100 ms; nil over UDP (RFC 7828 §3.3.2).
     var keepalive: UInt16?
 
     /// Returns the client network to which limits apply.
@@ -29,9 +28,6 @@ struct CookieTerms: Sendable {
     /// Seconds since 1970, modulo 2³².
     let time: UInt32
 
-    /// Checks a server cookie; returns the cookie for the reply.
-    ///
-    /// - Parameter client: the client cookie in network order.
     func decision(
         on client: UInt64,
         _ server: ServerCookie?,

@@ -32,11 +32,10 @@ struct ClientQueue<Element> {
 
     private(set) var weight = 0
 
-    /// Adds an element.
+    /// Adds an element; returns the result of `admits`.
     ///
     /// - Parameter admits: returns false to reject the element, given the number and total weight
     ///   of the client's elements.
-    /// - Returns: the result of `admits`.
     @discardableResult
     mutating func append(
         _ element: Element,

@@ -20,7 +20,7 @@ package struct Listeners {
     /// TCP is bound first because its port is exclusive: a second daemon fails here instead of
     /// receiving a part of the datagrams.
     ///
-    /// - Parameter isAbsent: true if the address may be absent from all interfaces.
+    /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(
         binding wanted: SocketAddress,
         workers: Int,

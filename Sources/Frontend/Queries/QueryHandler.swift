@@ -317,7 +317,6 @@ package final class QueryHandler {
         }
     }
 
-    /// Returns the length of the reply in `scratch`.
     private func write(_ resolution: Resolution, _ facts: QueryFacts, limit: Int) -> Int {
         let options = resolution.explanation?.option ?? []
         let sections = resolution.sections

@@ -101,7 +101,6 @@ extension QueryRecord {
 // MARK: - Reading
 
 extension QueryRecord {
-    /// Creates a record from `words`; nil if invalid.
     package init?(_ words: ArraySlice<UInt64>) {
         guard words.count == RecordRing.wordCount else { return nil }
         let word = { words[words.startIndex + $0] }

@@ -4,12 +4,12 @@ internal import Net
 
 /// Input buffer of a TCP connection, split into messages.
 struct StreamInput {
-    /// Maximum octets that a batch leaves: less than one message and one read.
+    /// Maximum unparsed octets after a batch: an incomplete message, and one read.
     private static let mostRest = 2 + 65_535 + TCPLimits.readOctets
 
     private(set) var octets = [UInt8](repeating: 0, count: mostRest + TCPLimits.readOctets)
 
-    /// Only the first `count` messages are valid.
+    /// Messages of the batch, as ranges in `octets`; only the first `count` are valid.
     private(set) var messages = InlineArray<32, Range<Int>>(repeating: 0..<0)
     private(set) var count = 0
 

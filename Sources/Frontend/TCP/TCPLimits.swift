@@ -6,7 +6,7 @@
 enum TCPLimits {
     // MARK: - Number
 
-    /// Maximum sessions; above it, the client with the most sessions loses one.
+    /// Maximum sessions; above, the client with the most sessions loses a session.
     static let connections = 256
 
     /// Maximum sessions of one client; above it, the longest inactive session is closed.

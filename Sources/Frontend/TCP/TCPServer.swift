@@ -24,7 +24,6 @@ package final class TCPServer {
     /// - Parameters:
     ///   - rules: access policy; may change while clients are connected.
     ///   - cookies: secrets of DNS cookies; nil on loopback.
-    ///   - clocks: time base of the clients' timeouts.
     package init(
         _ listener: StreamListener,
         address: SocketAddress,

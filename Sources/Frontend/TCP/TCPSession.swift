@@ -24,7 +24,7 @@ final class TCPSession {
     /// Octets read and not answered: the start of a message or, if `isHeld`, complete messages.
     private var rest: [UInt8] = []
 
-    /// True if reading is suspended: a limit is reached, or other sessions must be served first.
+    /// True if reading is suspended, by a limit or because other sessions must be served first.
     private var isHeld = false
 
     /// False after the end of the stream, an error or a timeout.

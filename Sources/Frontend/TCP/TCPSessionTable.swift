@@ -56,7 +56,8 @@ package final class TCPSessionTable {
     }
 
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
-        // An idle client connects again (RFC 7766 §6.2.3), but a pending query would be lost.
+        // Prefers idle sessions: their clients can connect again (RFC 7766 §6.2.3) and lose no
+        // query.
         let oldest = sessions.values.lazy.filter(isCandidate)
             .min { ($0.isIdle ? 0 : 1, $0.lastActive) < ($1.isIdle ? 0 : 1, $1.lastActive) }
         guard let oldest else { return }
@@ -79,7 +80,7 @@ package final class TCPSessionTable {
         ServiceLoop.task { [self] in serveWaiting() }
     }
 
-    /// Serves waiting sessions, up to the limit of work for one loop iteration.
+    /// Serves waiting sessions, with about `answersPerTurn` answers per loop iteration.
     private func serveWaiting() {
         var answers = 0
         while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {

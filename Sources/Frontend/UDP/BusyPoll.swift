@@ -2,13 +2,12 @@
 
 /// Adaptive busy polling: an idle worker polls its socket for a short time before it sleeps.
 ///
-/// Waking a worker takes most of the time of a query on loopback. A worker therefore polls while
-/// queries arrive in quick succession.
+/// Waking a worker takes most of the time of a loopback query, so the worker polls while queries
+/// arrive in quick succession.
 ///
 /// Each quick query adds 1 to a credit. A poll without result takes `time` and costs a credit of
-/// `price` (4), so polling costs at most 5 µs per quick query. If polls always fail, for example
-/// because client and worker share a processor, the credit that starts polling doubles each time,
-/// up to `needs.most`.
+/// `price` (4), so polling costs at most 5 µs per quick query. Each time that polling stops, the
+/// credit that starts it doubles, up to `needs.most`: client and worker may share a processor.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

@@ -29,7 +29,7 @@ package final class Miss: Sendable {
         self.plain = plain
     }
 
-    /// Sufficient for a reply; without the octets of a rare form, which may be thousands.
+    /// Copy without the octets of a message of rare form, which are not needed for the reply.
     var asker: Miss {
         guard plain == nil else { return self }
         return Miss(
@@ -62,7 +62,7 @@ package struct Refresh: Sendable {
 /// A flood from forged addresses, each with one query, therefore hardly delays a client with
 /// several queries.
 ///
-/// A client can queue only as many misses as the queue has free capacity left: one client fills at
+/// A client's queued misses must not exceed the free capacity of the queue, so one client fills at
 /// most half of a queue.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
@@ -146,7 +146,7 @@ package final class MissQueue: Sendable {
 
     private static let ownLimit = 256
 
-    /// Maximum misses, and refreshes, per loop iteration.
+    /// Maximum misses, and maximum refreshes, per loop iteration.
     static let row = 64
 
     package let dropped = Atomic<UInt64>(0)

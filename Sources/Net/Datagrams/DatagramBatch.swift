@@ -95,7 +95,6 @@ package struct DatagramBatch: ~Copyable {
         return count == -EAGAIN ? 0 : Int(count)
     }
 
-    /// Number of octets of the datagram in `slot`.
     package func count(_ slot: Int) -> Int { unsafe Int(received[slot].octets) }
 
     package mutating func withBuffer<Result>(

@@ -16,7 +16,7 @@ package final class DatagramListener: Sendable {
 
     package let batches = Atomic<UInt64>(0)
 
-    /// True if systemd holds the socket too; its state must then not change.
+    /// True if systemd has the socket open, too; its state must not change.
     package let isAdopted: Bool
 
     /// Receive buffer for 10,000 queries; the default size of 208 KiB holds 276.
@@ -26,7 +26,7 @@ package final class DatagramListener: Sendable {
 
     /// Binds a socket; if `shared`, the kernel distributes clients among sockets (SO_REUSEPORT).
     ///
-    /// - Parameter isAbsent: true if the address may be absent from all interfaces.
+    /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(
         binding address: SocketAddress,
         shared: Bool,
@@ -62,8 +62,8 @@ package final class DatagramListener: Sendable {
 
     /// Wakes the thread in `DatagramBatch.receive`; the socket receives nothing afterwards.
     ///
-    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. An adopted socket would be
-    /// useless for the next process, so `WorkerThread.joinInterrupting` wakes its readers.
+    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. An adopted socket must remain
+    /// usable, so `WorkerThread.joinInterrupting` wakes its readers.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
@@ -73,7 +73,7 @@ package final class DatagramListener: Sendable {
     /// Queries in flight retain the listener, and an open socket would still receive datagrams
     /// (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
-        // Fails only without a free descriptor; the socket then closes with the listener.
+        // Fails only without a free descriptor; the socket is then closed with the listener.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 

@@ -78,7 +78,8 @@ final class DatagramQueue: TurnBatch {
     /// Copies the first `length` octets of a datagram to the next slot; returns the slot.
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // A receiver could queue datagrams before this one, so failures are reported later.
+        // Failures are reported in `flush`: a receiver could otherwise queue datagrams before this
+        // one.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         precondition(count < Self.capacity, "the queue has no free slot")
         let start = unsafe buffer + octets
@@ -91,7 +92,7 @@ final class DatagramQueue: TurnBatch {
         return count
     }
 
-    /// Nonisolated: an isolated closure checks the isolation at each call.
+    /// Nonisolated, because an isolated closure checks the isolation at each call.
     private nonisolated static func copy(
         _ datagram: [UInt8],
         _ length: Int,

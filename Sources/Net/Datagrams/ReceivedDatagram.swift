@@ -9,7 +9,7 @@ package struct ReceivedDatagram: Sendable {
     /// Control message with the destination address; empty unless the socket is a wildcard socket.
     let control: [UInt8]
 
-    /// Copy without the query; sufficient for a reply.
+    /// Copy without the query's octets, with which a reply can still be sent.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self
         datagram.octets = []

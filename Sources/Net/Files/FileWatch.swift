@@ -3,10 +3,10 @@ private import Glibc
 
 /// Reports when a file may have been written, replaced, removed or created.
 ///
-/// One inotify(7) watch is on the directory or the nearest existing ancestor. The other is on the
+/// One inotify(7) watch is on the directory or its nearest existing ancestor, the other is on the
 /// file, for writes to a link target or a mounted file.
 ///
-/// `sd_event_add_inotify` fails with EINVAL if the kernel reuses an inode number.
+/// `sd_event_add_inotify` would fail with EINVAL if an inode number is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
@@ -57,12 +57,12 @@ package final class FileWatch {
             above = Self.parent(above)
         }
         for watch in old where watch != file && watch != directory?.watch {
-            // Fails if the kernel has removed the watch with the file.
+            // The call fails if the kernel has removed the watch together with the file.
             inotify_rm_watch(inotify.raw, watch)
         }
     }
 
-    /// Nil if `path` does not exist.
+    /// Adds a watch; returns nil if `path` does not exist.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(inotify.raw, path, UInt32(bitPattern: events))

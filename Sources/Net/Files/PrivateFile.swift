@@ -118,7 +118,7 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails for a link or an unreadable file, which this program never creates.
+        // `openat` fails for a link or an unreadable file; this program creates neither.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -146,16 +146,15 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// Shuts down the connection if it received nothing in the second half of the wait: libcurl
-    /// would use a dead connection for many minutes. Earlier reception is no evidence, because
-    /// libcurl reads an idle connection only at the next use.
+    /// Shuts down the connection if it received nothing in the second half of the wait, because
+    /// libcurl would use a dead connection for many minutes. Data read earlier may be old.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
-        // With HTTP/1.1 libcurl has already closed the socket, so the port is compared. Shut down
-        // before completing: the handler may reuse the descriptor.
+        // libcurl has closed an HTTP/1.1 socket; the port shows if the descriptor was reused. Shut
+        // down before completing: the handler may reuse the descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             shutdown(descriptor, Int32(SHUT_RDWR))
         }
@@ -171,7 +170,7 @@ extension ConnectionPool {
     /// True if libcurl has started the transfer; before, the handle reports its previous transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// The socket and its port, if nothing arrived in the second half of the wait.
+    /// Returns the socket and its port if nothing arrived in the second half of the wait.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
@@ -235,7 +234,7 @@ extension ConnectionPool {
         guard milliseconds == 0 else {
             return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
         }
-        // Requests of one iteration start with a timeout of 0 and share one call.
+        // All requests of an iteration start with a timeout of 0 and share one call.
         guard !isDue else { return }
         isDue = true
         ServiceLoop.task { [weak self] in
@@ -258,7 +257,7 @@ extension ConnectionPool {
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         let time = meter.end()
         guard code == CURLM_OK else {
-            // Fails only if descriptors or memory are exhausted.
+            // libcurl fails only if descriptors or memory are exhausted.
             let isOurs = code == CURLM_ABORTED_BY_CALLBACK
             return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
         }

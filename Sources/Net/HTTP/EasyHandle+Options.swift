@@ -90,7 +90,7 @@ extension EasyHandle {
             try set(CURLOPT_NOPROXY, "")
             try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         } else {
-            // Otherwise libcurl would use http_proxy and similar variables.
+            // An empty proxy: otherwise libcurl would use http_proxy and similar variables.
             try set(CURLOPT_PROXY, "")
             try set(CURLOPT_NOPROXY, "*")
         }
@@ -142,7 +142,7 @@ extension EasyHandle {
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // Otherwise one read processes key updates as long as they arrive.
+        // With AUTO_RETRY, one read would process key updates as long as they arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // The meter does not measure handshakes, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)

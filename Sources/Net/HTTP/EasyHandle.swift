@@ -62,7 +62,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Nil for a rare kind, whose handle is not reused.
+        /// Returns nil for a rare kind, whose handle is not reused.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -93,7 +93,7 @@ extension EasyHandle {
         kind = wanted
     }
 
-    /// The handle must be in no pool.
+    /// Resets the handle, which must be in no pool.
     func forget() {
         kind = nil
         // SAFETY: the handle is in no multi handle; libcurl drops every pointer.
@@ -101,7 +101,7 @@ extension EasyHandle {
         freeLists()
     }
 
-    /// The URL may contain a token; the handle must be in no pool.
+    /// Removes the URL, which may contain a token; the handle must be in no pool.
     func forgetURL() {
         // SAFETY: a null text resets the option and frees the copy.
         unsafe curl_easy_set_text(easy, CURLOPT_URL, nil)

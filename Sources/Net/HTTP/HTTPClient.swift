@@ -12,10 +12,11 @@ package final class HTTPClient: HTTPTransport {
 
         /// Maximum octets of all headers and bodies being received; further replies fail.
         ///
-        /// One provider may use as much as remains free: half of the limit without other providers.
+        /// A provider may use at most as many octets as it leaves free: alone, half of the limit.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of headers, interim replies and trailers, plus 96 per line.
+        /// Maximum octets of headers, interim replies and trailers; each line counts 96 octets
+        /// more.
         package var headerOctets = 16 << 10
 
         /// Maximum connections per provider and certificate source; further requests wait.
@@ -67,7 +68,7 @@ package final class HTTPClient: HTTPTransport {
         do throws(HTTPError) {
             try begin(transfer, request)
         } catch {
-            // The handler must run after `send` has returned.
+            // The completion handler must run after `send` has returned.
             ServiceLoop.task { transfer.end(.failure(error)) }
         }
         return transfer
@@ -75,13 +76,14 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // A handler may send again, which must follow the whole reaction to the network change.
+        // A completion handler may send again, but only after the whole reaction to the network
+        // change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }
     }
 
-    /// A new provider causes the removal of unused ones.
+    /// Returns the provider of a request; a new provider causes the removal of unused ones.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now

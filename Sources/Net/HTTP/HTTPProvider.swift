@@ -8,7 +8,7 @@ final class HTTPProvider {
 
     /// Groups by source of trusted certificates; nil without TLS.
     ///
-    /// libcurl does not record which certificates it trusted for a connection.
+    /// A connection must not be reused with other certificates, which libcurl does not check.
     private var groups: [TrustSource?: Group] = [:]
 
     private let limits: HTTPClient.Limits
@@ -72,7 +72,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Memory of one provider: at most what other providers leave free.
+    /// Memory of one provider: at most as much as all providers leave free.
     final class Share {
         private let whole: ReplyMemory
 

@@ -23,7 +23,8 @@ package protocol HTTPTransport: Sendable {
 
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
-    /// True if the server may have received and billed the request; final after the end.
+    /// True if the server may have received and billed the request; final when the request has
+    /// ended.
     var wasSent: Bool { get }
 }
 
@@ -88,7 +89,7 @@ package struct TransferTimes: Sendable, Hashable {
 }
 
 package enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
-    /// HTTP/2 if TLS negotiates it, otherwise 1.1.
+    /// HTTP/2 if TLS negotiates it, otherwise HTTP/1.1.
     case automatic = "auto"
     case http1 = "1.1"
     case http2 = "2"

@@ -10,9 +10,9 @@
 /// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
 ///   empty, because fewer and larger reads are cheaper.
 ///
-/// A reply earns more time than libcurl needs for it.
+/// Each reply lowers the level by more than its usual CPU time.
 struct LoopBudget {
-    /// Capacity of the bucket, and maximum time that replies can earn in advance.
+    /// Capacity of the bucket, and limit of a negative level.
     static let capacity: Duration = .milliseconds(50)
 
     /// Level at which a throttled provider is read again, after at least 50 ms.
@@ -21,7 +21,7 @@ struct LoopBudget {
     /// Divisor of the leak: the bucket empties by 1/10 of the elapsed time.
     static let leak = 10
 
-    /// Time earned per octet, and per ended transfer.
+    /// Time subtracted from the level, per octet and per ended transfer.
     ///
     /// A reply usually takes 0.1 ms. libcurl checks all transfers of a connection at each event, up
     /// to 1 ms.
@@ -31,7 +31,7 @@ struct LoopBudget {
     /// Time allowed per transfer in flight, because each call checks all transfers.
     static let perTransferInFlight: Duration = .microseconds(1)
 
-    /// Level of the bucket at `updated`; negative if replies have earned time.
+    /// Level of the bucket at `updated`; negative if replies have lowered it in advance.
     private var level: Duration = .zero
     private var updated: Instant
 

@@ -86,7 +86,6 @@ final class ReceivedReply {
         return unsafe take(reply, octets) ? count : -1
     }
 
-    /// Returns false to abort the transfer.
     private func takeBody(_ octets: UnsafeRawBufferPointer) -> Bool {
         guard body.count + octets.count <= limits.bodyOctets else {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
@@ -107,7 +106,6 @@ final class ReceivedReply {
         return false
     }
 
-    /// Returns false to abort the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         let before = headers.octets
         // SAFETY: the line lives during the call.

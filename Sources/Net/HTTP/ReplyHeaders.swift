@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 struct ReplyHeaders {
-    /// Octets of all lines, interim replies and trailers, and of libcurl's memory for them.
+    /// Octets of all lines, with interim replies and trailers, plus `lineOctets` per line.
     private(set) var octets = 0
 
     private static let lineOctets = 96
@@ -43,7 +43,7 @@ struct ReplyHeaders {
     private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
         guard line.byteCount >= start.utf8CodeUnitCount else { return false }
         return start.withUTF8Buffer { start in
-            // SAFETY: both have at least as many octets as `start`.
+            // SAFETY: `line` and the buffer have at least as many octets as `start`.
             start.indices.allSatisfy { index in
                 let octet = unsafe line.unsafeLoad(fromByteOffset: index, as: UInt8.self)
                 let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet)

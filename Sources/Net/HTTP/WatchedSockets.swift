@@ -56,7 +56,7 @@ final class WatchedSockets {
     /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
-    /// Octets of the receive buffer, a limit per round trip; the default grows to 6 MiB.
+    /// Octets of the receive buffer, hence per round trip; the kernel's default grows to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cancellation of work, whose stages then free their resources.
+/// Cancellation of work; each stage registers an action that frees its resources.
 @ServiceLoop
 package final class CancellationSignal {
     package private(set) var isCancelled = false
@@ -13,7 +13,7 @@ package final class CancellationSignal {
     private var second: Action?
     private var others: [Action] = []
 
-    /// DNS client whose limits count this work; nil for work of the daemon.
+    /// DNS client to whose limits this work counts; nil for work of the daemon.
     package let client: (any Hashable & Sendable)?
 
     /// True if the DNS client waits; false for a refresh that the client has caused.

@@ -21,8 +21,8 @@ package final class LoopExecutor: SerialExecutor {
 
     /// Queued job and the executor that must run it.
     ///
-    /// If the next function needs another executor, the runtime queues the task again, for one more
-    /// iteration.
+    /// If the next function needs another executor, the runtime queues the task again, which takes
+    /// one more iteration.
     fileprivate enum Job {
         case isolated(UnownedJob)
         case preferring(UnownedJob)
@@ -98,7 +98,6 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// Callable from any thread.
     func enqueue(_ wakeup: LoopWakeup) {
         let wake = state.withLock { state in
             state.wakeups.append(wakeup)
@@ -221,8 +220,8 @@ extension LoopExecutor {
 
     /// Dispatches at most ``sourcesPerTurn`` ready sources, then flushes the collected work.
     ///
-    /// Waits for the first source if there is neither a job nor collected work. Stops when there is
-    /// one, or when no source is ready.
+    /// Waits for the first source if there is no other work. Stops when there is other work, or
+    /// when no source is ready.
     private func poll() {
         for _ in 0..<Self.sourcesPerTurn {
             guard dispatch(waits: isIdle), !isIdle else { break }

@@ -25,7 +25,7 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one sd-event source.
 ///
-/// Only an earlier timer re-arms the source; the source may fire without effect.
+/// Only an earlier timer re-arms the source; after a cancellation, it may fire too early.
 // SAFETY: see `source`.
 @safe
 @ServiceLoop
@@ -42,7 +42,8 @@ private final class TimerQueue {
     private enum Phase {
         case idle
 
-        /// Sources that are pending at this instant run before the timers.
+        /// First the sources that are ready run; the instant is the time at which the timers were
+        /// due.
         case sources(Instant)
 
         case jobs
@@ -94,8 +95,8 @@ private final class TimerQueue {
 
     /// Runs the due timers.
     ///
-    /// If the loop is late, the ready sources and their tasks run first. A reply may be unread only
-    /// because the loop is late; its server must not be blamed.
+    /// If the loop is late, the ready sources and their tasks run first. Otherwise a server would
+    /// be marked as slow although its reply waits unread in a socket.
     private func fire() {
         armed = nil
         switch phase {
@@ -112,7 +113,7 @@ private final class TimerQueue {
         }
     }
 
-    /// Runs the timers that were due at `due`, at most as many as are pending now.
+    /// Runs the timers that were due at `due`, and at most as many as are pending now.
     ///
     /// Otherwise actions that set timers in the past could block the loop.
     private func run(dueBy due: Instant) {

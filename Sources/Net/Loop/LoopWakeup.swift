@@ -3,7 +3,8 @@ private import Synchronization
 
 /// Calls a handler on the service loop at the request of any thread.
 ///
-/// The handler runs after each `ring` and sees all earlier writes; several rings may share one run.
+/// The handler runs after each `ring` and sees all writes before it; several rings may share one
+/// run.
 @ServiceLoop
 package final class LoopWakeup {
     private nonisolated let rung = Atomic(false)

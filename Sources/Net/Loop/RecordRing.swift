@@ -71,7 +71,7 @@ package final class RecordRing: Sendable {
     }
 
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // One load that ends at the range's end, if the range ends at octet 8 or later.
+        // A range that ends at octet 8 or later needs one load, of the eight octets before its end.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
             // SAFETY: the text is not shorter than the range's end.
@@ -80,7 +80,7 @@ package final class RecordRing: Sendable {
         }
         var word: UInt64 = 0
         for octet in range.reversed() {
-            // SAFETY: as above.
+            // SAFETY: the text is not shorter than the range's end.
             word = word << 8 | UInt64(unsafe text.unsafeLoad(fromByteOffset: octet, as: UInt8.self))
         }
         return word

@@ -5,8 +5,8 @@ private import Glibc
 extension ServiceLoop {
     /// Blocks `signals` in the calling thread and the threads that it starts later.
     ///
-    /// Call it before any other thread exists: a thread that does not block a signal may receive
-    /// it, which ends the process.
+    /// Call it before any other thread exists: a thread that does not block a signal could receive
+    /// it.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
         // SAFETY: the first call initialises the set.

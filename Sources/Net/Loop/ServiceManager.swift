@@ -38,8 +38,7 @@ package enum ServiceManager {
     /// Sends two watchdog notifications per interval until cancelled.
     ///
     /// Runs on the service loop, so systemd detects a hanging loop. Sends nothing while `isHealthy`
-    /// returns false or does not return; after false, calls it again a thirtieth of an interval
-    /// later.
+    /// returns false or hangs; after false, retries after a thirtieth of an interval.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {

@@ -3,7 +3,7 @@
 /// Attempts and decisions for one DNS question, for `explain`; must not contain secrets.
 @ServiceLoop
 package final class Trace {
-    /// Maximum number of attempts, and of notes; further ones are only counted.
+    /// Maximum number of attempts, and of notes; excess ones are only counted.
     package static let limit = 64
 
     package enum Why: String, Sendable {

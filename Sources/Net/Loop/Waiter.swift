@@ -11,7 +11,7 @@ package final class Waiter {
         case closed
     }
 
-    /// Reason for the end of the wait; nil before.
+    /// Reason for the end of the wait; nil before the end.
     package private(set) var outcome: Outcome?
 
     // SAFETY: only `wait` sets it, once; `resume` resumes and clears it.
@@ -19,7 +19,7 @@ package final class Waiter {
 
     package init() {}
 
-    /// Ends the wait; only the first call has an effect, and may precede `wait`.
+    /// Ends the wait; only the first call, possibly before `wait`, has an effect.
     package func resume(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome

@@ -29,7 +29,6 @@ package final class AddressTranslation {
 
     package func networkChanged() { known = [:] }
 
-    /// Returns the address to connect to for `server`.
     package func address(for server: SocketAddress) -> SocketAddress {
         guard let embed, !server.isIPv6 else { return server }
         if let found = known[server] { return found }

@@ -17,7 +17,7 @@ enum NetworkFact: Hashable {
         let isBridge: Bool
     }
 
-    /// Address that is usable beyond its link.
+    /// Address with more than link scope.
     struct Address: Hashable {
         let index: Int32
 

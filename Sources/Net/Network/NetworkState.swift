@@ -3,7 +3,7 @@ private import CLinux
 
 /// Addresses, default routes and interfaces of this machine at one moment.
 ///
-/// Equal ``ways`` and ``defaultRoutes`` mean the same network.
+/// The network is the same if ``ways`` and ``defaultRoutes`` are equal.
 struct NetworkState: Hashable, Sendable {
     private(set) var addresses: Set<NetworkFact.Address> = []
 

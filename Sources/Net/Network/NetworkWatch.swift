@@ -31,7 +31,7 @@ package final class NetworkWatch {
     private struct Wait {
         let timer: LoopTimer
 
-        /// True if a replacement ends the period early.
+        /// True while a lost address or route may be replaced; a replacement ends the period.
         let isForReplacement: Bool
     }
 
@@ -72,11 +72,11 @@ package final class NetworkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // The notification socket exists, so no change is missed.
+        // The notification socket is open already, so no change is missed.
         state = try look.state()
         heard = state
         watch = nil
-        // Level-triggered: one iteration may not read all datagrams.
+        // Level-triggered, because one iteration may not read all datagrams.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
     }
 
@@ -130,7 +130,7 @@ extension NetworkWatch {
         do {
             state = try look.state()
         } catch {
-            // An unknown state counts as a change.
+            // A failed query counts as a change.
             failures.append("cannot query the network state (\(error))")
         }
         if failures.isEmpty, !isOverdue, state.isLess(than: heard) {

@@ -53,7 +53,7 @@ package final class DatagramSocket {
         if descriptor != nil { receiver?.failed(error) }
     }
 
-    /// The receiver is not called again.
+    /// Closes the socket; the receiver is not called again.
     package func close() {
         if descriptor != nil { DatagramQueue.shared.drop(self) }
         watch?.cancel()
@@ -80,7 +80,7 @@ package final class DatagramSocket {
             return
         }
         for slot in 0..<Int(count) {
-            // The previous call of `received` may have closed the socket.
+            // The receiver may have closed the socket in the previous call of `received`.
             guard descriptor != nil else { return }
             ArrivalBuffers.read(slot) { receiver?.received($0) }
         }

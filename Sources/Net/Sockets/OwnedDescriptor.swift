@@ -39,7 +39,7 @@ struct OwnedDescriptor: ~Copyable {
     }
 
     func allowAbsentAddress(isIPv6: Bool) throws(SocketError) {
-        // <linux/in.h> and <linux/in6.h>.
+        // IP_FREEBIND in <linux/in.h>, and IPV6_FREEBIND in <linux/in6.h>.
         let (freeBind, freeBindIPv6): (Int32, Int32) = (15, 78)
         if isIPv6 {
             try set(freeBindIPv6, at: Int32(IPPROTO_IPV6), to: 1)

@@ -5,7 +5,7 @@ package import Glibc
 ///
 /// Parses literals only: resolving a name would query the daemon itself.
 package struct SocketAddress: Sendable, Hashable {
-    /// Address in network byte order, 4 octets (IPv4) or 16 octets (IPv6).
+    /// Address in network byte order: 4 or 16 octets.
     package let octets: [UInt8]
 
     package var port: UInt16

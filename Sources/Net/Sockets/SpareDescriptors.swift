@@ -3,7 +3,7 @@ private import CLinux
 private import Glibc
 private import Locks
 
-/// Reserve of descriptors for upstream queries when clients and files use all others.
+/// Reserve of descriptors for upstream queries, if clients and files use all other descriptors.
 package enum SpareDescriptors {
     /// Number of spare descriptors; many queries can share one socket.
     package static let count = 16

@@ -87,9 +87,9 @@ package final class StreamConnection {
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Returns 1 to `limit` octets, at most 65,535; empty at the end of input.
+    /// Reads at most 65,535 octets.
     ///
-    /// Without waiting, the deadline is checked at every sixteenth read.
+    /// If no read waits, the deadline is checked at every sixteenth read.
     package func read(
         upTo limit: Int,
         deadline: Instant?
@@ -116,7 +116,6 @@ package final class StreamConnection {
 
     // MARK: - Writing
 
-    /// Writes all of `octets`; after an error, part of them may have been sent.
     package func write(
         _ octets: [UInt8],
         deadline: Instant?
@@ -143,8 +142,7 @@ package final class StreamConnection {
     /// Receives at most `limit` octets into `buffer`: 0 at the end of input, nil if none are
     /// pending.
     ///
-    /// After fewer octets, new data causes an edge. The end of input may cause no further edge;
-    /// only another call detects it.
+    /// After fewer octets, new data causes an edge, but the end of input perhaps none.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
@@ -184,7 +182,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Not isolated: an isolated closure checks the thread at each call (Swift 6.3).
+    /// Not isolated, like `send`: an isolated closure checks the thread at each call (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],
@@ -196,7 +194,6 @@ package final class StreamConnection {
         }
     }
 
-    /// Not isolated, as `receive`.
     private nonisolated static func send(
         _ raw: Int32,
         _ octets: [UInt8],
@@ -215,6 +212,5 @@ package final class StreamConnection {
     /// Calls `act` once when the peer has closed both directions.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 
-    /// Waiting tasks get `SocketError.closed`.
     package func close() { endpoint.close() }
 }

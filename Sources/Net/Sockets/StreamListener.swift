@@ -26,9 +26,9 @@ package final class StreamListener {
 
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// Listens at `address`; IPV6_V6ONLY lets both families use one port.
+    /// Listens at `address`; IPv4 and IPv6 can use the same port (IPV6_V6ONLY).
     ///
-    /// - Parameter isAbsent: true if the address may be absent from all interfaces.
+    /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(binding address: SocketAddress, isAbsent: Bool = false) throws(SocketError) {
         let descriptor = try OwnedDescriptor.socket(
             address.isIPv6 ? AF_INET6 : AF_INET,
@@ -88,7 +88,7 @@ package final class StreamListener {
     /// Bound address; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Without a free descriptor, pauses and tries again.
+    /// Returns the next connection; without a free descriptor, pauses and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0
@@ -99,7 +99,7 @@ package final class StreamListener {
             if raw >= 0 {
                 inRow += 1
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
-                // Fails on a Unix socket.
+                // A Unix socket does not have this option.
                 try? descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
                 return try StreamConnection(descriptor)
             }
@@ -114,7 +114,7 @@ package final class StreamListener {
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
                 throw .last("accept")
             default:
-                // EINTR, ECONNABORTED, EPROTO, or a connection that has failed (accept(2)).
+                // EINTR, or an error of the new connection (accept(2)).
                 continue
             }
         }
@@ -143,7 +143,7 @@ package final class StreamListener {
     }
 
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        // Removed meanwhile; the next `bind` reports the current state.
+        // Another process has removed the file; the next `bind` reports other errors.
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)

@@ -20,7 +20,6 @@ struct UnixAddress {
         unsafe withSockaddr { unsafe Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
-    /// Returns 0 or an `errno`.
     func bind(_ descriptor: Int32) -> Int32 {
         unsafe withSockaddr { unsafe Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }
     }

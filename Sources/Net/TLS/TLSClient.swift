@@ -112,7 +112,7 @@ package final class TLSClient {
             return connection
         } catch {
             stream.close()
-            // The session may have caused the failure.
+            // The resumed session may have caused the failure.
             sessions[place] = nil
             throw error
         }

@@ -72,12 +72,12 @@ package final class TLSConnection: OctetStream {
         }
         while true {
             let step = engine.read(upTo: limit)
-            // A key update of the peer needs a reply.
+            // Sends a reply to a key update of the peer, if any.
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
                 octetsWithoutData = 0
-                // Session tickets precede the first data (RFC 8446 §4.6.1).
+                // The server sends session tickets before the first data (RFC 8446 §4.6.1).
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
                     keep(session)
@@ -127,8 +127,7 @@ package final class TLSConnection: OctetStream {
         return true
     }
 
-    /// Writes the engine's output, unless another task is writing: that task then writes this
-    /// output too.
+    /// Writes the engine's output; if another task is writing, that task writes this output, too.
     private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

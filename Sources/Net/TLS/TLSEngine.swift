@@ -37,7 +37,7 @@ final class TLSEngine {
     }
 
     isolated deinit {
-        // Otherwise OpenSSL invalidates the session of a lost connection as truncated.
+        // Without this, OpenSSL would invalidate the session of a lost connection as truncated.
         unsafe SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         unsafe SSL_free(connection)
     }

@@ -62,7 +62,7 @@ package final class TrustStores {
 
     private func reload(_ source: TrustSource, _ version: [FileVersion?]) {
         entries[source]?.isLoading = true
-        // After a failure, parse only after the next change.
+        // After a failure, the next attempt waits for another change of the files.
         entries[source]?.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>
