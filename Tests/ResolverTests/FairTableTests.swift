@@ -32,8 +32,9 @@ struct FairTableTests {
     @ServiceLoop
     private static func end(_ query: PendingQuery?, _ value: String) {
         let source = Provenance(source: .upstream, origin: 0)
-        var answer = Resolution(rcode: .noError, provenance: source)
-        answer.hasLostAttempt = value == "failure"
+        let rcode: RCode = value == "failure" ? .servFail : .noError
+        var answer = Resolution(rcode: rcode, provenance: source)
+        answer.hasLostAttempt = value == "repetition" || value == "failure"
         answer.explanation = Explanation(code: .other, text: value)
         query?.end(ResolvedAnswer(answer))
     }
@@ -166,14 +167,22 @@ struct FairTableTests {
         }
     }
 
+    /// Ends four queries of client 2.
+    @ServiceLoop
+    private static func endQueries(_ questions: Questions, _ value: String) {
+        for number in 1...4 {
+            questions.ask("b\(number)", by: 2)
+            questions.end("b\(number)", value)
+        }
+    }
+
     @Test
     @ServiceLoop
-    func `the limit of a client shrinks while its queries and those of another client are lost`() {
+    func `the limit of a client shrinks while an upstream drops queries of several clients`() {
         let questions = Questions()
         questions.ask("b", by: 2)
-        questions.advance(by: .seconds(1))
-        questions.end("b", "failure")
         #expect(questions.isRepeated("b") == true)
+        Self.endQueries(questions, "repetition")
         Self.loseQueries(questions)
         // Three places instead of six: each new query replaces an old one, which is lost, too.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
@@ -182,16 +191,20 @@ struct FairTableTests {
         #expect(questions.outcomes["a10"] == "refused")
         #expect(questions.isRepeated("a9") == false)
         // The limit grows back by the share in each second.
+        questions.end("b", "answer")
         questions.advance(by: .milliseconds(995))
         for number in 11...13 { questions.ask("a\(number)", by: 1) }
         #expect(questions.count == 6)
         #expect(questions.outcomes["a7"] == nil)
     }
 
-    @Test
+    @Test(arguments: ["failure", "answer"])
     @ServiceLoop
-    func `lost queries do not limit a client while no other client loses any`() {
+    func `lost queries do not limit a client while other clients need no repetitions`(
+        _ value: String
+    ) {
         let questions = Questions()
+        Self.endQueries(questions, value)
         Self.loseQueries(questions)
         for number in 7...8 { questions.ask("a\(number)", by: 1) }
         #expect(questions.count == 6)

@@ -87,14 +87,14 @@ extension NAT64Prefix {
     /// prefix.
     ///
     /// An address can contain a well-known address by chance.  The result is the first prefix with
-    /// most of the well-known addresses.
-    package init?(discoveredIn addresses: [IPv6Address]) {
+    /// most of the well-known addresses, preferably `current`.
+    package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         guard let most = counts.values.max(),
             let first = candidates.first(where: { counts[$0] == most })
         else { return nil }
-        self = first
+        self = current.flatMap { counts[$0] == most ? $0 : nil } ?? first
     }
 
     private static func candidates(_ address: IPv6Address) -> [NAT64Prefix] {

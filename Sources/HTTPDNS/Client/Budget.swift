@@ -184,7 +184,7 @@ extension Budget {
         let cost = UsageAmount(calls: 1, units: units)
         begin(UsageRecord.day(wallSeconds))
         let missing = cost.less(reserved)
-        if missing != .none, !reserve(missing) {
+        if missing != .none, !reserve(for: cost) {
             if rule != nil { exceeded += 1 }
             guard !isStrict else { return nil }
             access {
@@ -262,9 +262,15 @@ extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
         // After the clock was set back, a reservation of a later day stays counted on that day.
+        let unused = today > day ? reserved.units : 0
+        let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today
         clear()
-        access { _ in false }
+        access { record in
+            guard unused > 0, !isNewMonth else { return false }
+            record.unitsThisMonth -= min(record.unitsThisMonth, unused)
+            return true
+        }
     }
 
     private mutating func clear() {
@@ -273,14 +279,14 @@ extension Budget {
         spentByClient = ClientUsage()
     }
 
-    /// Adds at least `missing` to the reservation; returns false if the budget does not suffice.
-    private mutating func reserve(_ missing: UsageAmount) -> Bool {
+    /// Fills the reservation up to the cost and a block; returns false if the budget does not suffice.
+    private mutating func reserve(for cost: UsageAmount) -> Bool {
         var grant: UsageAmount?
         let budget = self
         access { record in
             let left = budget.left(record)
-            guard left.covers(missing) else { return false }
-            let amount = left.limiting(missing + budget.block)
+            guard left.covers(cost.less(budget.reserved)) else { return false }
+            let amount = left.limiting((cost + budget.block).less(budget.reserved))
             record.add(amount)
             grant = amount
             return true

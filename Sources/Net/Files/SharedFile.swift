@@ -30,6 +30,15 @@ package final class SharedFile {
     /// Maximum wait for the lock; a killed process holds the lock until its memory is freed.
     private nonisolated static let patience = Duration.milliseconds(20)
 
+    /// Time after a failed wait for the lock in which further changes fail immediately.
+    private nonisolated static let pause = Duration.seconds(1)
+
+    /// End of this time; nil if the latest wait has succeeded.
+    private var lockedUntil: Instant?
+
+    /// Clock; tests replace it.
+    var now: @ServiceLoop () -> Instant = { Clock.now }
+
     /// At first use, creates the file (mode 0600) with the content `initial`, and its directory
     /// (0700).
     package nonisolated init(_ path: String, initial: [UInt8]) {
@@ -98,11 +107,15 @@ package final class SharedFile {
     }
 
     private func lock(_ raw: Int32) throws(Fault) {
-        let end = Clock.now + Self.patience
-        repeat {
-            if flock(raw, LOCK_EX | LOCK_NB) == 0 { return }
-            sched_yield()
-        } while Clock.now < end
+        let start = now()
+        if start >= lockedUntil ?? start {
+            lockedUntil = nil
+            repeat {
+                if flock(raw, LOCK_EX | LOCK_NB) == 0 { return }
+                sched_yield()
+            } while now() < start + Self.patience
+            lockedUntil = now() + Self.pause
+        }
         throw .failed("another process holds the lock of \(path)")
     }
 

@@ -94,15 +94,7 @@ struct FairTable<Entry: FairEntry> {
 
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// The two clients that lost queries most recently.
-    private var losers:
-        (
-            latest: (client: ClientNetwork?, lostAt: Instant),
-            previous: (client: ClientNetwork?, lostAt: Instant)
-        ) = ((nil, Instant(nanoseconds: 0)), (nil, Instant(nanoseconds: 0)))
-
-    /// Time for which one client's lost query permits a reduction of another client's limit.
-    private static var rivalry: Duration { .seconds(10) }
+    private var overload = OverloadEvidence()
 
     private static var mostReduced: Int { 256 }
 
@@ -136,15 +128,14 @@ struct FairTable<Entry: FairEntry> {
     /// daemon.
     mutating func note(_ entry: Entry, _ result: LossWindow.Result, now: Instant) {
         guard let place = entry.place, let client = entry.client else { return }
-        if result == .lost, losers.latest.client != client { losers.previous = losers.latest }
-        if result == .lost { losers.latest = (client, now) }
-        let rival = losers.latest.client == client ? losers.previous : losers.latest
         let line = slots[place].line
+        let isReduced = lines[line].window.isReduced(limits)
+        overload.note(result, of: client, isRepeated: !isReduced, now: now)
         lines[line].window.note(
             result,
             age: now - entry.began,
             entries: lines[line].count,
-            hasRival: rival.client != nil && now - rival.lostAt < Self.rivalry,
+            isOverloaded: overload.concerns(client, now: now),
             now: now,
             limits
         )

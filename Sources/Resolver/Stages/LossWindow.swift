@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one client's queries, which shrinks while many of these queries are lost.
+/// Limit of one client's queries, which shrinks while an upstream drops many of these queries.
 ///
 /// A rate-limited upstream drops the queries of all clients alike, so a client with too many
 /// queries makes queries of others fail.
 ///
-/// Once per second the limit shrinks to the part of the queries that was answered, but not below a
-/// half, if more than an eighth was lost, another client has recently lost queries, and the client
-/// has more than `FairLimits.share` entries.  Otherwise the limit grows by `FairLimits.share`.
+/// Once per second the limit shrinks to the answered part of the queries, or to a half if that is
+/// less, when more than an eighth was lost, the upstreams are overloaded (``FairTable``), and the
+/// client has more than `FairLimits.share` entries.  Otherwise the limit grows by
+/// `FairLimits.share`.
 struct LossWindow {
     enum Result {
         case answered
 
-        /// No server answered in time, or only a repetition was answered.
+        /// A server answered only a repetition.
+        case repeated
+
+        /// No server answered in time.  The name may be the reason.
         case lost
     }
 
@@ -59,12 +63,12 @@ struct LossWindow {
     /// - Parameters:
     ///   - age: time since the query began.
     ///   - entries: number of entries of the client, including this entry.
-    ///   - hasRival: true if another client has recently lost queries.
+    ///   - isOverloaded: true if the upstreams seem to drop queries of several clients.
     mutating func note(
         _ result: Result,
         age: Duration,
         entries: Int,
-        hasRival: Bool,
+        isOverloaded: Bool,
         now: Instant,
         _ limits: FairLimits
     ) {
@@ -75,11 +79,11 @@ struct LossWindow {
         case .answered:
             // A shift by 3 divides by 8; `/` takes 400 instructions.
             usual += Duration(attoseconds: (age - usual).attoseconds >> 3)
-        case .lost: lost += 1
+        case .repeated, .lost: lost += 1
         }
         guard now - start >= Self.period, ended >= limits.share / 2 else { return }
         size = size(at: now, limits)
-        if hasRival, lost * Self.tolerance > ended, entries > limits.share {
+        if isOverloaded, lost * Self.tolerance > ended, entries > limits.share {
             let part = min(ended / 2, ended - lost)
             size = max(limits.share, min(size, entries) * part / ended)
         }

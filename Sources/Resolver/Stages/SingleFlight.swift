@@ -198,7 +198,8 @@ package final class SingleFlight {
         guard !query.isOver else { return }
         let resolution = answer.resolution
         if resolution.hasLostAttempt {
-            places.note(query, .lost, now: clocks.now())
+            let result = resolution.isFailure ? LossWindow.Result.lost : .repeated
+            places.note(query, result, now: clocks.now())
         } else if resolution.provenance.source != .local || resolution.isFailure {
             places.note(query, .answered, now: clocks.now())
         }

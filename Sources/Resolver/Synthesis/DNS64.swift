@@ -98,9 +98,12 @@ final class DNS64 {
             return completion(found)
         }
         let synthesize = completion.after {
-            [origins, found] (answer: Resolution, completion) in
+            [self, found] (answer: Resolution, completion) in
             var found = found
+            // Without the prefix of the start, the network has changed: nothing is cached.
+            let isCurrent = self.prefix == prefix
             found.synthesize(from: answer, query, prefix, origins, pending.trace)
+            if !isCurrent { found.resolution.lifetime = 0 }
             completion(found)
         }
         guard let resolver else { return ask(addresses, for: pending, pending.match, synthesize) }

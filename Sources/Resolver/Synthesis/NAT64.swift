@@ -133,7 +133,7 @@ extension NAT64 {
                 let message = reply.message(to: Self.question)
                 let records = message.answers.filter { $0.type == .aaaa }
                 let addresses = records.compactMap(\.data.ipv6)
-                if let prefix = NAT64Prefix(discoveredIn: addresses) {
+                if let prefix = NAT64Prefix(discoveredIn: addresses, current: prefix) {
                     return found(prefix, server, records.map(\.ttl).min() ?? 0)
                 }
                 let lifetime = message.authorities.first { $0.type == .soa }?.ttl ?? 0
