@@ -29,7 +29,7 @@ package struct CacheSettings: Sendable, Equatable {
     package struct Stale: Sendable, Equatable {
         package var window = Duration.seconds(86_400)
 
-        /// Wait of a client before a stale answer.
+        /// Time that a client waits before it gets a stale answer.
         package var after = Duration.milliseconds(300)
 
         package var ttl = Duration.seconds(30)

@@ -37,7 +37,7 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var clientSubnet: IPAddress?
 
-    /// Parameters as in `AlibabaSettings`; nil for the parameters of the vendor.
+    /// Replaces `sdns` of Alibaba vendors; nil to use their own `sdns`.
     package var sdns: [String: String]?
 
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
@@ -216,7 +216,7 @@ extension RouteSettings: SettingsEntry {
             \.clientSubnet,
             .ip,
             standard: "`client-subnet` of each vendor",
-            // 203.0.113.7 (RFC 5737).
+            // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
             Client address for the vendors of these names, instead of `client-subnet` of each \

@@ -41,7 +41,7 @@ package struct Settings: Sendable, Equatable {
     package init() {}
 }
 
-/// Flag that comparisons of settings ignore.
+/// Flag that is equal to every other, so that comparisons of settings ignore it.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 

@@ -13,7 +13,7 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var servers: [SocketAddress] = []
 
-    /// Client address sent to the vendor; nil for the source address.
+    /// Client address sent to the vendor; if nil, the vendor uses the source address of calls.
     package var clientSubnet: IPAddress?
 
     package var timeout = Duration.seconds(2)

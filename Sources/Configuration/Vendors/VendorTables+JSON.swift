@@ -12,7 +12,7 @@ package struct JSONSettings: Sendable, Equatable {
 
     package var secret: SecretSetting?
 
-    /// True if calls are billed; nil means true with an account.
+    /// True if calls are billed; nil means true if `account` is set.
     package var isBillable: Bool?
 
     package init() {}

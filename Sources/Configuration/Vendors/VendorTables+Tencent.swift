@@ -24,7 +24,7 @@ package struct TencentSettings: Sendable, Equatable {
     /// Name that the certificate must contain; nil for the server's IP address.
     package var tlsName: String?
 
-    /// Service that returns server addresses (`/conf`); nil for the servers in the settings.
+    /// Service that lists the server addresses (`/conf`); nil to use the settings.
     package var conf: Conf?
 
     package init() {}

@@ -16,7 +16,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// Options for an entry without a valid kind.
+    /// Options of all kinds, not read, for an entry without a valid kind.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -95,7 +95,7 @@ extension VendorSettings {
             "client-subnet",
             \.clientSubnet,
             .ip,
-            // 203.0.113.7 (RFC 5737).
+            // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
             Client address that is sent to the vendor, which selects answers for it; by default \
@@ -338,9 +338,7 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls` over all vendors, because each call takes memory.
-    ///
-    /// Default values are never an error.
+    /// Checks the sum of `concurrent-calls` over all vendors, if one has more than the default.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether
