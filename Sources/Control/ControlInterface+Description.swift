@@ -4,8 +4,8 @@ extension ControlInterface {
     /// Description of the interface in the language of Varlink, and the reference for all message
     /// fields.
     ///
-    /// Varlink does not allow hyphens in field names, so a type with mostly such fields is
-    /// `object`.
+    /// Varlink forbids hyphens in field names, so a type with mostly such fields is `object`, and a
+    /// comment lists the fields.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #

@@ -45,9 +45,9 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package enum State: String, Codable, Sendable {
         case up
-        /// Backed off; used only if all servers are backed off.
+        /// In back-off after failures; used only if all servers are in back-off.
         case rests
-        /// Queries to the server return to this daemon, so no query is sent.
+        /// The server forwards queries back to this daemon, so it gets none.
         case loops
         case paused
     }
