@@ -20,7 +20,7 @@ struct Account: Sendable, Equatable {
         case volcengineID = "volcengine-id"
         case volcengineSecret = "volcengine-secret"
 
-        /// Demo value; the values of Baidu and Volcengine are from the vendor documents.
+        /// Demo value; for Baidu and Volcengine, the value in the vendor documents.
         var demo: String {
             switch self {
             case .id: "12345"
@@ -71,7 +71,7 @@ struct Account: Sendable, Equatable {
         set { values[field] = newValue }
     }
 
-    /// Sets fields from lines `FIELD = VALUE`; `#` starts a comment.
+    /// Sets fields from lines of the form `FIELD = VALUE`; `#` starts a comment.
     mutating func apply(text: String) throws(Failure) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()

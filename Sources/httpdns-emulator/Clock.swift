@@ -2,7 +2,7 @@
 import Foundation
 import Locks
 
-/// Clock with a configurable error.
+/// Clock that is `offset` seconds ahead of the system clock.
 final class Clock: Sendable {
     private let offset: Lock<Int>
 

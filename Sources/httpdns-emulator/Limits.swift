@@ -15,7 +15,7 @@ enum Limits {
 
     static let writeOctets = 64 * 1024
 
-    /// Maximum content for `huge`, which is never in memory as a whole.
+    /// Maximum content of the fault `huge`, which is sent in parts.
     static let hugeOctets = 1 << 40
 
     static let delayMilliseconds = 3_600_000
@@ -29,6 +29,6 @@ enum Limits {
 
     static let fileOctets = 64 * 1024 * 1024
 
-    /// Maximum TTL (RFC 2181 §8).
+    /// Maximum TTL, 2^31 - 1 s (RFC 2181 §8).
     static let ttlSeconds = Int(Int32.max)
 }

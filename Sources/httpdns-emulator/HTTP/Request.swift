@@ -105,7 +105,7 @@ extension Request {
 // MARK: - Parameters
 
 extension Request {
-    /// Percent-decoded parameters of query and form, in order; nil if one is invalid.
+    /// Percent-decoded parameters of query and form; nil if a parameter is invalid.
     var parameters: [(name: String, value: String)]? {
         var text = query
         if method == "POST", !body.isEmpty {
