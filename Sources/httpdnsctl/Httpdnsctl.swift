@@ -49,7 +49,8 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// The parser would ignore values of a type that both positions share.
+/// With one type for the options before and after the subcommand, the parser would ignore the
+/// options before.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,

@@ -22,7 +22,7 @@ struct TencentOptions: ParsableArguments {
     @Flag(help: "Refuse a dn with ';expiry'.")
     var refuseExpiry = false
 
-    @Option(help: .init("Servers in /conf, comma-separated (itself).", valueName: "addresses"))
+    @Option(help: .init("Servers in /conf, comma-separated (own address).", valueName: "addresses"))
     var confServers: String?
 
     @Option(help: .init("Validity of --conf-servers in minutes, 1-1440.", valueName: "minutes"))
@@ -62,7 +62,7 @@ struct AlibabaOptions: ParsableArguments {
     var noSdns = false
 
     @Option(
-        help: .init("Servers in ss, ADDR[:PORT],... (itself).", valueName: "list")
+        help: .init("Servers in ss, ADDR[:PORT],... (own address).", valueName: "list")
     )
     var ssServers: String?
 
