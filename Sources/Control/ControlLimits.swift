@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits for peers of the control socket.
 package enum ControlLimits {
     /// Maximum octets of a call without NUL; most calls have less than 2 KiB.
     package static let callOctets = 64 * 1024

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Suggestion for a mistyped word.
 package enum DidYouMean {
     package static let longestWord = 64
 

@@ -7,7 +7,6 @@ package struct Reply: Sendable, Equatable {
     /// True if another reply to the call follows.
     package var continues: Bool
 
-    /// Name of the error, with the interface.
     package var error: String?
 
     // MARK: - Making

@@ -71,7 +71,7 @@ struct Account: Sendable, Equatable {
         set { values[field] = newValue }
     }
 
-    /// Sets fields from lines of the form `FIELD = VALUE`; `#` starts a comment.
+    /// Sets fields from lines `FIELD = VALUE`; `#` starts a comment.
     mutating func apply(text: String) throws(Failure) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()

@@ -2,7 +2,7 @@
 import Foundation
 import Locks
 
-/// Clock that is `offset` seconds ahead of the system clock.
+/// System clock plus `offset` seconds.
 final class Clock: Sendable {
     private let offset: Lock<Int>
 

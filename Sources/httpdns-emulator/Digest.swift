@@ -4,7 +4,6 @@ import Foundation
 
 /// Digests for the signatures of vendors, in lower-case hexadecimal.
 enum Digest {
-    /// Used by Alibaba v1, Baidu and Volcengine.
     static func md5(_ text: String) -> String { hash(text, "MD5") }
 
     static func sha256(_ text: String) -> String { hash(text, "SHA256") }
@@ -36,7 +35,6 @@ enum Digest {
         return Array(octets[..<count])
     }
 
-    /// Used by the account API of Alibaba.
     static func hmacSHA1Base64(_ text: String, key: [UInt8]) -> String {
         Data(hmac(text, key: key, "SHA1")).base64EncodedString()
     }

@@ -85,7 +85,7 @@ final class Emulator: Sendable {
             return Reply(response: Response(status: 500))
         }
         let reply = damage.applied(to: response)
-        // Vendors bill a reply even if a fault delays, damages or drops it.
+        // Vendors also bill delayed, damaged and dropped replies.
         if let charge = call.charge, reply.response.status == 200 {
             bill.add(
                 charge.items(

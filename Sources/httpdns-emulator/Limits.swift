@@ -29,6 +29,6 @@ enum Limits {
 
     static let fileOctets = 64 * 1024 * 1024
 
-    /// Maximum TTL, 2^31 - 1 s (RFC 2181 §8).
+    /// Maximum TTL (RFC 2181 §8).
     static let ttlSeconds = Int(Int32.max)
 }

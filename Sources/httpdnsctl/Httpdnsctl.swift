@@ -49,8 +49,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// With one type for the options before and after the subcommand, the parser would ignore the
-/// options before.
+/// If ``Options`` were used here, too, the parser would ignore the values.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,

@@ -55,7 +55,6 @@ struct Program: ParsableCommand {
         } catch {
             let code = exitCode(for: error)
             if code == .success {
-                // The option was --help or --version.
                 Self.print(fullMessage(for: error) + "\n")
                 Glibc.exit(0)
             }
@@ -143,7 +142,6 @@ struct Program: ParsableCommand {
         Glibc.exit(1)
     }
 
-    /// Writes to standard error; a write error cannot be reported.
     private static func complain(_ text: String) {
         _ = write(text + "\n", to: STDERR_FILENO)
     }

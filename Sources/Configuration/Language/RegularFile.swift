@@ -2,7 +2,6 @@
 import Glibc
 import HTTPDNS
 
-/// Open regular file.
 package struct RegularFile: ~Copyable {
     private let descriptor: CInt
 

@@ -108,7 +108,7 @@ extension SettingsEnvironment {
         var octets: [UInt8]
         do throws(FileError) {
             let file = try RegularFile(path)
-            // The mode of a credential is not checked, because systemd protects its directory.
+            // systemd protects the directory of credentials, so their mode is not checked.
             if case .file = source, file.mode & 0o007 != 0 {
                 throw FileError.openToTheWorld
             }

@@ -43,7 +43,7 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Parses the file; if it could not be read, returns this as an error about the whole file.
+    /// Parses the file; a read error is reported for the whole file.
     func text(_ index: Int, take: YAMLReader.Taker) -> YAMLReader {
         switch content {
         case .success(let octets): YAMLReader(octets, file: index, take: take)

@@ -13,7 +13,7 @@ struct SettingsReading {
 
     private var furtherProblems = 0
 
-    /// Names of vendors and upstreams that were omitted because of errors.
+    /// Vendors and upstreams omitted because of errors.
     var leftOut: Set<String> = []
 
     /// Positions of values by path in `Settings`, such as `vendors[0].servers[2]`.
@@ -26,7 +26,7 @@ struct SettingsReading {
 
     var patterns = 0
 
-    /// Different lists of vendors and upstreams in routes; equal lists share storage.
+    /// Lists of vendors and upstreams in routes; equal lists share storage.
     private var lists: Set<[String]> = []
 
     /// Paths of values with errors; further checks of such values are skipped.
@@ -158,7 +158,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong type, unless the YAML reader has already reported the value.
+    /// Reports a value of the wrong type, unless the YAML reader reported the value.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,

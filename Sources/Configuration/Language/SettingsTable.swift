@@ -63,7 +63,7 @@ extension SettingsTable {
                     hint: meant.map { "did you mean `\($0)`?" }
                 )
                 if let meant { misspelled.append(meant) }
-                // The unknown key could be a misspelled required option, which then is not missing.
+                // A misspelled required option is not also reported as missing.
                 if !key.path.isEmpty { reading.damage(key) }
                 continue
             }

@@ -37,11 +37,10 @@ package struct Settings: Sendable, Equatable {
 
     package var warnings: [SettingsProblem] = []
 
-    /// Makes the default settings, without vendors and upstreams.
     package init() {}
 }
 
-/// Flag that is equal to every other, so that comparisons of settings ignore it.
+/// Flag that comparisons of settings ignore, because all flags are equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 

@@ -246,7 +246,6 @@ extension SecretSetting {
     }
 }
 
-/// Returns the description of the error that `body` throws.
 package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> String? {
     do throws(Failure) {
         try body()

@@ -59,7 +59,7 @@ extension AlibabaSettings {
 // MARK: - Hints
 
 extension Settings {
-    /// Advice to reduce the cost, one line for each change, as in `httpdnsctl bill`.
+    /// Changes that reduce the cost, as in `httpdnsctl bill`, one per line.
     package func costHints(hasIPv6: Bool) -> [String] {
         vendors.flatMap { vendor -> [String] in
             guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }

@@ -11,7 +11,6 @@ package struct TencentSettings: Sendable, Equatable {
     /// Account number for the channels `aes` and `des`.
     package var id: Int?
 
-    /// Decimal token for the channel `https`.
     package var token: SecretSetting?
 
     /// Key for `aes` (16 octets) or `des` (8 octets).

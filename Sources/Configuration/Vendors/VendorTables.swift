@@ -16,7 +16,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// Options of all kinds, not read, for an entry without a valid kind.
+    /// Options for an entry without a valid kind, whose values are not read.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(

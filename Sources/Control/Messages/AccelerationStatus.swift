@@ -13,7 +13,7 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         case on
 
-        /// Suspended while all queries are logged, or a `Watch` call is active.
+        /// Suspended while queries are logged or watched.
         case resting
         case off
     }

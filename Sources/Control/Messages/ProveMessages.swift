@@ -74,7 +74,6 @@ package struct ProofStep: Codable, Sendable, Equatable {
         case skipped
     }
 
-    /// Creates a step without a call.
     package init(label: String, expected: String, result: String) {
         self.label = label
         self.expected = expected

@@ -68,7 +68,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
-/// Counters of queries; the counts of each table add up to `total`.
+/// Counters of queries; each table adds up to `total`.
 package struct QueryStats: Codable, Sendable, Equatable {
     package var total: UInt64 = 0
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a server of an upstream.
 package struct UpstreamServer: Codable, Sendable, Equatable {
     /// URL of the server, and its address if the URL has a name: `tls://dns.example (192.0.2.53)`.
     package var url: String

@@ -41,7 +41,7 @@ struct Distortion: Sendable, Equatable {
 struct Damage: Sendable {
     var distortion = Distortion()
     private(set) var error: String?
-    /// Other faults, which apply to the encoded response and the connection, in order.
+    /// Faults of the encoded response and the connection, in order.
     private var later: [Fault.Kind] = []
 
     init(_ kinds: [Fault.Kind]) {
@@ -71,7 +71,7 @@ struct Damage: Sendable {
             case .huge(let octets): reply.delivery = .filled(to: octets)
             case .empty: reply.response.body = []
             case .garbage:
-                // The octet 0xFF makes the content invalid UTF-8.
+                // Invalid UTF-8.
                 reply.response.body = [0xFF] + (0..<63).map { _ in .random(in: 0x80...0xFF) }
             case .gzip:
                 reply.response.body = Gzip.wrap(reply.response.body)

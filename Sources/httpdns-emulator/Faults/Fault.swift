@@ -144,6 +144,6 @@ extension Fault {
 }
 
 extension String {
-    /// True if all characters are visible ASCII, so that a header field may contain the text.
+    /// True for visible ASCII, which is valid in header fields.
     fileprivate var isPrintable: Bool { !isEmpty && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

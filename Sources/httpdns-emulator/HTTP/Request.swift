@@ -2,7 +2,6 @@
 import Foundation
 
 struct Request: Sendable {
-    /// Method, which is case-sensitive (RFC 9110 §9.1).
     var method: String
 
     /// Target before `?`, not percent-decoded.

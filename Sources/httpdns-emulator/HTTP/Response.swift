@@ -43,7 +43,6 @@ struct Response: Sendable {
         )
     }
 
-    /// Reason phrases (RFC 9110 §15, RFC 6585).
     private static let reasons = [
         200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
         404: "Not Found", 405: "Method Not Allowed", 411: "Length Required",

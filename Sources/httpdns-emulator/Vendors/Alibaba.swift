@@ -4,8 +4,8 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
-/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: a call with a wrong and expired
-/// signature gets the error for a wrong signature.
+/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: a wrong and expired signature
+/// counts as wrong.
 struct Alibaba: Vendor {
     var account = Account()
 
@@ -13,7 +13,7 @@ struct Alibaba: Vendor {
 
     /// Behaviour that the documents do not specify.
     struct Manner: Sendable, Equatable {
-        /// True if unsigned calls are refused, as an option in the console sets.
+        /// True if unsigned calls are refused (option in the console).
         var requiresSignature = false
         /// True if custom resolution (SDNS) is available; false outside China.
         var hasSDNS = true
@@ -144,7 +144,7 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters, which the custom function of an account would get.
+    /// Returns the `sdns-` parameters for custom resolution.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }

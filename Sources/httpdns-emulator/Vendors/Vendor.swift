@@ -2,7 +2,6 @@
 import Foundation
 
 protocol Vendor: Sendable {
-    /// Returns true if the request uses the protocol of this vendor.
     func serves(_ request: Request) -> Bool
 
     /// Parses a request; faults are selected by the names before `answer` is called.
@@ -12,7 +11,7 @@ protocol Vendor: Sendable {
 }
 
 struct Call: Sendable {
-    /// Label of the counter: vendor and protection, or `refused`, as in `tencent-aes`.
+    /// Counter label: vendor and protection or `refused`, such as `tencent-aes`.
     var channel: String
 
     var names: [String] = []

@@ -5,7 +5,7 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of clients that get the address; nil for clients outside all subnets of the name.
+        /// Subnet of the clients; nil for clients outside all subnets of the name.
         var subnet: Subnet?
     }
 

@@ -77,7 +77,7 @@ extension FileState {
         modified = try container.decodeIfPresent(Moment.self, forKey: .modified)
     }
 
-    /// Encodes UTF-8 content as text, so that users can copy the content from a journal.
+    /// Encodes UTF-8 content as text, for use by hand.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

@@ -37,7 +37,7 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
-    /// Returns true if a temporary file exists: a change of `path` is active or was interrupted.
+    /// Returns true if a change of `path` is active or was interrupted.
     func hasLeftover(of path: String) -> Bool {
         status(path + Self.temporary, follows: false) != nil
     }

@@ -145,7 +145,6 @@ extension SetupPlan {
 
     // MARK: - Details
 
-    /// Adds a change, unless `after` is the original state of the file.
     mutating func change(_ path: String, to after: FileState, _ facts: ResolverFacts) {
         let before = facts.files[path] ?? .absent
         if before != after { changes.append(Change(path: path, before: before, after: after)) }

@@ -16,7 +16,7 @@ struct SetupServers {
     /// - Parameters:
     ///   - given: addresses from the operator; empty to detect the addresses.
     ///   - ask: returns true if a server answers.
-    ///   - resolve: queries the server for a name that is not cached.
+    ///   - resolve: resolves an uncached name.
     init(
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
