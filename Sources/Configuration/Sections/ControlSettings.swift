@@ -44,8 +44,8 @@ extension ControlSettings {
             .mode,
             """
             Permissions of the socket. A user with write permission may reload the settings, flush \
-            the cache and pause vendors. If all users have it (such as "0666"), these changes \
-            require root, the user of the daemon, or `group`.
+            the cache and pause vendors. If all users have this permission (such as "0666"), these \
+            changes require root, the user of the daemon, or `group`.
             """
         ),
         .option(
@@ -53,8 +53,8 @@ extension ControlSettings {
             \.group,
             .group,
             """
-            Group that owns the socket. If it does not exist, the socket keeps the group of the \
-            process, with a warning.
+            Group that owns the socket. If the group does not exist, the socket keeps the group of \
+            the process, with a warning.
             """
         )
     )

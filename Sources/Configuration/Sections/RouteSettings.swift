@@ -133,7 +133,7 @@ extension RouteSettings: SettingsEntry {
             .choice(),
             """
             Source if no vendor has an answer. `upstream` queries the upstreams. With `none`, the \
-            name has no addresses. Types other than A and AAAA always go to the upstreams.
+            client gets no addresses. Types other than A and AAAA always go to the upstreams.
             """
         ),
         .option(
@@ -141,10 +141,10 @@ extension RouteSettings: SettingsEntry {
             \.fallbackAfter,
             .fallbackDelay,
             """
-            Time without an answer of the vendors after which a name that is not cached is answered \
-            by the upstreams, with a TTL of at most 30 s. The vendor's answer replaces it in the \
-            cache when it arrives. `off` waits for the vendors, up to 3 s. No effect with \
-            `fallback: none`.
+            Time without an answer of the vendors after which a name that is not cached is \
+            answered by the upstreams, with a TTL of at most 30 s. Later, the vendor's answer \
+            replaces this answer in the cache. `off` waits for the vendors, up to 3 s. No effect \
+            with `fallback: none`.
             """
         ),
         .option(
@@ -157,7 +157,7 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["office"],
             """
-            Upstreams for this route, in order, instead of the general ones. Required without \
+            Upstreams for this route, in order, instead of the default upstreams. Required without \
             `vendors`.
             """
         ),
@@ -231,7 +231,7 @@ extension RouteSettings: SettingsEntry {
             example: ["tier": "gold"],
             """
             Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-, instead of \
-            all those in `sdns` of an Alibaba vendor. {} sends none.
+            all parameters in `sdns` of an Alibaba vendor. {} sends none.
             """
         ),
         .option(

@@ -97,7 +97,7 @@ extension UpstreamSettings: SettingsEntry {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of trusted CA certificates, instead of those of the system.
+            PEM file of trusted CA certificates, instead of the system's.
             """
         ),
         .option(
