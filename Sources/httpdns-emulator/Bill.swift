@@ -112,7 +112,7 @@ struct Charge: Sendable {
         var units: Int
     }
 
-    /// Returns the billed items of a reply with status 200; `isRefused` means it is an error.
+    /// Returns the billed items of a reply with status 200; `isRefused` is true for an error reply.
     ///
     /// An item for several families is counted for the first family with an address, or else the
     /// first family; an item for several names, for the first name.

@@ -110,7 +110,7 @@ struct Program: AsyncParsableCommand {
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             AlibabaAPI(account: account, bill: bill),
             Baidu(account: account),
-            // Both serve `/resolve`: Volcengine, which also checks the parameters, must be first.
+            // Volcengine checks the parameters of `/resolve`, and must precede DNSJSON.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]

@@ -15,7 +15,6 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var fallback = Fallback.upstream
 
-    /// Time to wait for the vendors before upstreams are also queried.
     package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
 
     package var upstreams: [String] = []

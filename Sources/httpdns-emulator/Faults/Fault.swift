@@ -14,7 +14,7 @@ struct Fault: Sendable, Equatable {
         case reset
         /// Sends FIN without a reply.
         case close
-        /// Sends the given number of octets of the content, or half of it if nil, then FIN.
+        /// Sends the first `after` octets of the content, by default half of the content, then FIN.
         case truncated(after: Int?)
         case noise
         /// Sends status 200 with random content.

@@ -61,7 +61,7 @@ struct Reply: Sendable {
 
     enum Delivery: Sendable, Equatable {
         case whole
-        /// Sends this many octets of the content, or half of it if nil, then FIN.
+        /// Sends the first `after` octets of the content, by default half of the content, then FIN.
         case truncated(after: Int?)
         /// Pads the content with the digit 0.
         case filled(to: Int)

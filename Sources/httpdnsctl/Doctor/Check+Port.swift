@@ -18,7 +18,7 @@ extension Check {
             if occupiesPort(socket, of: machine) {
                 results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
             } else if machine.status == nil {
-                // No daemon, perhaps because it could not listen: its addresses are unknown.
+                // Perhaps the daemon could not listen and stopped; its addresses are unknown.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.append(
                     .warning(
