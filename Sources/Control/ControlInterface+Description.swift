@@ -174,8 +174,8 @@ extension ControlInterface {
         # + in-flight: int
         type MissStats (merged: int, dropped: int)
 
-        # Refreshes of cached answers before they expire. held: not started, because no
-        # vendor would be called
+        # Refreshes of cached answers before they expire. held: not started, because all
+        # vendors of the route were suspended
         # + over-budget: int                   not started: too many lookups in the last minute
         type RefreshStats (started: int, done: int, failed: int, held: int)
 
