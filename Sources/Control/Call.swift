@@ -12,7 +12,7 @@ package struct Call: Sendable, Equatable {
     /// True if the client wants no reply.
     package var oneway: Bool
 
-    /// True if the client requests another protocol, which is always refused.
+    /// True if the client requests another protocol; the daemon always refuses.
     package var upgrade: Bool
 
     // MARK: - Making
@@ -66,7 +66,7 @@ package struct Call: Sendable, Equatable {
 
     /// Decodes the arguments.
     ///
-    /// - Throws: `invalidParameter` with the alphabetically first unknown argument, otherwise with
+    /// - Throws: `invalidParameter` with the first unknown argument in alphabetical order, or with
     ///   a missing or mistyped argument.
     package func arguments<Arguments: CallParameters>(
         as type: Arguments.Type

@@ -4,8 +4,8 @@ extension ControlInterface {
     /// Description of the interface in the language of Varlink, and the reference for all message
     /// fields.
     ///
-    /// Varlink does not allow hyphens in field names, so a type with mostly such fields is
-    /// `object`.
+    /// Varlink forbids hyphens in field names, so a type with mostly such fields is `object`, and a
+    /// comment lists the fields.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #
@@ -174,8 +174,8 @@ extension ControlInterface {
         # + in-flight: int
         type MissStats (merged: int, dropped: int)
 
-        # Refreshes of cached answers before they expire. held: not started, because no
-        # vendor would be called
+        # Refreshes of cached answers before they expire. held: not started, because all
+        # vendors of the route were suspended
         # + over-budget: int                   not started: too many lookups in the last minute
         type RefreshStats (started: int, done: int, failed: int, held: int)
 

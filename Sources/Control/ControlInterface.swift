@@ -25,7 +25,6 @@ package enum ControlInterface {
         case logLevel = "LogLevel"
         case version = "Version"
 
-        /// Name of the method in a call, with the interface.
         package var fullName: String { ControlInterface.name + "." + rawValue }
 
         package init?(fullName: String) {

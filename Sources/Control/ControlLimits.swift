@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits for peers of the control socket.
 package enum ControlLimits {
-    /// Maximum octets of a call without NUL; a `Flush` has less than 2 KiB.
+    /// Maximum octets of a call without NUL; most calls have less than 2 KiB.
     package static let callOctets = 64 * 1024
 
     /// Maximum octets of a reply without NUL, as in systemd.
@@ -18,7 +17,7 @@ package enum ControlLimits {
 
     /// Maximum number of values in a call, where an empty list or object counts as two.
     ///
-    /// A `Resolve` call with 1024 names has about 1030. Decoding of a flat value takes up to 14 µs.
+    /// A `Resolve` call with 1024 names has about 1030; each takes up to 14 µs to decode.
     package static let callValues = 1100
 
     /// Default limit of the units that one `Prove` call may cost.
@@ -33,7 +32,7 @@ package enum ControlLimits {
 
     package static let resolvedNames = 1...1024
 
-    /// Allowed numbers of names in a `Resolve` call with one reply, which is sent within 5 s.
+    /// Allowed numbers of names in a `Resolve` call without `more`, which ends within 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
     /// Maximum number of names of one call that are resolved concurrently.

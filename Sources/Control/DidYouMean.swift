@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Suggestion for a mistyped word.
 package enum DidYouMean {
     package static let longestWord = 64
 
     /// Returns the candidate nearest to `word`, ignoring case; nil if none is near.
     ///
-    /// Three or more initial letters match if only one candidate begins with them. Otherwise a word
-    /// may have one mistake, two from 4 letters, three from 8 letters.
+    /// A prefix of three or more letters matches if only one candidate has this prefix. Otherwise
+    /// up to 3 letters may have one mistake, 4 to 7 letters two, longer words three.
     package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
     {
         let typed = letters(of: word)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Any JSON value.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)

@@ -2,7 +2,7 @@
 
 /// JSON serializer for large replies, without Codable.
 ///
-/// The text equals the text of ``JSONText`` if members are written in alphabetical order.
+/// If the caller writes members in alphabetical order, the text equals that of ``JSONText``.
 package struct JSONWriter {
     package private(set) var octets: [UInt8] = []
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Errors in replies; <doc:Protocol> describes the errors.
+/// Errors in replies, as in <doc:Protocol>.
 package enum MethodError: Error, Equatable, Sendable {
     case notFound(what: String)
 

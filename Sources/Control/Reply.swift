@@ -7,7 +7,6 @@ package struct Reply: Sendable, Equatable {
     /// True if another reply to the call follows.
     package var continues: Bool
 
-    /// Name of the error, with the interface.
     package var error: String?
 
     // MARK: - Making
@@ -53,7 +52,7 @@ package struct Reply: Sendable, Equatable {
 
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
-    /// - Throws: The `MethodError` in the reply, or `ProtocolError.malformed`.
+    /// - Throws: the `MethodError` in the reply, or `ProtocolError.malformed`.
     package func results<Results: Decodable>(as type: Results.Type) throws -> Results {
         if let error { throw MethodError(name: error, parameters: parameters) }
         do {
@@ -71,7 +70,7 @@ package struct Reply: Sendable, Equatable {
         in message: [UInt8]
     ) throws -> (results: Results, continues: Bool) {
         guard let envelope = try? JSONText.decode(Envelope<Results>.self, from: message) else {
-            // Decoding as ``Reply`` throws the error of the message.
+            // This could be an error reply; `results(as:)` throws its error.
             let reply = try Reply(message: message)
             return (try reply.results(as: type), reply.continues)
         }

@@ -52,7 +52,6 @@ struct Admin {
 
     private static let json = "application/json"
 
-    /// Replaces all faults, or no fault if a line is invalid.
     private func replaceFaults(_ text: String) -> Response {
         let lines = text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }

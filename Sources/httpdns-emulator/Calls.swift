@@ -2,19 +2,19 @@
 import Foundation
 import Locks
 
-/// Counters of vendor calls, before faults apply.
+/// Counters of received vendor calls, including calls with a fault.
 final class Calls: Sendable {
     struct Numbers: Codable, Sendable, Equatable {
         var lookups = 0
         var paths: [String: Int] = [:]
-        /// Lookups for each lower-case name; a batch counts once for each of its names.
+        /// Lookups for each lower-case name; a batch counts once for each name.
         var names: [String: Int] = [:]
-        /// Calls for each channel, such as `tencent-aes`.
+        /// Calls by vendor and protection, such as `tencent-aes`.
         var channels: [String: Int] = [:]
         var connections = 0
         var faults = 0
         var last: Last?
-        /// State of the zone; `reset()` does not change it.
+        /// Loaded zone, which `reset()` does not change.
         var zone = Loaded()
 
         enum CodingKeys: String, CodingKey, CaseIterable {

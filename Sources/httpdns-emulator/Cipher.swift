@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Ciphers of Tencent Cloud document 379/3530 and Alibaba Cloud document 2978980.
+/// Ciphers of Tencent Cloud (document 379/3530) and Alibaba Cloud (document 2978980).
 enum Cipher: Sendable {
     /// DES with PKCS#5 padding; weak, but the default of Tencent.
     case des
@@ -17,7 +17,7 @@ enum Cipher: Sendable {
         case undecryptable
     }
 
-    /// Block size; 1 for GCM, which accepts any length.
+    /// Block size; 1 for GCM, which needs no whole blocks.
     var blockOctets: Int {
         switch self {
         case .des: 8
@@ -116,9 +116,9 @@ enum Cipher: Sendable {
         var written: Int32 = 0
         var last: Int32 = 0
 
-        // SAFETY: cipher and context are owned here and freed once. Key and IV have the lengths
-        // that the cipher reads. The output has one block more than the input, the most that EVP
-        // may write. The tag has the octets that its two calls read or write.
+        // SAFETY: this function frees cipher and context once. Key and IV have the lengths that the
+        // cipher reads. EVP writes at most one block more than the input, which `output` holds.
+        // The tag has the length that OpenSSL reads or writes.
         ERR_clear_error()
         guard let cipher = unsafe EVP_CIPHER_fetch(library, shape.name, nil) else {
             throw .unavailable

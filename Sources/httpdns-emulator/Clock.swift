@@ -2,7 +2,7 @@
 import Foundation
 import Locks
 
-/// Clock with a configurable error.
+/// System clock plus `offset` seconds.
 final class Clock: Sendable {
     private let offset: Lock<Int>
 

@@ -3,7 +3,7 @@ import Foundation
 import Locks
 
 final class Emulator: Sendable {
-    /// Vendors; the first vendor that `serves` a request gets the request.
+    /// Vendors in order; a request goes to the first vendor whose `serves` returns true.
     private let vendors: [any Vendor]
 
     private let zoneFile: String?
@@ -85,7 +85,7 @@ final class Emulator: Sendable {
             return Reply(response: Response(status: 500))
         }
         let reply = damage.applied(to: response)
-        // Delayed, damaged and dropped replies are also billed.
+        // Vendors also bill delayed, damaged and dropped replies.
         if let charge = call.charge, reply.response.status == 200 {
             bill.add(
                 charge.items(

@@ -15,7 +15,7 @@ enum Limits {
 
     static let writeOctets = 64 * 1024
 
-    /// Maximum content for `huge`, which is never in memory as a whole.
+    /// Maximum content of the fault `huge`, which is sent in parts.
     static let hugeOctets = 1 << 40
 
     static let delayMilliseconds = 3_600_000

@@ -7,12 +7,12 @@ enum ExitStatus: Int32 {
     /// The command line is wrong; the daemon was not called.
     case usage = 2
     case unreachable = 3
-    /// `status` and `doctor` found problems; `prove` found a difference.
+    /// `status` or `doctor` found problems, or `prove` found a difference.
     case degraded = 4
 }
 
 struct Failure: Error, Equatable {
-    /// Message of one line, which can contain untrusted text.
+    /// One line, which can contain text of an attacker.
     var message: String
 
     var hint: String?
@@ -22,7 +22,7 @@ struct Failure: Error, Equatable {
     /// Error name from the daemon, such as `io.httpdnsd.Control.NotFound`.
     var error: String?
 
-    /// True if the printed reply contains the failure, so that `--json` prints no error object.
+    /// True if the printed reply contains the failure; `--json` then prints no error object.
     var isInReply = false
 
     init(message: String, hint: String? = nil, status: ExitStatus, error: String? = nil) {

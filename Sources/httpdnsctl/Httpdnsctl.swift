@@ -49,7 +49,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// The parser would ignore values of a type that both positions share.
+/// If ``Options`` were used here, too, the parser would ignore the values.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,

@@ -23,7 +23,7 @@ enum Output {
 
     /// Writes all text to standard output.
     ///
-    /// - Throws: if a write fails; the status is `ok` if the reader closed the pipe.
+    /// - Throws: a write error; a closed pipe has the status `ok`.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
@@ -80,7 +80,7 @@ enum JSONOutput {
 
     /// Replaces unprintable characters by `\uXXXX`.
     ///
-    /// Except for line feeds, such characters occur only inside strings.
+    /// In JSON, such characters except line feeds occur only in strings.
     private static func escaped(_ json: String) -> String {
         let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
         guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }

@@ -30,7 +30,7 @@ struct Program: ParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Print the effective settings; without --config, their manual."
+        help: "Print the effective settings; without --config, all options."
     )
     var printConfig = false
 
@@ -55,7 +55,6 @@ struct Program: ParsableCommand {
         } catch {
             let code = exitCode(for: error)
             if code == .success {
-                // --help or --version.
                 Self.print(fullMessage(for: error) + "\n")
                 Glibc.exit(0)
             }
@@ -119,9 +118,9 @@ struct Program: ParsableCommand {
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
         // The service loop keeps the capabilities until its sockets are bound.
         ServiceLoop.start()
-        // The service loop makes the same call, and reports a failure.
+        // A failure is ignored: the service loop also drops capabilities, and reports it.
         try? OwnProcess.dropCapabilities()
-        // After `dropCapabilities`, because a thread inherits the capabilities of its creator.
+        // The new thread inherits the reduced capabilities of its creator.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {
@@ -143,7 +142,6 @@ struct Program: ParsableCommand {
         Glibc.exit(1)
     }
 
-    /// Ignores a failed write, because no other output is left.
     private static func complain(_ text: String) {
         _ = write(text + "\n", to: STDERR_FILENO)
     }
@@ -171,7 +169,7 @@ private final class Handover<Value: Sendable>: Sendable {
 
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Calls `see` with the value, which can still be taken.
+    /// Calls `see` with the value, and does not take the value.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }

@@ -25,7 +25,7 @@ package enum SettingsManual {
 
         var schema = YAMLNode.map([])
 
-        /// Default; nil if absent or dependent on other options.
+        /// Default; nil without a fixed default.
         var standard: YAMLNode?
     }
 
@@ -38,7 +38,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// Default entries, and an example entry with all options.
+        /// Default entries in `live`, and an example entry with all options.
         case list(live: YAMLNode, [Entry])
     }
 
@@ -49,7 +49,7 @@ package enum SettingsManual {
 
         var entries: [Entry]
 
-        /// Options of the vendor kind, including options that earlier examples describe.
+        /// `entries` omits options that earlier examples describe.
         var allEntries: [Entry]
     }
 

@@ -33,7 +33,7 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // A section with `facts` accepts `off`, and also `on` if no option is required.
+        // Only a section with `facts` can be `off`; `on` is valid if no option is required.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
@@ -96,9 +96,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for one of `words`.
-    ///
-    /// For the word `1.1`, the number 1.1 is also valid (YAML 1.2).
+    /// Schema for one of `words`; YAML editors read the unquoted word `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (
@@ -129,7 +127,7 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Schema for any of `forms`; a form `true` or `false` is a constant.
+    /// Schema that accepts any of the schemas and constants in `forms`.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([
             (

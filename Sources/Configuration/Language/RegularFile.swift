@@ -2,7 +2,6 @@
 import Glibc
 import HTTPDNS
 
-/// Open regular file.
 package struct RegularFile: ~Copyable {
     private let descriptor: CInt
 
@@ -17,7 +16,7 @@ package struct RegularFile: ~Copyable {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw .system(errno) }
         var status = stat()
-        // SAFETY: fstat fills the one structure it is given.
+        // SAFETY: fstat fills `status`.
         guard unsafe fstat(descriptor, &status) == 0 else {
             let code = errno
             close(descriptor)

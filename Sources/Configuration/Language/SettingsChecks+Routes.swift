@@ -144,7 +144,7 @@ extension Settings {
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
         AlibabaSettings.check(sdns: sdns, path, &reading)
         let mayGetThem = route.vendors.contains { name in
-            // The kind is unknown if the vendor is not defined or its definition has an error.
+            // An undefined or invalid vendor could be of kind alibaba.
             guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
             return vendors[index].kind == .alibaba
                 || reading.isDamaged("vendors[\(index)].kind")

@@ -14,9 +14,9 @@ package struct SettingsEnvironment: Sendable {
 
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
-    /// Returns true if a path is or could be a directory.
+    /// Returns false if a path is known to be no directory.
     ///
-    /// Always true at the start of the daemon: a slow disk must not delay the start.
+    /// At the start of the daemon always true: a slow disk must not delay the start.
     package var mayBeDirectory: @Sendable (String) -> Bool
 
     package init(
@@ -60,7 +60,7 @@ package struct SettingsEnvironment: Sendable {
     }
 
     package static var stateDirectory: String? {
-        // SAFETY: as above.
+        // SAFETY: this program never changes its environment, and the string is copied.
         unsafe getenv("STATE_DIRECTORY").flatMap { list in
             let first = unsafe String(cString: list).prefix { $0 != ":" }
             return first.hasPrefix("/") ? String(first) : nil
@@ -108,7 +108,7 @@ extension SettingsEnvironment {
         var octets: [UInt8]
         do throws(FileError) {
             let file = try RegularFile(path)
-            // systemd protects the directory of credentials.
+            // systemd protects the directory of credentials, so their mode is not checked.
             if case .file = source, file.mode & 0o007 != 0 {
                 throw FileError.openToTheWorld
             }

@@ -43,7 +43,7 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Parses the file; a read error becomes an error about the whole file.
+    /// Parses the file; a read error is reported for the whole file.
     func text(_ index: Int, take: YAMLReader.Taker) -> YAMLReader {
         switch content {
         case .success(let octets): YAMLReader(octets, file: index, take: take)
@@ -67,7 +67,7 @@ extension SettingsFile {
     /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
-    /// Returns the drop-ins of `file` in byte order; none without the directory.
+    /// Returns the drop-ins of `file` in byte order of their names.
     static func dropIns(of file: String, after earlier: Int) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]

@@ -70,7 +70,7 @@ extension SettingsKind where Value == IPPrefix {
             schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
-                // The hint shows the network without host bits.
+                // If the address has host bits, the hint shows the network.
                 let parts = text.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 2, let address = IPAddress(parts[0]),
                     let length = Int(parts[1]),

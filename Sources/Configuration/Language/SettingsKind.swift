@@ -12,7 +12,7 @@ struct SettingsKind<Value: Sendable>: Sendable {
     /// Returns the value in a form that `read` accepts.
     let write: @Sendable (Value) -> YAMLNode
 
-    /// JSON Schema of the value, which accepts little more than `read`.
+    /// JSON Schema, which accepts all values that `read` accepts, and few other values.
     var schema = SettingsSchema.string()
 }
 

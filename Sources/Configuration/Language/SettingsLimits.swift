@@ -5,7 +5,7 @@ enum SettingsLimits {
 
     /// Maximum sum of patterns in `domains` and `except`; a route counts as at least one.
     ///
-    /// A pattern takes up to 500 octets, and a reload has two sets of settings.
+    /// A pattern takes up to 500 octets, twice during a reload (old and new settings).
     static let patterns = 100_000
 
     static let dropIns = 256
@@ -30,14 +30,14 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Timeout for one server; a DNS client gets its answer within 5 s.
+    /// Timeout of a call; after 5 s, the DNS client already has an answer.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
 
     static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
 
-    /// Value of `fallback-after`, less than the 3 s for all vendor calls.
+    /// Value of `fallback-after`; all vendor calls of a query end within 3 s.
     static let fallbackAfter: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(2_900))
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
@@ -48,7 +48,7 @@ enum SettingsLimits {
 
     /// Maximum sum of `concurrent-calls` over all vendors.
     ///
-    /// A hedged call has two transfers of about 42 KiB each: in total 11 MiB.
+    /// A hedged call has two transfers of about 42 KiB, so 128 calls take 11 MiB.
     static let concurrentCallsTogether = 128
 
     static let callsPerDay = 1...1_000_000_000
@@ -90,12 +90,12 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Number of probes, each compared with each queried name.
+    /// Number of probes; each query is compared with all probes.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Number of exceptions, each compared with each answer.
+    /// Number of exceptions; each answer is compared with all exceptions.
     static let rebindingExceptions = 0...1000
 
     /// Maximum path in octets: `PATH_MAX` without its NUL.

@@ -13,7 +13,7 @@ struct SettingsReading {
 
     private var furtherProblems = 0
 
-    /// Names of vendors and upstreams with errors.
+    /// Vendors and upstreams omitted because of errors.
     var leftOut: Set<String> = []
 
     /// Positions of values by path in `Settings`, such as `vendors[0].servers[2]`.
@@ -21,13 +21,12 @@ struct SettingsReading {
 
     /// Positions of values below `routes`, by the hash of the path.
     ///
-    /// The paths of 500,000 values would take 60 MB. After a hash collision, an error shows a wrong
-    /// position.
+    /// Hashes save up to 60 MB for paths. A hash collision causes a wrong position in an error.
     private var routePlaces: [Int: PackedPlace] = [:]
 
     var patterns = 0
 
-    /// Shared lists of names of all routes.
+    /// Lists of vendors and upstreams in routes; equal lists share storage.
     private var lists: Set<[String]> = []
 
     /// Paths of values with errors; further checks of such values are skipped.
@@ -128,7 +127,7 @@ extension SettingsReading {
 // MARK: - Sharing
 
 extension SettingsReading {
-    /// Replaces a list by an equal list of an earlier route, to save memory.
+    /// Replaces a list by an equal list of an earlier route, to share storage.
     mutating func share(_ list: inout [String]) {
         if !list.isEmpty { list = lists.insert(list).memberAfterInsert }
     }
@@ -159,7 +158,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong type, unless the YAML reader did.
+    /// Reports a value of the wrong type, unless the YAML reader reported the value.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,

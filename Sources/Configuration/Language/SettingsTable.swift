@@ -7,7 +7,7 @@ internal import Control
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Messages for keys of other sections, without the key at the start.
+    /// Messages for keys that belong to other sections; the key is put before the message.
     var misplacedKeys: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
@@ -63,7 +63,7 @@ extension SettingsTable {
                     hint: meant.map { "did you mean `\($0)`?" }
                 )
                 if let meant { misspelled.append(meant) }
-                // This could be a misspelled required option.
+                // A misspelled required option is not also reported as missing.
                 if !key.path.isEmpty { reading.damage(key) }
                 continue
             }
@@ -99,14 +99,14 @@ extension SettingsTable {
     }
 }
 
-// MARK: - Kinds of rows
+// MARK: - Kinds of options
 
 extension SettingsOption {
     /// Makes an option with a default value.
     ///
     /// - Parameters:
     ///   - standard: description of the default, if it depends on other options.
-    ///   - example: value for the manual; nil for the default.
+    ///   - example: value that the manual shows; nil to show the default.
     ///   - joining: combines the values of two files; by default, returns the later value.
     static func option<Value>(
         _ name: String,

@@ -26,7 +26,7 @@ struct YAMLNode: Sendable {
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Sequence without stored items; a ``YAMLReader/Taker`` got each item.
+        /// Sequence whose items a ``YAMLReader/Taker`` consumed.
         case taken
 
         case refused

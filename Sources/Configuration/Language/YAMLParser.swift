@@ -51,7 +51,7 @@ import CYAML
     }
 
     deinit {
-        // SAFETY: made in `init`, and nothing else frees them.
+        // SAFETY: `init` allocated both pointers, and nothing else frees them.
         unsafe yaml_parser_delete(parser)
         unsafe parser.deallocate()
         unsafe input.deallocate()
@@ -70,7 +70,7 @@ import CYAML
     }
 
     private func syntaxError() -> YAMLComplaint {
-        // SAFETY: after a failed step the parser holds static C strings, or none.
+        // SAFETY: after an error, `problem` and `context` are static C strings or nil.
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
         let context = unsafe parser.pointee.context.map { unsafe String(cString: $0) }
         let place = unsafe YAMLPlace(parser.pointee.problem_mark)

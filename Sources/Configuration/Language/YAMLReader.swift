@@ -31,7 +31,7 @@ struct YAMLReader {
 
     /// Reads a text.
     ///
-    /// - Parameter take: gets the items of `longList` in order, even if a syntax error follows. The
+    /// - Parameter take: gets the items of `longList` in order, also before a syntax error. The
     ///   tree of 100,000 items would take 60 MB.
     init(
         _ octets: [UInt8],

@@ -31,7 +31,7 @@ extension AccelerateSettings {
             \.entries,
             .integer(SettingsLimits.accelerated),
             """
-            Maximum number of answers in the kernel. Each takes 1 KiB of kernel memory.
+            Maximum number of answers in the kernel. An answer takes 1 KiB of kernel memory.
             """
         )
     )

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Settings for changes to answers.
 package struct AnswerSettings: Sendable, Equatable {
     package var httpsRecords = HTTPSRecords.align
 
@@ -33,7 +32,6 @@ package struct AnswerSettings: Sendable, Equatable {
         case align, forward, block
     }
 
-    /// Treatment of queries for one address family.
     package enum Family: String, Sendable, Hashable, CaseIterable {
         case keep, suppress
     }

@@ -84,9 +84,9 @@ extension DomainPattern: CustomStringConvertible {
 
     /// Returns a hint if the text is a URL, a network or another mistake.
     ///
-    /// Valid are the slash of a delegated reverse zone (`0/25.2.0.192.in-addr.arpa`) and `\DDD`.
+    /// `\DDD` is valid, and so is a slash in a delegated zone (`0/25.2.0.192.in-addr.arpa`).
     private static func mistake(in text: String, _ name: Name) -> String? {
-        // `Character.isLetter` is 10 times slower.
+        // Counting octets is 10 times faster than `Character.isLetter`.
         let letters = text.utf8.count {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
         }
@@ -128,7 +128,7 @@ extension DomainPattern: CustomStringConvertible {
         return nil
     }
 
-    /// Returns a hint for a port, or a prefix of other programs such as `domain:`.
+    /// Returns a hint for text with a colon: a port, or a prefix such as `domain:`.
     private static func hint(before prefix: Substring, after rest: Substring) -> String {
         guard rest.contains(where: { !$0.isNumber }) else {
             return "remove the port: `\(String(prefix).shortened)`"

@@ -64,8 +64,8 @@ extension MetricsSettings {
             \.group,
             .group,
             """
-            Group that owns the Unix sockets. If it does not exist, they keep the group of the \
-            process, with a warning. A change requires a restart.
+            Group that owns the Unix sockets. If the group does not exist, the sockets keep the \
+            group of the process, with a warning. A change requires a restart.
             """
         )
     )

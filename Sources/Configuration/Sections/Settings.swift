@@ -37,11 +37,10 @@ package struct Settings: Sendable, Equatable {
 
     package var warnings: [SettingsProblem] = []
 
-    /// Makes the default settings, without vendors and upstreams.
     package init() {}
 }
 
-/// Flag that comparisons of settings ignore.
+/// Flag that comparisons of settings ignore, because all flags are equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
@@ -179,7 +178,7 @@ extension Settings {
             .workers(SettingsLimits.workers),
             """
             Number of threads that answer queries from the cache, for each address in `listen`; \
-            `auto`: one per CPU core. One is enough for most machines. A change requires a \
+            `auto`: one per CPU core. One thread is enough for most machines. A change requires a \
             restart.
             """
         ),
@@ -238,9 +237,9 @@ extension Settings {
             """
             Prefix of the NAT64 that translates between IPv6 and IPv4 (RFC 6052), for networks \
             without IPv4. `auto` asks the upstreams for the network's prefix (RFC 7050) while the \
-            machine has IPv6 only, after each change of the network and by TTL. With a prefix, \
-            vendors and upstreams with IPv4 addresses are reached through it where IPv4 has no \
-            route. `off` uses no prefix.
+            machine has IPv6 only, after each change of the network and by the TTL of the prefix. \
+            Where IPv4 has no route, vendors and upstreams with IPv4 addresses are reached through \
+            the NAT64. `off` uses no prefix.
             """
         ),
         .option(
@@ -248,8 +247,8 @@ extension Settings {
             \.dns64,
             .choice(),
             """
-            Names without IPv6 addresses that get synthesized ones (RFC 6147) while the machine \
-            has IPv6 only and `nat64` has a prefix. `vendors`: names that a route sends to \
+            Names without IPv6 addresses that get synthesized addresses (RFC 6147) while the \
+            machine has IPv6 only and `nat64` has a prefix. `vendors`: names that a route sends to \
             vendors. `all`: also names of upstreams, for networks whose resolvers do not \
             synthesize. `off`: none. Clients that request DNSSEC get no synthesized addresses.
             """

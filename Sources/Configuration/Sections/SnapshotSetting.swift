@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum SnapshotSetting: Sendable, Hashable {
-    /// File in the state directory of the systemd unit; without the directory, no snapshot.
+    /// File in `$STATE_DIRECTORY`; no snapshot if this variable is not set.
     case automatic
 
     case off
@@ -20,7 +20,7 @@ package enum SnapshotSetting: Sendable, Hashable {
 
 extension SettingsKind where Value == SnapshotSetting {
     static var snapshot: SettingsKind {
-        // The limit leaves space for the suffix `.damaged`.
+        // Damaged snapshots are renamed with the suffix `.damaged`.
         let octets = SettingsLimits.pathOctets - 16
         return .scalar(
             "an absolute path of up to \(octets) octets, `auto` or `off`",

@@ -34,7 +34,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let port: UInt16
 
-    /// Path with query; empty except for `https`.
+    /// Path and query of an https URL; empty for other schemes.
     package let path: String
 
     package var address: SocketAddress? {
@@ -137,7 +137,7 @@ extension UpstreamURL {
     }
 
     private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
-        // Variable for GET in a URI template (RFC 8484 §4.1).
+        // Providers publish URI templates that end in `{?dns}` (RFC 8484 §4.1).
         let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
         guard path.count > 1 else {
             throw Mismatch(

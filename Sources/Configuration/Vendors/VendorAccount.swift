@@ -26,7 +26,7 @@ protocol VendorAccount: Sendable, Equatable {
 
     var documentedServers: [String] { get }
 
-    /// Sets omitted options; `servers` are the servers in the file.
+    /// Sets omitted options; `servers` has the servers in the settings file.
     mutating func complete(servers: [SocketAddress])
 
     var secrets: [(option: String, secret: SecretSetting?)] { get }
@@ -35,7 +35,7 @@ protocol VendorAccount: Sendable, Equatable {
 
     func vendor() throws -> any Vendor
 
-    /// Returns the source of server addresses; nil to use the servers of the settings.
+    /// Returns the service that lists the server addresses; nil to use the settings.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -154,7 +154,7 @@ extension VendorSettings.Account {
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Plain HTTP; only the protocol of the vendor can protect calls.
+    /// Plain HTTP; calls are unprotected unless the vendor's protocol encrypts the content.
     case http
 }
 
@@ -246,7 +246,6 @@ extension SecretSetting {
     }
 }
 
-/// Returns the description of the error that `body` throws.
 package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> String? {
     do throws(Failure) {
         try body()

@@ -4,7 +4,7 @@ package import HTTPDNS
 internal import Net
 
 extension VendorSettings {
-    /// Returns the calls of `httpdnsctl prove`, the most important calls first.
+    /// Returns the test calls of `httpdnsctl prove`, the most important first.
     ///
     /// - Parameters:
     ///   - name: name that is registered for the account.
@@ -78,7 +78,7 @@ extension VendorSettings {
         return proofs
     }
 
-    /// Seconds since a test signature expired, more than every documented validity.
+    /// Age of an expired test signature in seconds, above every documented validity.
     private static let expiredBy: Int64 = 2 * 86_400
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
@@ -101,7 +101,7 @@ extension VendorSettings {
         }
     }
 
-    /// Copy with well-formed, but wrong keys; nil if the account has no key.
+    /// Copy with wrong keys of the right length; nil if the account has no key.
     private var withOtherSecrets: VendorSettings? {
         func other(_ secret: SecretSetting?) -> SecretSetting? {
             secret.map { secret in
@@ -156,9 +156,9 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copies with each other protection of calls for which the settings have the keys.
+    /// Copies with the other encryptions for which the settings have keys.
     ///
-    /// A Tencent token is never sent without TLS.
+    /// A Tencent token is sent only over TLS.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

@@ -15,7 +15,7 @@ extension VendorSettings {
         }
         if price.item == .family {
             if families == .both {
-                // `both` requests both families for every query type.
+                // With `both`, each query bills A and AAAA.
                 savings.append(.families)
             } else if !hasIPv6, settings.answers.aaaa == .keep {
                 savings.append(.noAAAA)
@@ -27,7 +27,7 @@ extension VendorSettings {
 }
 
 extension AlibabaSettings {
-    /// Changes to cheaper protections of calls, according to the price page.
+    /// Changes to encryptions that cost less according to the price page.
     fileprivate var savings: [Saving] {
         guard scheme == .https else { return [] }
         var savings: [Saving] = []
@@ -59,7 +59,7 @@ extension AlibabaSettings {
 // MARK: - Hints
 
 extension Settings {
-    /// Advice to reduce the cost, one line for each change, as in `httpdnsctl bill`.
+    /// Changes that reduce the cost, as in `httpdnsctl bill`, one per line.
     package func costHints(hasIPv6: Bool) -> [String] {
         vendors.flatMap { vendor -> [String] in
             guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }

@@ -3,7 +3,6 @@ package import DNSWire
 package import HTTPDNS
 package import Net
 
-/// Settings of a vendor account and of the calls to the vendor.
 package struct VendorSettings: Sendable, Equatable {
     package var name: String
 
@@ -13,7 +12,7 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var servers: [SocketAddress] = []
 
-    /// Client address sent to the vendor; nil for the source address.
+    /// Client address for the vendor, instead of the source address of calls.
     package var clientSubnet: IPAddress?
 
     package var timeout = Duration.seconds(2)

@@ -12,7 +12,7 @@ package struct JSONSettings: Sendable, Equatable {
 
     package var secret: SecretSetting?
 
-    /// True if calls are billed; nil means true with an account.
+    /// True if calls are billed; nil means true if `account` is set.
     package var isBillable: Bool?
 
     package init() {}
@@ -92,8 +92,8 @@ extension JSONSettings {
             required: true,
             example: .example,
             """
-            URL of the API. The host is the name in the certificate, and is never resolved. {name} \
-            and {type} in the query part are replaced by those of the query; without them, name= \
+            URL of the API. The host is the name in the certificate, and is never resolved. In the \
+            query part, {name} and {type} stand for the queried name and type; otherwise, name= \
             and type= are appended.
             """
         ),

@@ -13,7 +13,7 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         case on
 
-        /// Suspended, because all queries are logged or watched.
+        /// Suspended while queries are logged or watched.
         case resting
         case off
     }

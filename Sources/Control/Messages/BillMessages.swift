@@ -4,7 +4,7 @@ package struct BillRequest: CallParameters, Equatable {
     /// True for the current month, false for the current day.
     package var month: Bool?
 
-    /// Vendor with stored counts to set to 0 before the reply; nil for none.
+    /// Vendor whose stored counts are set to 0 before the reply; nil to reset none.
     package var reset: String?
 
     package init(month: Bool? = nil, reset: String? = nil) {
@@ -48,10 +48,10 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var names: [NameCost] = []
 
-    /// Reason why the counts are unknown or are lost at a restart; nil if there is none.
+    /// Reason why the counts are unknown, or will be lost at a restart; nil without a problem.
     package var problem: String?
 
-    /// Monthly count by the vendor; nil without an access key.
+    /// Count that the vendor reports for the month; nil without an access key.
     package var counted: VendorCount?
 
     package init(name: String, units: BilledUnits, rules: BillRules) {
@@ -61,13 +61,13 @@ package struct VendorBill: Codable, Sendable, Equatable {
     }
 }
 
-/// Count by the vendor, for the current month and the whole account.
+/// Count that the vendor reports for the current month and the whole account.
 package struct VendorCount: Codable, Sendable, Equatable {
-    /// Resolutions over HTTP and HTTPS; nil if the vendor did not return its count.
+    /// Resolutions over HTTP and HTTPS; nil if the vendor returned no count.
     package var http: UInt64?
     package var https: UInt64?
 
-    /// Units of the resolutions, by the weights of the configured encryption.
+    /// Units of the resolutions if all had the configured encryption.
     package var units: UInt64?
 
     /// `units` minus the units that the daemon counted in the month.
@@ -83,7 +83,7 @@ package struct VendorCount: Codable, Sendable, Equatable {
 
 /// Rules by which a vendor counts units.
 package struct BillRules: Codable, Sendable, Equatable {
-    /// Billed item: `request`, `name`, or `family` for each family of a name.
+    /// Billed item: `request`, `name`, or `family` (name and address family).
     package var item: String
 
     package var weight: UInt64

@@ -7,7 +7,7 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// Upper bound, with calls that the vendor may not bill.
     package var atMost: UInt64
 
-    /// Upper bound of the current UTC day, including earlier processes; nil if stored counts are
+    /// Upper bound for the current UTC day, also before a restart; nil if the stored counts are
     /// damaged.
     package var today: UInt64?
 

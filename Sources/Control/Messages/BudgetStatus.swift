@@ -27,7 +27,7 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         case within
 
-        /// The next call is not made; the fallback answers until the day or month ends.
+        /// No more calls until the day or month ends; the fallback answers.
         case spent
 
         /// The limit is exceeded, but the settings allow the next call.

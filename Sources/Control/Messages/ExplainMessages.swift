@@ -27,7 +27,7 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 
     package var route: ExplainedRoute?
 
-    /// Answer to a query; nil if the name must be resolved first.
+    /// Answer that a query would get; nil if the name must be resolved first.
     package var answer: Resolved?
 
     package var cost = ExplainedCost()
@@ -100,8 +100,8 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` or `query`.
     ///
-    /// A refresh is the prefetch of a name in demand. No refresh follows a failure, a TTL of a few
-    /// seconds or a failed refresh.
+    /// A refresh prefetches a name in demand; failures, TTLs of a few seconds and answers after a
+    /// failed refresh are not refreshed.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
@@ -150,7 +150,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// `repair` (another signature or form).
     package var why: String
 
-    /// HTTP request without the values of its parameters, or transport of a query.
+    /// HTTP request with empty parameter values; for an upstream, the transport.
     package var request: String?
 
     /// True if an open connection was reused; nil if unknown.

@@ -59,7 +59,7 @@ package struct FlushRequest: CallParameters, Equatable {
 
     /// Returns the scope; an argument `false` counts as absent.
     ///
-    /// - Throws: `invalidArgument` unless there is exactly one scope, or for `type` without `name`.
+    /// - Throws: `invalidArgument` for no or several scopes, or for `type` without `name`.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }

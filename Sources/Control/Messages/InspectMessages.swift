@@ -12,7 +12,7 @@ package struct SettingsReply: Codable, Sendable, Equatable {
 }
 
 package struct RoutesRequest: CallParameters, Equatable {
-    /// Name to show the route of; nil for all routes.
+    /// Name whose route is returned; nil for all routes.
     package var name: String?
 
     package init(name: String? = nil) { self.name = name }

@@ -52,7 +52,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     package var stale: Bool
 
-    /// Number of hits; half of the hits of a replaced entry are added to the new entry.
+    /// Number of hits; a refreshed entry starts with half of the previous hits.
     package var hits: UInt64
 
     /// Variant of the queries that the entry answers, such as `do` (DO flag); often empty.

@@ -44,7 +44,7 @@ package struct ProveReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Call to a vendor and its result, without secrets and account numbers.
+/// Call to a vendor and the result, without secrets and account numbers.
 package struct ProofStep: Codable, Sendable, Equatable {
     /// Tested feature of the protocol.
     package var label: String
@@ -74,7 +74,6 @@ package struct ProofStep: Codable, Sendable, Equatable {
         case skipped
     }
 
-    /// Creates a step without a call.
     package init(label: String, expected: String, result: String) {
         self.label = label
         self.expected = expected

@@ -24,7 +24,6 @@ package struct InfoReply: Codable, Sendable, Equatable {
 
     package var url: String
 
-    /// Names of the interfaces; the interface of the daemon is first.
     package var interfaces: [String]
 
     package init(

@@ -82,7 +82,7 @@ package struct RefreshStats: Codable, Sendable, Equatable {
     /// Refreshes not started because the last minute had too many vendor lookups.
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because no vendor would have been called.
+    /// Refreshes not started because all vendors of the route were suspended.
     package var held: UInt64 = 0
 
     package init() {}

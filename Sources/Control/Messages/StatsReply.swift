@@ -68,7 +68,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
-/// Counters of queries; each table sums to `total`.
+/// Counters of queries; each table adds up to `total`.
 package struct QueryStats: Codable, Sendable, Equatable {
     package var total: UInt64 = 0
 
@@ -80,7 +80,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     package var byTransport: Counts = [:]
 
-    /// Queries that an upstream answered before the vendors replied (`fallback-after`).
+    /// Queries answered by an upstream after `fallback-after`, before the vendors replied.
     package var earlyFallback: UInt64 = 0
 
     package init() {}

@@ -80,7 +80,7 @@ package struct CacheUsage: Codable, Sendable, Equatable {
 }
 
 package struct ResolvConf: Codable, Sendable, Equatable {
-    /// True if the first nameserver is the daemon, or a local resolver that forwards to it.
+    /// True if the first nameserver is the daemon, or a local resolver that forwards to the daemon.
     package var pointsHere: Bool?
 
     package var by: String?

@@ -83,7 +83,7 @@ package struct QueryCount: Codable, Sendable, Equatable {
 
     package var misses: UInt64
 
-    /// Upstream answers: after an empty vendor answer, and after a failure or delay.
+    /// Upstream answers after an empty vendor answer, or after a failure or delay.
     package var fallbackEmpty: UInt64
     package var fallbackFailed: UInt64
 

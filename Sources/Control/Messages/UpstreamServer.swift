@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a server of an upstream.
 package struct UpstreamServer: Codable, Sendable, Equatable {
     /// URL of the server, and its address if the URL has a name: `tls://dns.example (192.0.2.53)`.
     package var url: String
@@ -45,9 +44,9 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package enum State: String, Codable, Sendable {
         case up
-        /// Backed off; used only if all servers are backed off.
+        /// In back-off after failures; used only if all servers are in back-off.
         case rests
-        /// Queries to the server return to this daemon, so no query is sent.
+        /// The server forwards queries back to this daemon, so it gets no queries.
         case loops
         case paused
     }

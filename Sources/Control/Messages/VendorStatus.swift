@@ -32,8 +32,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC); nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Client address in the latest reply: `clientSubnet`, or the address of this machine seen by
-    /// the vendor.
+    /// Client address in the latest reply: `clientSubnet`, or the source address of the call.
     package var clientAddress: String?
 
     package var clientSubnet: String?
@@ -43,7 +42,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Clock of the vendor minus the clock of this machine.
     package var clockSkewSeconds: Int?
 
-    /// Clock skew that is refused because it is too large.
+    /// Clock skew that is ignored because it is too large.
     package var refusedClockSkewSeconds: Int?
 
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {
@@ -58,8 +57,8 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Remaining seconds; nil if the suspension ends with `Resume`, or when the stored counts are
-    /// known.
+    /// Remaining seconds; nil if the suspension ends at `Resume`, or once the stored counts are
+    /// readable.
     package var forSeconds: Int?
 
     package var error: String?

@@ -62,8 +62,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Result of the vendor if an upstream answered: `empty`, `failed`, or `early` for no reply
-    /// yet.
+    /// Reason for an upstream answer: vendor reply `empty`, `failed` or, before a reply, `early`.
     package var fallback: String?
 
     package var transport: String

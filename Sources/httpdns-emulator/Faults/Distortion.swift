@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Faults inside an answer, applied by the vendor code.
+/// Faults in the records or encryption of an answer, applied before encoding.
 struct Distortion: Sendable, Equatable {
     var zeroAddress = false
     var ttl: String?
@@ -31,7 +31,7 @@ struct Distortion: Sendable, Equatable {
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // Zeros up to one block more than needed: 0 is an invalid padding length.
+        // Padding of 0 octets is invalid in PKCS#7; up to one block more than needed.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)
@@ -41,7 +41,7 @@ struct Distortion: Sendable, Equatable {
 struct Damage: Sendable {
     var distortion = Distortion()
     private(set) var error: String?
-    /// Faults of the response and of the connection, in order.
+    /// Faults of the encoded response and the connection, in order.
     private var later: [Fault.Kind] = []
 
     init(_ kinds: [Fault.Kind]) {
@@ -71,7 +71,7 @@ struct Damage: Sendable {
             case .huge(let octets): reply.delivery = .filled(to: octets)
             case .empty: reply.response.body = []
             case .garbage:
-                // UTF-8 text never contains 0xFF.
+                // Invalid UTF-8.
                 reply.response.body = [0xFF] + (0..<63).map { _ in .random(in: 0x80...0xFF) }
             case .gzip:
                 reply.response.body = Gzip.wrap(reply.response.body)

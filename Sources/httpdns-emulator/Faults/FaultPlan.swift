@@ -2,7 +2,7 @@
 import Locks
 
 final class FaultPlan: Sendable {
-    /// Fault, and number of calls that fulfilled its name and path conditions.
+    /// Fault, and the number `seen` of calls that fulfilled its name and path conditions.
     private struct Entry {
         var fault: Fault
         var seen = 0
@@ -15,7 +15,7 @@ final class FaultPlan: Sendable {
 
     private let state: Lock<State>
 
-    /// Creates a plan; equal seeds select the same calls for `probability`.
+    /// Creates a plan; with equal seeds, `probability` selects the same calls.
     init(_ faults: [Fault], seed: UInt64) {
         state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 
 struct Connection: Sendable {
-    /// Socket; `serve` closes it.
+    /// Socket, which `serve` closes.
     let socket: AsyncSocket
 
     let emulator: Emulator
@@ -65,7 +65,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Reads until the client closes, because a RST would destroy the last reply (RFC 9112 §9.6).
+    /// Reads until the client closes, because closing first could lose the reply (RFC 9112 §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
         var octets: [UInt8] = []
@@ -76,7 +76,7 @@ struct Connection: Sendable {
 
     // MARK: - Writing
 
-    /// Sends a reply or its fault; returns true if the connection can be used again.
+    /// Sends a reply with its faults; returns true if the connection can be used again.
     private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
         if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
         let body = reply.response.body

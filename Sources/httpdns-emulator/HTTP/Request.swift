@@ -2,7 +2,6 @@
 import Foundation
 
 struct Request: Sendable {
-    /// Method, which is case-sensitive (RFC 9110 §9.1).
     var method: String
 
     /// Target before `?`, not percent-decoded.
@@ -105,7 +104,7 @@ extension Request {
 // MARK: - Parameters
 
 extension Request {
-    /// Percent-decoded parameters of query and form, in order; nil if one is invalid.
+    /// Percent-decoded parameters of query and form; nil if a parameter is invalid.
     var parameters: [(name: String, value: String)]? {
         var text = query
         if method == "POST", !body.isEmpty {

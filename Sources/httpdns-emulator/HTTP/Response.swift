@@ -43,7 +43,6 @@ struct Response: Sendable {
         )
     }
 
-    /// Reason phrases (RFC 9110 §15; 429 and 431: RFC 6585).
     private static let reasons = [
         200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
         404: "Not Found", 405: "Method Not Allowed", 411: "Length Required",
@@ -62,7 +61,7 @@ struct Reply: Sendable {
 
     enum Delivery: Sendable, Equatable {
         case whole
-        /// Sends this many octets of the content, or half of it if nil, then FIN.
+        /// Sends the first `after` octets of the content, by default half of the content, then FIN.
         case truncated(after: Int?)
         /// Pads the content with the digit 0.
         case filled(to: Int)

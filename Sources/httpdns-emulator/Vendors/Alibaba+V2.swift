@@ -45,7 +45,7 @@ extension Alibaba {
             isLookup: true,
             charge: question.charge(mode.cipher == nil ? .alibaba : .alibabaEncrypted)
         ) { zone, distortion in
-            // Documented meaning of this error: "or no domain is configured".
+            // The documents use this error also if "no domain is configured".
             guard zone.count > 0 else { return failure(Code.invalidAccount.rawValue) }
             let data = data(question, zone, distortion)
             return Response(

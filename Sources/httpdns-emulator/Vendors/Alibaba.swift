@@ -4,23 +4,23 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
-/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: the signature is checked before
-/// its expiry.
+/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: a wrong and expired signature
+/// counts as wrong.
 struct Alibaba: Vendor {
     var account = Account()
 
     var manner = Manner()
 
-    /// Behaviour that the documents leave open.
+    /// Behaviour that the documents do not specify.
     struct Manner: Sendable, Equatable {
-        /// True if unsigned calls are refused, an option of the console.
+        /// True if unsigned calls are refused (option in the console).
         var requiresSignature = false
-        /// True if custom resolution (SDNS) is available; overseas it is not.
+        /// True if custom resolution (SDNS) is available; false outside China.
         var hasSDNS = true
         var servers: [Server] = []
-        /// Status that `ss` returns; the Android SDK obeys it.
+        /// Value of `service_status` in `ss`, which the Android SDK obeys.
         var status: ServiceStatus?
-        /// Value of `no_ip_code` in v2; empty to omit it.
+        /// Value of `no_ip_code` in v2; if empty, the field is omitted.
         var unlistedCode = "DomainNotExist"
     }
 
@@ -144,7 +144,7 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters for the function of the customer.
+    /// Returns the `sdns-` parameters for custom resolution.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }

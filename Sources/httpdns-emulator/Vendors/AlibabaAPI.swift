@@ -3,8 +3,8 @@ import Foundation
 
 /// RPC interface of Alibaba: `GetResolveCountSummary` (document 30122), with signature 1.0.
 ///
-/// No live account confirms parameters, reply and error codes. The period is ignored: the counts
-/// include all v1 and v2 calls since the start or the reset.
+/// Not tested with a live account. The period is ignored: the counts include all v1 and v2 calls
+/// since the start or the reset.
 struct AlibabaAPI: Vendor {
     var account = Account()
 

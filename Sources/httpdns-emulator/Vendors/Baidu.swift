@@ -14,7 +14,7 @@ struct Baidu: Vendor {
 
     static let batchNames = 10
 
-    /// Error; its raw value is the `msg` of the reply.
+    /// Error; the raw value is the `msg` of the reply.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"
@@ -84,7 +84,7 @@ struct Baidu: Vendor {
                 ("timestamp", .number(Int(time.timeIntervalSince1970))),
             ]
             if saysServers {
-                // The SDK switches to the first address; only one server is documented.
+                // The SDK switches to the first server; 180.76.76.200 is documented.
                 let servers = families.map { family in
                     (Self.key(family), JSONText.strings(family == .v4 ? ["180.76.76.200"] : []))
                 }
@@ -94,7 +94,7 @@ struct Baidu: Vendor {
         }
     }
 
-    /// Returns the entries of all names; the undocumented `msg` in a family is for the SDK.
+    /// Returns the entries of all names; the SDK needs an undocumented `msg` in each family.
     private func data(
         _ names: [String],
         _ families: [Family],

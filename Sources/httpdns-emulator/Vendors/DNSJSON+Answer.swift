@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension DNSJSON {
-    /// Record types by mnemonic (IANA, DNS parameters).
+    /// Record types by mnemonic (IANA registry).
     private static let types = [
         "A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28,
         "SRV": 33, "NAPTR": 35, "DS": 43, "RRSIG": 46, "DNSKEY": 48, "TLSA": 52, "SVCB": 64,
@@ -35,9 +35,9 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns the aliases and the records of the last name, or an SOA record if there are none.
+    /// Returns the aliases, and the records of the last name or, without records, an SOA record.
     ///
-    /// The status concerns the last name (RFC 6604 §3).
+    /// The RCODE is that of the last name (RFC 6604 §3).
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var chain = zone.chain(question.name)
         // A CNAME query does not follow the alias (RFC 1034 §3.6.2).
@@ -91,7 +91,7 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns an SOA record with the last two labels as owner, because a zone has no SOA record.
+    /// Returns an SOA record of the last two labels, because the zone file has no SOA record.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds

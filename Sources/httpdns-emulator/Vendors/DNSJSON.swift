@@ -19,14 +19,14 @@ struct DNSJSON: Vendor {
         var billing = Billing.request
     }
 
-    /// Billing rule; AliDNS counts an HTTPS request as five.
+    /// Billing rule; AliDNS bills an HTTPS request as five units.
     enum Billing: String, CaseIterable, Sendable {
         case request, alidns
 
         var rate: Rate { self == .alidns ? .alidns : .request }
     }
 
-    /// Form of `Question`: array (Google) or object (AliDNS example).
+    /// Form of the member `Question`: array (Google) or object (AliDNS example).
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
@@ -54,7 +54,7 @@ struct DNSJSON: Vendor {
         var checkingDisabled = false
         var subnet: String?
         var client: String
-        /// True if the reply is only an array of addresses (AliDNS).
+        /// True for a short reply: only an array of addresses (AliDNS).
         var isShort = false
         var contentType: String
 
@@ -105,7 +105,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Returns an error; `code` is an RCODE or a code of AliDNS.
+    /// Returns an error reply; `code` is an RCODE or an AliDNS error code.
     func failure(_ code: String) -> Response {
         guard let rcode = Int(code) ?? Self.rcodes.firstIndex(of: code.uppercased()) else {
             return Response(status: 403, json: ["code": .string(code)])
@@ -166,7 +166,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Checks the signature; returns false if none is sent or required.
+    /// Checks the signature; returns false for an unsigned call, if permitted.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

@@ -18,11 +18,11 @@ struct Tencent: Vendor {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
 
-    /// Behaviour that the documents leave open.
+    /// Behaviour that the documents do not specify.
     struct Manner: Sendable, Equatable {
         var clientLines = ClientLines.last
         var missingFamily = MissingFamily.zero
-        /// Status for a wrong account; 200 means an empty answer.
+        /// HTTP status for a wrong account; if 200, the answer is empty.
         var refusal = 401
         /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
@@ -32,7 +32,7 @@ struct Tencent: Vendor {
         var serviceMinutes = 60
     }
 
-    /// Lines with `|clientip`: the last in the documents, but the SDKs need every line.
+    /// Lines of a batch that end in `|clientip`: `last` as documented, `every` as the SDKs need.
     enum ClientLines: String, CaseIterable, Sendable {
         case last, every
     }
@@ -103,13 +103,13 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // `alg` is required, but the documented examples omit it for DES.
+            // The documents require `alg`, but omit `alg` in the examples for DES.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }
             channel = named
         }
-        // Requests without id and token were only served until 2022-01-01.
+        // Since 2022-01-01, the vendor refuses requests without id and token.
         let id = parameters["id"]
         guard id == account[.id] || (id == nil && channel == .token) else { throw .account }
         return channel

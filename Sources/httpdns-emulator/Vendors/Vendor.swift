@@ -2,17 +2,16 @@
 import Foundation
 
 protocol Vendor: Sendable {
-    /// Returns true if the request uses the protocol of this vendor.
     func serves(_ request: Request) -> Bool
 
-    /// Parses a request without answering it, because the faults depend on the names.
+    /// Parses a request; faults are selected by the names before `answer` is called.
     func call(_ request: Request, at time: Date) -> Call
 
     func failure(_ code: String) -> Response
 }
 
 struct Call: Sendable {
-    /// Channel such as `tencent-aes` or `tencent-refused`.
+    /// Counter label: vendor and protection or `refused`, such as `tencent-aes`.
     var channel: String
 
     var names: [String] = []
@@ -22,6 +21,6 @@ struct Call: Sendable {
 
     var charge: Charge?
 
-    /// Creates the response from a zone, with the faults inside the answer.
+    /// Creates the response from a zone and the faults inside the answer.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

@@ -17,7 +17,7 @@ struct Volcengine: Vendor {
         case method = 405
     }
 
-    /// Returns true for `/resolve` with a parameter that DNS in JSON does not have.
+    /// Returns true for `/resolve` with a parameter of Volcengine; other requests are DNS in JSON.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []
@@ -45,7 +45,7 @@ struct Volcengine: Vendor {
             let milliseconds = Double(expiry), let signature = parameters.text("sign"),
             parameters["account_id"] == account[.volcengineID]
         else { throw .forbidden }
-        // Absent parameters count as empty: the documented example hash requires this.
+        // Absent parameters are hashed as empty, as in the documented example.
         let content = [
             account[.volcengineSecret], expiry, account[.volcengineID], domain,
             parameters["ip"] ?? "", parameters["type"] ?? "",

@@ -26,7 +26,7 @@ struct Address: Sendable, Equatable {
 }
 
 struct Subnet: Sendable, Equatable {
-    /// Address in the range, not necessarily the first.
+    /// Any address in the subnet.
     let address: Address
 
     let length: Int

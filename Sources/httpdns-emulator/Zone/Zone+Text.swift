@@ -16,7 +16,7 @@ enum ZoneError: Error, CustomStringConvertible {
 }
 
 extension Zone {
-    /// Parses a zone with an entry on each line; `;` starts a comment.
+    /// Parses a zone with one entry per line; `;` starts a comment.
     ///
     /// - `name TTL A|AAAA ADDRESS [subnet=PREFIX/LENGTH]`
     /// - `name TTL CNAME TARGET`

@@ -5,7 +5,7 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of the clients; nil for clients outside all other subnets.
+        /// Subnet of the clients; nil for clients outside all subnets of the name.
         var subnet: Subnet?
     }
 
@@ -23,7 +23,7 @@ struct Zone: Sendable {
         }
 
         var links: [Link] = []
-        /// Last name; nil for a loop or a chain that is too long.
+        /// Name at the end; nil for a loop or too many aliases.
         var end: String?
     }
 
@@ -39,7 +39,7 @@ struct Zone: Sendable {
 
     private var aliases: [String: Alias] = [:]
 
-    /// Parents of registered names, which no wildcard covers (RFC 4592 §2.2.2).
+    /// Parents of registered names; wildcards do not match these names (RFC 4592 §2.2.2).
     private var ancestors: Set<String> = []
 
     var count: Int { records.count }

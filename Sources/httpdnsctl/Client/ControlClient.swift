@@ -17,7 +17,7 @@ struct ControlClient {
 
     /// Makes one call, and passes each reply to `take`.
     ///
-    /// - Parameter silence: additional time limit between replies; nil for no limit.
+    /// - Parameter silence: time added to the limit between replies; nil for no limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -32,7 +32,7 @@ struct ControlClient {
         }
     }
 
-    /// Makes one call; decodes each reply without a `JSONValue`, ten times faster.
+    /// Makes one call; decodes each reply directly, ten times faster than by `JSONValue`.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -70,9 +70,9 @@ struct ControlClient {
         try call(try prepared(method, arguments))
     }
 
-    /// Makes a call that may take minutes: waits while the daemon answers other calls.
+    /// Makes a call that may take minutes; waits as long as the daemon answers other calls.
     ///
-    /// - Parameter progress: gets the elapsed time after each time limit.
+    /// - Parameter progress: gets the elapsed time each time the limit passes.
     /// - Throws: like `call`; without a reply, it is unknown if the daemon executes the call.
     func slowCall(
         _ method: ControlInterface.Method,

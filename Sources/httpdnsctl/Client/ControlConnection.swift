@@ -15,7 +15,7 @@ struct ControlConnection: ~Copyable {
 
     private var deadline: ContinuousClock.Instant?
 
-    /// Callback at the time limit of a reply; unless it throws, a new time limit begins.
+    /// Callback when a reply is late; if the callback returns, a new time limit begins.
     var onSilence: (() throws(Failure) -> Void)?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
@@ -29,7 +29,7 @@ struct ControlConnection: ~Copyable {
         deadline = .now.advanced(by: timeout)
     }
 
-    /// - Parameter timeout: time limit of each reply, for the first reply including the connection.
+    /// - Parameter timeout: time limit of connection and first reply, and of each later reply.
     /// - Throws: `usage` for an invalid path, otherwise `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
         var address = sockaddr_un()
@@ -95,7 +95,7 @@ struct ControlConnection: ~Copyable {
         within timeout: Duration
     ) throws(Failure) {
         var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
-        // SAFETY: each call reads its argument, and gets the size of the argument.
+        // SAFETY: each call reads one structure, whose size it gets.
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe setsockopt(
                 descriptor,

@@ -146,7 +146,7 @@ extension Check {
         guard let check = machine.settings else {
             return [.skipped("httpdnsd is not installed, or --check timed out")]
         }
-        // Only the unit has credentials, so their absence here is no error.
+        // Only httpdnsd.service gets credentials, so this --check may lack credentials.
         let lines = check.output.split(separator: "\n").map(String.init)
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {
@@ -259,7 +259,7 @@ extension Check {
 
     /// Compares the client address that each vendor reports with `client-subnet`.
     ///
-    /// Vendors choose answers per network, so addresses of one network count as equal.
+    /// Vendors select answers by network, so addresses of one network count as equal.
     static let clientAddress = Check("client-address") { machine in
         (machine.status?.vendors ?? []).compactMap { vendor in
             guard let address = vendor.clientAddress else { return nil }

@@ -18,8 +18,7 @@ extension Check {
             if occupiesPort(socket, of: machine) {
                 results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
             } else if machine.status == nil {
-                // The owner of the port may have prevented the start of the daemon: `listen` is
-                // unknown.
+                // Perhaps the daemon could not listen and stopped; its addresses are unknown.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.append(
                     .warning(
@@ -99,7 +98,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // Without the status of the daemon, another server may have answered.
+        // If no daemon runs, answers are from another server.
         guard machine.status != nil else {
             return [.skipped("not checked: the daemon's listeners are unknown")]
         }

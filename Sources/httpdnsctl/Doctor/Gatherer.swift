@@ -19,7 +19,6 @@ struct Gatherer {
         /// Name for getaddrinfo to resolve; nil for a random name below `test.`.
         var name: Name?
         var usesNetwork = false
-        /// Path of the settings file; nil for the file of the running daemon.
         var settings: String?
     }
 

@@ -5,7 +5,7 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// False for a machine image in a directory.
+    /// True for this machine, false for a machine image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
@@ -93,18 +93,18 @@ struct MachineFacts: Sendable {
         var name: String
         var addresses: Set<IPAddress> = []
         var duration: Duration?
-        /// Addresses from the daemon; nil if no name was given.
+        /// Addresses that the daemon returns; nil if no name was given.
         var expected: Set<IPAddress>?
-        /// Local answers of the daemon during the lookup; nil if unknown.
+        /// Number of local answers of the daemon during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
     }
 
     struct UnitState: Equatable, Sendable {
         var active: String
         var sub = ""
-        /// `UnitFileState`; empty if the unit does not exist.
+        /// `UnitFileState` in systemd; empty if the unit does not exist.
         var enabled: String
-        /// `Result` of the last run, such as `exit-code`.
+        /// `Result` in systemd of the last run, such as `exit-code`.
         var result = "success"
         var code = 0
         var hasOwnUser = false
@@ -137,7 +137,7 @@ struct MachineFacts: Sendable {
 
     var status: StatusReply? { try? daemon.get() }
 
-    /// Addresses of the daemon for local programs, by default the default addresses.
+    /// Addresses for local programs; the default addresses if no daemon runs.
     var servers: [ServerAddress] {
         let known = status.map(SetupServers.listeners) ?? []
         return known.isEmpty ? ["127.0.0.1", "::1"].compactMap { ServerAddress($0) } : known

@@ -3,7 +3,7 @@ import Glibc
 
 /// Atomic changes by rename(2) and fsync(2).
 ///
-/// Even after a power failure, a path has its old or its new content.
+/// Even after a power failure, a file has either the old or the new content.
 extension FileTree {
     private static let temporary = ".httpdnsctl-new"
 
@@ -30,14 +30,14 @@ extension FileTree {
                 throw Self.fault("replace", path, errno)
             }
         } catch {
-            // SAFETY: as above; the file may not exist.
+            // SAFETY: unlink(2) reads a C string that lives during the call.
             _ = unsafe unlink(beside)
             throw error
         }
         try syncDirectory(of: path)
     }
 
-    /// Returns true if a run on `path` is active or was interrupted.
+    /// Returns true if a change of `path` is active or was interrupted.
     func hasLeftover(of path: String) -> Bool {
         status(path + Self.temporary, follows: false) != nil
     }
@@ -99,7 +99,7 @@ extension FileTree {
     ) throws(Failure) -> Value {
         let descriptor = try openDirectory(directory)
         defer {
-            // A child process shares the lock until exec closes the descriptor.
+            // Unlock before close, because a child process holds the descriptor until exec.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }

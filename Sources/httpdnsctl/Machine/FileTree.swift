@@ -52,7 +52,7 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// Returns the path for system calls, in which only the last component can be a link.
+    /// Returns a path for system calls; only the last component can be a link.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }
@@ -72,7 +72,7 @@ struct FileTree: Sendable {
     func status(_ path: String, follows: Bool) -> stat? {
         guard let real = try? resolve(path, followsLast: follows) else { return nil }
         var status = stat()
-        // SAFETY: lstat(2) fills one structure.
+        // SAFETY: lstat(2) fills `status`.
         return unsafe lstat(root + real, &status) == 0 ? status : nil
     }
 
@@ -82,7 +82,7 @@ struct FileTree: Sendable {
     func state(_ path: String) throws(Failure) -> FileState {
         let place = try place(path)
         var status = stat()
-        // SAFETY: lstat(2) fills one structure.
+        // SAFETY: lstat(2) fills `status`.
         guard unsafe lstat(place, &status) == 0 else {
             let number = errno
             guard number == ENOENT || number == ENOTDIR else {
@@ -146,7 +146,7 @@ struct FileTree: Sendable {
         else { return [] }
         defer { unsafe closedir(directory) }
         var names: [String] = []
-        // SAFETY: an entry is valid until the next call; its name, a C string, is copied before.
+        // SAFETY: the name of an entry, a C string, is copied before the next readdir(3).
         while let entry = unsafe readdir(directory) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
                 unsafe field.withMemoryRebound(to: CChar.self, capacity: 256) {
@@ -166,7 +166,7 @@ struct FileTree: Sendable {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var flags = 0
-        // 0x80086601 is FS_IOC_GETFLAGS on 64-bit systems; 0x10 is FS_IMMUTABLE_FL.
+        // FS_IOC_GETFLAGS of 64-bit systems, and FS_IMMUTABLE_FL (0x10).
         // SAFETY: the kernel writes an int, which fits into `flags`.
         guard unsafe ioctl(descriptor, 0x8008_6601, &flags) == 0 else { return false }
         return flags & 0x10 != 0

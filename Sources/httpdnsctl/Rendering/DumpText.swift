@@ -19,7 +19,7 @@ enum DumpText {
             }
         }
         if entry.rcode != "noerror" {
-            // A negative entry has no record of the queried type.
+            // A negative entry without records also gets a line.
             lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
         }
         return lines.map { head, data in

@@ -17,9 +17,8 @@ enum ReloadText {
         return text
     }
 
-    /// Prints errors in the settings on standard error, unless `isWell` is true.
-    ///
-    /// - Throws: `Failure` with the message `end` after printing.
+    /// Prints errors in the settings, and throws a `Failure` with the message `end`, unless
+    /// `isWell` is true.
     static func complain(
         _ reply: ReloadReply,
         _ end: String,

@@ -73,7 +73,7 @@ struct Table {
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Cells are below their titles while they fit, then separated by two spaces.
+            // A cell is below its title if it fits there, otherwise next to the previous cell.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)

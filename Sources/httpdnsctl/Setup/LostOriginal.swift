@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognises files that `setup apply` wrote, and replaces them by defaults.
-///
-/// Without a journal, `revert` would otherwise keep a removed daemon as nameserver.
+/// Recognises files that `setup apply` wrote, so that `revert` without a journal can replace them
+/// by defaults.
 extension FileState {
     private static let mark = "# Written by httpdnsctl setup"
 
@@ -18,7 +17,7 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// File without the lines of `setup apply`; absent without other lines.
+    /// File without the lines of `setup apply`; absent if no other lines are left.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in

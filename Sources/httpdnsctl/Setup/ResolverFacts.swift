@@ -4,7 +4,7 @@
 struct ResolverFacts: Sendable {
     var resolvConf = FileState.absent
 
-    /// Path of resolv.conf without links.
+    /// Path of resolv.conf after resolving links.
     var resolvedPath = Paths.resolvConf
 
     var text: String?
@@ -24,7 +24,7 @@ struct ResolverFacts: Sendable {
     /// Paths that `setup apply` wrote, without an original in a journal.
     var lost: [String] = []
 
-    /// Settings files of systemd-resolved without the drop-in of setup.
+    /// Content of the settings of systemd-resolved, without the drop-in of setup.
     var resolvedSettings = ""
 
     enum Paths {
@@ -61,10 +61,9 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts, with the original content of files that setup changed.
+    /// Collects the facts; for files that setup changed, uses the original in the journal.
     ///
-    /// - Parameter seesSetup: true to use the present content of files without an original in
-    ///   `journal`.
+    /// - Parameter seesSetup: true to use the present content if the original is lost.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

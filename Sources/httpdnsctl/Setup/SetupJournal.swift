@@ -19,7 +19,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands of a revert; nil for `commands`.
+    /// Commands after a revert; nil to run `commands` again.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {
@@ -75,7 +75,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Creates a substitute for a lost journal, with defaults as original files.
+    /// Creates a substitute for a lost journal; the originals are defaults.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])

@@ -37,7 +37,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Even with correct files, a service may need a notification.
+        // Correct files are not enough: a service may need the commands.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -48,7 +48,7 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // A revert removes the directory even if an interrupted run created it.
+            // The journal lists its directory even if an interrupted run created the directory.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -96,7 +96,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Files that only the earlier plan changed are restored.
+        // Restore files that only an earlier setup changed.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -135,7 +135,7 @@ struct SetupMachine {
         return changed
     }
 
-    /// Suffix of the copy of a changed file that `--force` replaces.
+    /// Suffix for copies of changed files that `--force` replaces.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
@@ -177,7 +177,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // After a failed command, the service reads the files at its next start.
+        // A failed command is not fatal: services read the restored files at their next start.
         let fault: Failure?
         do throws(Failure) {
             try completion(journal.undo ?? journal.commands)
@@ -198,9 +198,9 @@ struct SetupMachine {
 
     // MARK: - Details
 
-    /// Removes the temporary journal file of an interrupted run, and its directory if empty.
+    /// Removes temporary journal files of an interrupted run, and their directory if empty.
     ///
-    /// The lock excludes an active run.
+    /// The caller holds the lock, so no run is active.
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]

@@ -10,7 +10,7 @@ struct SetupPlan: Equatable, Sendable {
 
     var commands: [[String]] = []
 
-    /// Commands of a revert; nil for `commands`.
+    /// Commands after a revert; nil to run `commands` again.
     var undo: [[String]]?
 
     var notes: [String] = []

@@ -11,12 +11,12 @@ struct SetupServers {
     /// Name that the daemon answers locally (RFC 6761 §6.3).
     static let question = Name(labels: "localhost")
 
-    /// Tests the addresses.
+    /// Detects and tests the addresses of the daemon.
     ///
     /// - Parameters:
-    ///   - given: addresses from the operator; empty to detect addresses.
+    ///   - given: addresses from the operator; empty to detect the addresses.
     ///   - ask: returns true if a server answers.
-    ///   - resolve: queries the server for a name that is not cached.
+    ///   - resolve: resolves an uncached name.
     init(
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
@@ -77,7 +77,7 @@ struct SetupServers {
         return Probe.ask(server, name, within: resolutionLimit)
     }
 
-    /// Time limit of a query; the limit of the daemon is 5 s.
+    /// Time limit of a query; the daemon replies within 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
     private static func fault(_ outcome: Probe.Outcome) -> String? {
