@@ -51,11 +51,10 @@ struct SettingsDropInTests {
             "routes: [{domains: [a.example, b.example], except: [c.a.example], upstreams: [isp]}]"
         #expect(problems(isp + routes(0..<most - 2), more) == ["g:1:10: \(message)"])
         #expect(try settings(isp + routes(0..<most - 3), more).routes.count == most - 2)
-        // An empty list removes the earlier routes.
         #expect(try settings(isp + routes(0..<most), "routes: []", more).routes.count == 1)
     }
 
-    @Test("the octets of all files together have a limit")
+    @Test("the total size of the files has a limit")
     func octets() throws {
         let folder = try TemporaryFolder()
         let filler = "#" + String(repeating: "x", count: YAMLReader.maximumOctets / 2 - 100) + "\n"
@@ -177,7 +176,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("records are added, or get the later addresses")
+    @Test("records are added, or replace the earlier addresses")
     func records() throws {
         let loaded = try settings(
             isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",

@@ -28,7 +28,7 @@ struct SettingsSecretTests {
     @Test("a credential is read from systemd's directory")
     func credential() throws {
         let folder = try TemporaryFolder()
-        // systemd protects the directory.
+        // Mode 0644 is accepted: systemd protects the directory.
         _ = try folder.write(token, to: "tencent-token", mode: 0o644)
         let text = vendor("token: {credential: tencent-token}")
         let environment = SettingsEnvironment(credentialsDirectory: folder.path)
@@ -183,7 +183,7 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // The digits as octets.
+        // "867" as octets.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 

@@ -33,7 +33,7 @@ func settings(
     return settings
 }
 
-/// Upstream that makes any file valid.
+/// The one upstream that a valid file needs.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
 struct BadText: Sendable, CustomTestStringConvertible {

@@ -138,7 +138,7 @@ struct SettingsTextTests {
         #expect(problems(in: huge) == ["f:1:1: the text is longer than 16 MiB"])
     }
 
-    @Test("the values of a file have a limit, which does not count routes")
+    @Test("the number of values is limited; routes do not count")
     func values() throws {
         let list = "allow: [" + String(repeating: "a, ", count: YAMLReader.maximumValues) + "a]\n"
         let text = Array((isp + list).utf8)
@@ -160,7 +160,7 @@ struct SettingsTextTests {
         #expect(!YAMLReader(Array((isp + routes).utf8)).complaints.isEmpty)
     }
 
-    @Test("only items of the top-level list `routes` are taken")
+    @Test("only items of the top-level list `routes` go to the handler")
     func taking() {
         var taken: [YAMLPlace] = []
         let text = "x: {routes: [1]}\nroutes: [a, [b]]\ny: [c]\n"

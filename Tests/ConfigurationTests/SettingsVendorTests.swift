@@ -20,7 +20,7 @@ struct SettingsVendorTests {
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
-    /// Returns settings with a vendor, in which `$hex` is the secret in the file `hex`.
+    /// Returns settings with a vendor; `$hex` is the secret in the file `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
         for name in ["number", "hex", "short", "words", "long", "eight"] {
@@ -30,14 +30,12 @@ struct SettingsVendorTests {
             + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
     }
 
-    /// Returns messages without columns, which depend on temporary paths.
+    /// Returns messages without the column, which depends on the folder's path.
     private func messages(_ vendor: String) -> [String] {
         problems(in: text(vendor)).map { problem in
             problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""
         }
     }
-
-    // MARK: - Costs
 
     @Test("an access key for the vendor's own count has two parts, and is only for Alibaba")
     func billing() throws {
@@ -95,14 +93,12 @@ struct SettingsVendorTests {
         #expect(hints.contains { $0.contains("`answers: {aaaa: suppress}`") } == isAdvised)
     }
 
-    @Test("cheaper plain HTTP says that older answers can be replayed")
+    @Test("a hint at cheaper plain HTTP says that old answers can be replayed")
     func replays() throws {
         let hints = try settings(of: text("kind: alibaba, account: 1")).costHints(hasIPv6: true)
         let hint = try #require(hints.first { $0.contains("scheme: http") })
         #expect(hint.contains("cannot forge an answer, but can send an older one"))
     }
-
-    // MARK: - Defaults
 
     @Test(
         "defaults depend on the kind",
@@ -160,8 +156,6 @@ struct SettingsVendorTests {
         )
     }
 
-    // MARK: - Server lists
-
     private func source(_ vendor: String) throws -> [String]? {
         let loaded = try #require(try settings(of: text(vendor)).vendors.first)
         let source = loaded.account.any.source(servers: loaded.servers)
@@ -200,9 +194,7 @@ struct SettingsVendorTests {
         #expect(try source("kind: baidu, account: 1, secret: $hex") == nil)
     }
 
-    // MARK: - Calls
-
-    @Test("options reach the client")
+    @Test("options are passed to the vendor client")
     func client() throws {
         let loaded = try settings(
             of: text(
@@ -368,8 +360,6 @@ struct SettingsVendorTests {
         )
     }
 
-    // MARK: - Mistakes
-
     @Test("Tencent's region requires its channel and known servers")
     func regions() {
         let abroad = "kind: tencent, region: international, id: 1"
@@ -412,7 +402,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("without a kind only options that no kind has are reported")
+    @Test("without a kind only options unknown to all kinds are errors")
     func undecided() {
         #expect(messages("token: $number, url: 1") == ["`vendors.v.kind` is missing"])
         #expect(
@@ -462,7 +452,7 @@ struct SettingsVendorTests {
         #expect(good.warnings == [])
     }
 
-    @Test("secrets must have the form of their kind")
+    @Test("secrets must have the form of their vendor kind")
     func secrets() {
         #expect(
             messages("kind: alibaba, account: 1, secret: $words, encryption: gcm, aes-key: $short")
@@ -522,8 +512,6 @@ struct SettingsVendorTests {
         )
     }
 
-    // MARK: - Protocols
-
     @Test("the protocol of calls depends on the kind")
     func protocols() throws {
         let vendors = [
@@ -539,7 +527,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("calls of a JSON API are billable with an account, or if set")
+    @Test("calls of a JSON API are billable with an account or `billable: on`")
     func billable() throws {
         let api = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
         let account = ", account: 1, access-key-id: 1, secret: $hex"
