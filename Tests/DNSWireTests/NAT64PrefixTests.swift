@@ -80,7 +80,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: [addresses[1]]) == prefix)
     }
 
-    @Test("the prefix that fits both well-known addresses is found before one that fits by chance")
+    @Test("a prefix that fits both well-known addresses precedes one that fits by chance")
     func ambiguity() throws {
         // The network itself contains 192.0.0.170.
         let prefix = try Self.prefix("2001:db8:c000:aa::/96")
