@@ -2,7 +2,7 @@
 import Testing
 
 struct Vector: CustomTestStringConvertible, Sendable {
-    /// R for requests of clients, S for replies of servers.
+    /// R: requests of clients; S: replies of servers.
     let label: String
     let text: String
     /// Hexadecimal.
@@ -22,8 +22,7 @@ struct Vector: CustomTestStringConvertible, Sendable {
     /// DES key `testkey1`, AES key `1234567890123456`, IV 00...0f (R) or f0...ff (S).
     ///
     /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The texts of S are
-    /// from "HTTP API" 379/54976 and "service IP disaster recovery" 379/116336. python-cryptography
-    /// and openssl(1) agree.
+    /// from documents 379/54976 and 379/116336. python-cryptography and openssl(1) agree.
     static let all: [Vector] = [
         Vector(
             label: "R1",
