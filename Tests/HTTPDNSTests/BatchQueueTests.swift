@@ -20,7 +20,7 @@ struct BatchQueueTests {
         batch?.questions.map { $0.name.text }
     }
 
-    @Test("the oldest name goes first, with others of its families")
+    @Test("the oldest name goes first, with names of the same families")
     func order() throws {
         var queue = BatchQueue()
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
@@ -33,7 +33,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
-    @Test("a client may queue half of the names that others leave free")
+    @Test("a client may queue half of the names that other clients leave free")
     func share() throws {
         var queue = BatchQueue()
         var number = 0
@@ -134,7 +134,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) { _ in true } == nil)
     }
 
-    @Test("a client gets half of the calls, the next half of the rest")
+    @Test("a client gets half of the calls, and the next client half of the rest")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),

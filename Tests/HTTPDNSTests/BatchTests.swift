@@ -83,7 +83,7 @@ struct BatchTests {
         #expect(client.statistics.billableNames == 19)
     }
 
-    @Test("each name gets its answer")
+    @Test("each name of a batch gets its answer")
     @ServiceLoop
     func answers() async throws {
         world.script = { _ in

@@ -65,7 +65,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a budget that warns counts the excess")
+    @Test("a budget that only warns counts the excess")
     @ServiceLoop
     func warn() async throws {
         world.servers([:])
@@ -91,7 +91,7 @@ struct BudgetTests {
         #expect(other.statistics.usage?.callsToday == 1)
     }
 
-    @Test("a request that is sent again after its connection ended is charged again")
+    @Test("a request that is sent again on a new connection is charged again")
     @ServiceLoop
     func sentAgain() async throws {
         world.script = { $0.wantsFreshConnection ? .reply(good($0)) : .fail(.cutOff) }
@@ -278,7 +278,7 @@ struct BudgetCountTests {
             let rule = Budget.Rule(callsPerDay: 2, unitsPerMonth: 3)
             var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
             #expect(spendAll(&budget, at: min(wrong, midnight)) == 2)
-            // Only a later day restarts the counts, and a later month those of the month.
+            // A later day restarts the day's counts, a later month also the month's.
             let first = spendAll(&budget, at: max(wrong, midnight))
             #expect(first == (wrong == midnight - 1 ? 1 : 2))
             for time in [wrong, midnight, wrong, midnight] {
@@ -301,7 +301,7 @@ struct BudgetCountTests {
         #expect(spendAll(&first, at: midnight) == 0)
     }
 
-    @Test("the refund of a request that was sent before a reset does not raise the budget")
+    @Test("a refund for a request before a reset does not raise the budget")
     func resetInFlight() throws {
         var budget = budget(Budget.Rule(callsPerDay: 2))
         let receipt = budget.spend(units: 1, wallSeconds: midnight)
@@ -324,7 +324,7 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 5)
     }
 
-    @Test("counts that end with the process are no budget, but suffice for a warning")
+    @Test("counts in memory are no budget, but suffice for a warning")
     func ephemeral() {
         let store = EphemeralUsage()
         func budget(_ excess: Budget.Excess) -> Budget {
@@ -342,7 +342,7 @@ struct BudgetCountTests {
         #expect(warning.exceeded == 1)
     }
 
-    @Test("an amount that was not stored is not refunded from the stored counts")
+    @Test("an amount that was not stored is not refunded from stored counts")
     func unstoredRefund() throws {
         let store = FlakyUsage()
         var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)

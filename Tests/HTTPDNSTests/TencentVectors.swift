@@ -9,10 +9,9 @@ struct SealedText: Sendable, CustomTestStringConvertible {
     var testDescription: String { label }
 }
 
-/// Vectors for page 379/95499.
+/// Vectors for document 379/95499, with keys of the vendor's unit tests.
 ///
-/// Computed with python-cryptography, checked with openssl(1). The keys are those of the vendor's
-/// unit tests.
+/// Computed with python-cryptography, checked with openssl(1).
 enum TencentVectors {
     static let desKey = "testkey1"
     static let aesKey = "1234567890123456"
@@ -85,7 +84,7 @@ enum TencentVectors {
         ),
     ]
 
-    /// Forms of pages 379/95497 and 379/116336.
+    /// Forms of documents 379/95497 and 379/116336.
     static let replies: [SealedText] = [
         SealedText(
             label: "S1",

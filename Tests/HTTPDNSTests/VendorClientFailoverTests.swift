@@ -167,7 +167,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 1)
     }
 
-    @Test("an unanswered first server is probed ten minutes later")
+    @Test("an unresponsive first server is probed ten minutes later")
     @ServiceLoop
     func notReturning() async throws {
         world.servers([1: Self.refused])
@@ -198,7 +198,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a short timeout counts if the operator set it")
+    @Test("a configured short timeout counts as a failure")
     @ServiceLoop
     func shortTimeout() async throws {
         let client = try world.client { $0.timeout = .milliseconds(100) }
@@ -257,7 +257,7 @@ struct VendorClientFailoverTests {
         #expect(waits.max().map { $0 <= .milliseconds(400) } == true)
     }
 
-    @Test("requests after the end of their calls are limited")
+    @Test("requests that outlive their calls are limited")
     @ServiceLoop
     func lingering() async throws {
         world.servers([1: .silence()])
@@ -301,7 +301,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 2_000])
     }
 
-    @Test("the certificate name is changed once")
+    @Test("after a TLS failure the other certificate name is used")
     @ServiceLoop
     func otherTLSName() async throws {
         world.script = {

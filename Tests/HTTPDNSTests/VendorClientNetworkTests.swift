@@ -10,7 +10,7 @@ import Testing
 struct VendorClientNetworkTests {
     let world = Simulation()
 
-    /// Vendor with an address service and two API variants; the second has `other` in its URLs.
+    /// Vendor with an address service and two API variants; URLs of the second contain `other`.
     private struct Serving: Vendor, AddressScheduling {
         let plain: Tencent
         var way = ""
@@ -176,7 +176,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the service is called at start; its servers come first")
+    @Test("the address service is called at start; its servers come first")
     @ServiceLoop
     func scheduled() async throws {
         serve("192.0.2.5 192.0.2.6")
@@ -192,7 +192,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.billable == 1)
     }
 
-    @Test("lookups do not wait for the service")
+    @Test("lookups do not wait for the address service")
     @ServiceLoop
     func deadService() async throws {
         world.script = { $0.url.hasSuffix("/ss") ? .silence() : .reply(good($0)) }
@@ -223,7 +223,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["6", "1"])
     }
 
-    @Test("if all servers fail the service is called once a minute")
+    @Test("if all servers fail the address service is called once a minute")
     @ServiceLoop
     func allFail() async throws {
         serve("192.0.2.5")
@@ -318,7 +318,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a failed service is retried after 1 min to 1 h")
+    @Test("a failed address service is called again after 1 min to 1 h")
     func backOff() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()

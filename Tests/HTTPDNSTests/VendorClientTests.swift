@@ -10,7 +10,7 @@ import Testing
 struct VendorClientTests {
     let world = Simulation()
 
-    @Test("an answer has its origin")
+    @Test("an answer names its source")
     @ServiceLoop
     func provenance() async throws {
         world.script = {
@@ -95,7 +95,7 @@ struct VendorClientTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("the counters partition calls and results")
+    @Test("each call and each result has one counter")
     @ServiceLoop
     func statistics() async throws {
         var steps: [Simulation.Step] = [
