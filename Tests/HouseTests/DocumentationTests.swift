@@ -176,7 +176,7 @@ struct MemoryLimitTests {
         return try #require(found.first.flatMap { Int($0[1]) })
     }
 
-    @Test("the units allow the sum in docs/reliability.md")
+    @Test("the systemd units allow the memory sum of docs/reliability.md")
     func sum() throws {
         let page = try Repository.text("docs/reliability.md")
         let part = try #require(page.matches(of: #"(?s)^## Memory limits\n(.*?)^## "#).first)[1]
