@@ -16,8 +16,6 @@ struct AbuseTests {
 
     private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-    // MARK: - Clients
-
     private static func crowd(
         _ daemon: TestDaemon
     ) throws -> (descriptors: Int, rssOctets: Int) {
@@ -111,8 +109,6 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    // MARK: - Upstreams
-
     private static func answer(_ query: [UInt8], _ name: String, _ last: UInt8) -> [UInt8] {
         var reply = Array(query[..<(12 + name.utf8.count + 2 + 4)])
         reply[2] = 0x81
@@ -199,8 +195,6 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    // MARK: - Cost
-
     @Test("random names cost at most `calls-per-second`")
     func randomNames() throws {
         let harness = try ProgramHarness(vendor: "calls-per-second: 5")
@@ -236,8 +230,6 @@ struct AbuseTests {
         #expect(try harness.emulator.lookups() == 0)
         try harness.daemon.stop()
     }
-
-    // MARK: - Control socket and settings
 
     @Test("1,000 control connections do not block httpdnsctl")
     func control() throws {

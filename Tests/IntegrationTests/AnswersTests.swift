@@ -85,7 +85,7 @@ struct AnswersTests {
                 "127.0.0.77", "127.0.0.1",
             ]
         )
-        // Nothing listens on the first address. The daemon probes after its answer.
+        // The first address is closed. The daemon probes after the answer.
         var answers: [String] = []
         for _ in 0..<200 where answers.first != "127.0.0.1" {
             answers = try daemon.dig("near.example.org", "A").answers.map(\.data)

@@ -94,7 +94,7 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    @Test("lookup shows cached entries without traffic, or exits with 1")
+    @Test("lookup shows cached entries, sends nothing, and exits with 1 if there are none")
     func lookup() throws {
         let harness = try filled()
         let daemon = harness.daemon

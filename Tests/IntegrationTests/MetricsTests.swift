@@ -5,7 +5,6 @@ import Testing
 private struct Scrape {
     let samples: [String: Double]
 
-    /// Types of metrics by family name.
     let kinds: [String: String]
 
     let type: String
@@ -194,7 +193,7 @@ struct MetricsTests {
         #expect(try reply("HEAD /metrics \(end)").hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(try idle[0].receive().isEmpty)
         #expect(idle[15].isSilent)
-        // A connection with an unfinished reply is older, and stays.
+        // A connection with an unfinished reply is kept, although it is older.
         let busy = try Socket(.stream, to: port)
         let requests = String(repeating: "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", count: 400)
         try busy.send(Array(requests.utf8))

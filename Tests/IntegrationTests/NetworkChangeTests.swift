@@ -2,7 +2,6 @@
 import Testing
 
 private final class Cable: Sendable {
-    /// Addresses of the machine.
     static let old = "192.0.2.10"
     static let new = "192.0.2.20"
 
@@ -79,7 +78,7 @@ struct NetworkChangeTests {
         try cable.swap()
         let clock = ContinuousClock()
         let start = clock.now
-        // A timeout of 1 s excludes a retry after the attempt timeout of 2 s.
+        // A timeout of 1 s excludes a retry after 2 s.
         let reply = try cable.daemon.dig("three.example.com", "A", "+time=1")
         print("the first cold name after the swap took \(clock.now - start), dig included")
         #expect(reply.data("A") == ["192.0.2.77"], "\(reply.text)")

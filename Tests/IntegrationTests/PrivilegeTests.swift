@@ -26,8 +26,6 @@ struct PrivilegeTests {
 
     private static let binding: UInt64 = 1 << 10
 
-    // MARK: - Capabilities
-
     @Test(
         "a daemon of root keeps only CAP_NET_BIND_SERVICE",
         .disabled(if: Child.isWatched, "a thread of the sanitizer keeps its capabilities"),
@@ -69,11 +67,8 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    // MARK: - Files
-
-    /// Script that runs a command with two writable directories.
-    ///
-    /// It acts as ProtectSystem=strict, RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
+    /// Script that runs a command with ProtectSystem=strict, RuntimeDirectory= and StateDirectory=
+    /// (systemd.exec(5)).
     private static let script = """
         import ctypes, os, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)

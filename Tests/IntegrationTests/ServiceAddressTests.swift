@@ -15,7 +15,7 @@ struct ServiceAddressTests {
         arguments: [VendorText.Channel.aes, .des]
     )
     func conf(channel: VendorText.Channel) throws {
-        // The servers get the port of the server that named them.
+        // Servers get the port of the server that listed them.
         let namespace = try Namespace()
         let start = try TestEmulator(
             zone: ProgramHarness.zone,
@@ -134,7 +134,7 @@ struct CertificateNameTests {
     ) throws -> (addresses: [String], lookups: Int) {
         let emulator = try TestEmulator(zone: ProgramHarness.zone)
         let site = TestNginx.Site(
-            // nginx selects the site by a name that no client uses.
+            // nginx's configuration needs a name; no client sends it.
             names: names + ["DNS:front.example.net"],
             content: TestNginx.Site.front().content
         )
@@ -152,7 +152,7 @@ struct CertificateNameTests {
     }
 
     @Test(
-        "either name is accepted, unless the settings select one",
+        "either certificate name is accepted, unless the settings select one",
         arguments: ["DNS:resolvers.httpdns.aliyuncs.com", "IP:203.107.1.1"]
     )
     func either(name: String) throws {

@@ -36,7 +36,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// Files of the directory, without the lock, which remains.
+    /// Files of the directory, except the lock, which remains.
     var names: [String] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: directory)

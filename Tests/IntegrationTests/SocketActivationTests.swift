@@ -19,9 +19,9 @@ private struct HeldSockets {
     }
 }
 
-/// Client with a constant number of pending queries and without retries.
+/// Client with a constant number of pending queries, without retries.
 private final class SteadyClient: @unchecked Sendable {
-    /// Number of pending queries, which fit into a socket buffer together.
+    /// Pending queries, which must fit into a socket buffer.
     private static let window = 50
 
     private let socket: Socket
@@ -84,7 +84,6 @@ private final class SteadyClient: @unchecked Sendable {
             do {
                 reply = try socket.receive()
             } catch {
-                // After 10 s the pending queries are lost.
                 if changes.withLock({ isEnding }) { return }
                 throw error
             }
@@ -168,8 +167,7 @@ struct SocketActivationTests {
         let port = try freePort()
         let datagrams = try (0..<3).map { _ in try Socket(sharing: port) }
         let daemon = try TestDaemon(unused, listen: "127.0.0.1:\(port)", passing: datagrams)
-        // The kernel distributes clients by port. 60 clients miss a socket with probability
-        // (2/3)^60.
+        // 60 clients miss a given socket of three with probability (2/3)^60.
         for number in 0..<60 {
             let client = try Socket(.datagram, to: port)
             try client.send(RawMessage.query("localhost", id: UInt16(number)))

@@ -20,7 +20,7 @@ struct StoppedReaderTests {
         try daemon.stop()
     }
 
-    @Test("standard error, with the query log on")
+    @Test("a stopped reader of standard error, with the query log on")
     func log() throws {
         let script = """
             exec 3>&2
@@ -38,7 +38,7 @@ struct StoppedReaderTests {
         try works(daemon)
     }
 
-    @Test("service notifications")
+    @Test("a stopped reader of service notifications")
     func notifications() throws {
         let scratch = try Scratch()
         let path = scratch.file("notify")

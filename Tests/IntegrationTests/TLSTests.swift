@@ -53,9 +53,7 @@ struct TLSTests {
         try pinned.daemon.stop()
     }
 
-    // MARK: - Trust
-
-    /// Wrong certificates; the values are error texts of OpenSSL or libcurl.
+    /// Wrong certificates, with error texts of OpenSSL or libcurl.
     enum Impostor: String, CaseIterable, Sendable {
         case wrongName = "no alternative certificate subject name matches"
         case unknownAuthority = "unable to get local issuer certificate"
@@ -101,8 +99,6 @@ struct TLSTests {
         #expect(try stranger.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
         try stranger.daemon.stop()
     }
-
-    // MARK: - HTTP
 
     @Test(
         "`http` selects the HTTP version; `auto` is the best one",

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A machine without IPv4, and its network: a DNS64 resolver, and servers at the addresses that a
-/// NAT64 would translate.
+/// Machine without IPv4 on a network with DNS64 and servers at NAT64 addresses.
 private final class IPv6OnlyNetwork: Sendable {
     static let router = "2001:db8:1::1"
     static let prefix = "2001:db8:64::/96"

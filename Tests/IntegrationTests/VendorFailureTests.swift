@@ -19,7 +19,7 @@ struct VendorFailureTests {
 
     @Test("the second server answers if the first is dead or silent", arguments: [true, false])
     func secondServer(isDead: Bool) throws {
-        // A socket that does not listen refuses connections. A socket that never accepts is silent.
+        // The first socket refuses connections; the second never accepts any.
         let first = try Socket(.stream, bound: true)
         if !isDead { try first.listen() }
         let harness = try ProgramHarness(

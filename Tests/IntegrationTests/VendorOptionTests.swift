@@ -81,7 +81,6 @@ struct ProxyTests {
             _ = try program.line(with: "Accepting connections")
         }
 
-        /// Stops the proxy, and returns the request lines.
         func stop() throws -> [String] {
             let end = try program.stop()
             return (end.output + end.errors).split(separator: "\n").compactMap { line in

@@ -3,7 +3,7 @@ import Foundation
 
 /// Private network, and private mounts over files in `/etc`.
 ///
-/// All programs in the namespace must end before this object is released.
+/// All programs must end before this object is released.
 final class Namespace: Sendable {
     static let isPossible =
         getuid() == 0 && (try? Child("unshare", ["--mount", "--net", "true"]).end())?.status == 0
@@ -46,11 +46,11 @@ final class Namespace: Sendable {
     }
 
     func setResolver(_ text: String) throws {
-        // Written in place: the mount refers to the file, not to its name.
+        // The mount refers to the file, not to the name.
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// Connects two namespaces; `address` and `far` include a prefix length.
+    /// Connects two namespaces; `address` and `far` include prefix lengths.
     func connect(to other: Namespace, _ address: String, _ far: String) throws {
         let commands = [
             (self, "link add cable type veth peer name cable netns \(other.keeper.pid)"),

@@ -11,7 +11,7 @@ final class ProgramHarness: Sendable {
     let daemon: TestDaemon
     let front: TestNginx?
 
-    /// Server before `emulator` that fails.
+    /// First server, which fails.
     private let failing: (any Sendable)?
     private let scratch: Scratch
 
@@ -32,7 +32,7 @@ final class ProgramHarness: Sendable {
     /// - firstFaults: faults of an additional first server.
     /// - deadServers: additional first servers that do not exist.
     /// - route, vendor: further YAML.
-    /// - options: further arguments of the emulator.
+    /// - options: arguments of the emulator.
     init(
         _ channel: VendorText.Channel = .aes,
         faults: [String] = [],

@@ -17,7 +17,7 @@ final class TestNginx: Sendable {
 
         var isExpired = false
 
-        /// Returns a site whose certificate has `names`: `DNS:…` or `IP:…`.
+        /// Returns a site with certificate names, `DNS:…` or `IP:…`.
         static func front(
             for names: [String] = ["IP:127.0.0.1", "DNS:vendor.example.net"],
             isExpired: Bool = false
@@ -39,8 +39,8 @@ final class TestNginx: Sendable {
 
     /// Starts a server.
     ///
-    /// Outside a namespace nginx inherits a listening socket, as in its binary upgrade, so that no
-    /// other process can take the port.
+    /// Outside a namespace nginx inherits a listening socket, so that no other process takes the
+    /// port.
     ///
     /// - Parameters:
     /// - hasHTTP2: true to offer HTTP/2 in addition to 1.1.

@@ -53,8 +53,6 @@ final class TestUnbound: Sendable {
     let program: Child
     private let scratch: Scratch
 
-    /// Starts the resolvers.
-    ///
     /// - Parameter forwarding: loopback port to which unbound forwards other names.
     init(
         _ certificate: ResolverCertificate,
@@ -133,7 +131,7 @@ final class TestUnbound: Sendable {
     }
 }
 
-/// Dnsdist over TLS and HTTPS, in front of a plain name server.
+/// Dnsdist over TLS and HTTPS, before a name server.
 final class TestDnsdist: Sendable {
     let ports: ResolverPorts
     private let program: Child

@@ -9,8 +9,6 @@ final class TestUpstream: Sendable {
 
     var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
 
-    /// Starts the name server.
-    ///
     /// - Parameter zones: text of each zone by its name.
     init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
         scratch = try Scratch()
@@ -62,13 +60,10 @@ final class TestUpstream: Sendable {
             + zones.sorted().map { "zone:\n    name: \($0)\n    zonefile: \($0).zone\n" }.joined()
     }
 
-    // MARK: - The zones
-
     static let zones = ["example.com": zone, "example.org": otherZone]
 
     static let forty = (1...40).map { "198.51.100.\($0)" }
 
-    /// Texts that have more than 4,096 octets together.
     static let big = (0..<20).map { number in
         "\(number)-" + String(repeating: "x", count: 240)
     }
@@ -119,7 +114,7 @@ final class TestUpstream: Sendable {
         + big.map { "big TXT \"\($0)\"\n" }.joined()
 }
 
-/// Returns a port that is free for UDP and TCP at this moment.
+/// Returns a port that is free for UDP and TCP.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let stream = try Socket(.stream, bound: true)
