@@ -159,15 +159,13 @@ struct AddressOrderingTests {
             _ = harness.begin(try Name("n\(number).example.com"))
         }
         await harness.world.advance(by: .seconds(10))
-        // A probe set waits 1 s for two unresponsive servers, and pauses for 0.2 s.
+        // Two unresponsive servers take 1 s, then the probes pause for 0.2 s.
         #expect(harness.tried.count <= 10 * 8)
         #expect(!harness.tried.isEmpty)
         await harness.world.advance(by: .seconds(600))
         #expect(harness.tried.count <= 2 * (AddressProber.queueLimit + AddressProber.concurrency))
         #expect(harness.tried.count >= 2 * AddressProber.queueLimit)
     }
-
-    // MARK: - The ranking
 
     private static let now = Clock.now
 

@@ -16,8 +16,6 @@ struct AnswerTests {
         "\(account.rawValue)/\(try account.servers(1)[0])"
     }
 
-    // MARK: - Addresses
-
     @Test("one call caches A and AAAA", arguments: pairing)
     @ServiceLoop
     func addresses(_ account: Account) async throws {
@@ -107,8 +105,6 @@ struct AnswerTests {
         )
     }
 
-    // MARK: - Nothing
-
     @Test(
         "if a vendor has no address, the fallback is queried",
         arguments: pairing,
@@ -170,9 +166,7 @@ struct AnswerTests {
         #expect(harness.resolver.vendors.numbers.pairedByVendor == ["alibaba": 1])
     }
 
-    // MARK: - One call
-
-    @Test("a client that joins a call waits for the rest")
+    @Test("a client that joins a call waits only for the remaining time")
     @ServiceLoop
     func joining() async throws {
         let harness = try ResolverHarness(.tencent)

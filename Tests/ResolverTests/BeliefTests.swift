@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Accepted addresses and permitted names")
 struct BeliefTests {
-    // MARK: - Private addresses
-
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let known: Known
@@ -120,7 +118,7 @@ struct BeliefTests {
         #expect(harness.vendors[0].statistics.droppedAddresses == 1)
     }
 
-    @Test("only unusable addresses, no fallback: NODATA")
+    @Test("with only unusable addresses and no fallback, the answer is NODATA")
     @ServiceLoop
     func unusableWithoutFallback() async throws {
         let harness = try ResolverHarness(.tencent, fallsBack: false)
@@ -136,8 +134,6 @@ struct BeliefTests {
                 """
         )
     }
-
-    // MARK: - Names that are never queried
 
     @Test(
         "names and types that a vendor cannot resolve are not sent",
@@ -166,8 +162,6 @@ struct BeliefTests {
         #expect(try await harness.ask("_DNS.X-1.Example.com").answers == ["A 192.0.2.110"])
         #expect(harness.asked.map(\.whom) == ["tencent 1"])
     }
-
-    // MARK: - JSON
 
     @Test("a JSON API gets one call per family")
     @ServiceLoop
@@ -210,7 +204,7 @@ struct BeliefTests {
         )
     }
 
-    @Test("only unusable addresses from a JSON API: the fallback is queried")
+    @Test("with only unusable addresses from a JSON API, the fallback is queried")
     @ServiceLoop
     func jsonUnusable() async throws {
         let harness = try ResolverHarness(.json)

@@ -102,7 +102,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("a slow server that answers first wins; the hedge is billed")
+    @Test("a slow server that answers first wins; the hedged request is billed")
     @ServiceLoop
     func slowWinner() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -122,10 +122,6 @@ struct FailoverTests {
         #expect(harness.vendors[0].statistics.billable == 2)
     }
 
-    // MARK: - Staying and returning
-
-    // MARK: - Silence
-
     @Test("an unresponsive vendor without alternative is waited for")
     @ServiceLoop
     func onlySilence() async throws {
@@ -141,8 +137,6 @@ struct FailoverTests {
         #expect(harness.asked.map(\.whom) == ["tencent 1", "tencent 1", "tencent 1"])
     }
 
-    // MARK: - Other vendors
-
     /// Fault of both servers, time until the second vendor, billed requests.
     private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [
         ("refused", .broken(.connect("refused")), 0, 0),
@@ -151,7 +145,7 @@ struct FailoverTests {
         ("429", .status(429), 40, 0),
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
-        // Half of 3 s. Unanswered requests may be billed.
+        // Half of the vendors' 3 s. Unanswered requests may be billed.
         ("silence", .silent(), 1_500, 2),
     ]
 

@@ -32,8 +32,6 @@ struct RefreshTests {
         return harness
     }
 
-    // MARK: - In demand
-
     @Test("an answer with less than 10 s left is not refreshed", arguments: [9, 10] as [UInt32])
     @ServiceLoop
     func short(_ ttl: UInt32) async throws {
@@ -113,8 +111,6 @@ struct RefreshTests {
         #expect(harness.resolver.prefetcher.numbers == numbers(started: 0))
     }
 
-    // MARK: - Costs
-
     @Test("refreshes from upstreams have no budget")
     @ServiceLoop
     func upstreams() async throws {
@@ -155,8 +151,6 @@ struct RefreshTests {
         #expect(harness.resolver.prefetcher.numbers == numbers(held: 1))
         #expect(harness.asked.count == before)
     }
-
-    // MARK: - Always kept
 
     @ServiceLoop
     private func harness(keeping names: Name..., budget: Int = 60) throws -> ResolverHarness {

@@ -49,8 +49,6 @@ struct RefusalTests {
         )
     }
 
-    // MARK: - The account
-
     @Test(
         "a refused account pauses the vendor for 5 min, then one probe",
         arguments: [(401, 2), (403, 1)]
@@ -176,10 +174,6 @@ struct RefusalTests {
         )
         try await expect(harness, Self.first)
     }
-
-    // MARK: - Too many
-
-    // MARK: - Money and will
 
     @Test("a spent budget without fallback: SERVFAIL without delay")
     @ServiceLoop

@@ -106,7 +106,7 @@ struct ServiceBindingFilterTests {
                     + "ipv6hint=2001:db8::101 key65000=\\009\\008\\007"
             ]
         )
-        // The cached addresses are 10 s old, with a TTL of 60 s.
+        // The cached answer with a TTL of 60 s is 10 s old.
         #expect(answer.message.answers.map(\.ttl) == [50])
         #expect(answer.resolution.lifetime == 50)
         #expect(harness.world.sent.count == 1)
@@ -177,7 +177,7 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
-    func `hints are the target's; without a vendor route they are removed`() async throws {
+    func `hints are those of the target; without a vendor route they are removed`() async throws {
         let harness = try ResolverHarness(
             .tencent,
             upstream: .binding([
@@ -330,8 +330,6 @@ struct ServiceBindingFilterTests {
         )
         #expect(try await harness.ask("www.example.org", .https).plain == [Self.theirs])
     }
-
-    // MARK: - Without IPv6
 
     @Test
     @ServiceLoop

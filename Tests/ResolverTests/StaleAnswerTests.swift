@@ -38,8 +38,6 @@ struct StaleAnswerTests {
         }
     }
 
-    // MARK: - When
-
     @Test("a joining client gets the stale answer with the first one")
     @ServiceLoop
     func together() async throws {
@@ -69,8 +67,6 @@ struct StaleAnswerTests {
             )
         )
     }
-
-    // MARK: - Durations
 
     @Test("after the window of a stale answer: SERVFAIL", arguments: [3_599, 3_600])
     @ServiceLoop
@@ -114,10 +110,6 @@ struct StaleAnswerTests {
             #expect(harness.asked.count - (asked.first?.asked ?? 0) <= 2)
         }
     }
-
-    // MARK: - Settings
-
-    // MARK: - Deadlines of each client
 
     @Test("each client of a shared call has its own deadline")
     @ServiceLoop
@@ -164,6 +156,4 @@ struct StaleAnswerTests {
         await harness.world.advance(by: .seconds(1))
         #expect(try harness.hit("www.example.com")?.answers.count == 2)
     }
-
-    // MARK: - Failures
 }

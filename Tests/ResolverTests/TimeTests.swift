@@ -19,8 +19,6 @@ struct TimeTests {
         }
     }
 
-    // MARK: - Shares
-
     @Test("an unresponsive vendor uses the timeout of each server")
     @ServiceLoop
     func oneVendor() async throws {
@@ -77,9 +75,7 @@ struct TimeTests {
         )
     }
 
-    // MARK: - Nothing at all
-
-    // The TXT query detects forwarding loops, another cause of missing replies.
+    // The TXT query detects forwarding loops.
 
     @Test("all servers unreachable: SERVFAIL without delay")
     @ServiceLoop

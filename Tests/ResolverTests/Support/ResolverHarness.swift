@@ -20,14 +20,14 @@ final class ResolverHarness {
 
     var zone = ResolverHarness.zone
 
-    /// By address and port; other servers do not respond.
+    /// Connect times by address and port; other servers do not respond.
     var latencies: [String: Duration] = [:]
 
     private(set) var tried: [(at: Instant, whom: String)] = []
 
     var snapshot: [UInt8] = []
 
-    /// By names such as `tencent 1`.
+    /// Faults by server, such as `tencent 1`.
     var faults: [String: Fault] = [:]
 
     /// Calls and queries for clients: `tencent 1`, `upstream A`.
@@ -170,10 +170,8 @@ final class ResolverHarness {
     }
 }
 
-// MARK: - Queries
-
 extension ResolverHarness {
-    /// The limit is 4.8 s.
+    /// Starts a query that may take 4.8 s.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -226,12 +224,12 @@ extension ResolverHarness {
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 
-    /// With their seconds.
+    /// Calls and queries with their times in seconds.
     var askedAt: [String] {
         asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
-    /// Such as `A 2` for two addresses.
+    /// Cached entries, such as `A 2` for two addresses.
     func cached(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).map { entry in
             let message = try? Message(parsing: entry.message)
@@ -264,8 +262,6 @@ struct Asked {
     let billed: [UInt64]
 }
 
-// MARK: - The whole story
-
 extension ResolverHarness {
     /// Compares the result of a query as text.
     ///
@@ -275,7 +271,7 @@ extension ResolverHarness {
     ///     kept: A 60, AAAA NODATA 60
     ///     billed: tencent 1
     ///
-    /// A record has its TTL, an SOA also its minimum field, a cache entry its remaining seconds.
+    /// A record has its TTL, an SOA also the minimum field, a cache entry the remaining seconds.
     func expect(
         _ name: Name,
         _ type: RecordType = .a,
@@ -323,7 +319,7 @@ extension ResolverHarness {
         return lines.joined(separator: "\n")
     }
 
-    /// With remaining seconds.
+    /// Cached entries with remaining seconds.
     func kept(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
             .map { entry in
