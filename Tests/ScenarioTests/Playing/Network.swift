@@ -5,7 +5,7 @@ import HTTPDNS
 import Net
 import TestWorld
 
-/// Simulated network, in which upstreams and vendors reply as the scenario's ranges say.
+/// Simulated network; upstreams and vendors reply as in the scenario's ranges.
 @ServiceLoop
 final class Network {
     struct Sent {
@@ -30,12 +30,10 @@ final class Network {
 
     private(set) var journal: [Sent] = []
 
-    /// Errors in the scenario.
     private(set) var mistakes: [ScenarioError] = []
 
     var timeouts = 0
 
-    /// Address families of the network.
     var stack = NetworkStack.dual
 
     /// True if all connections are newer than the network change.
@@ -61,7 +59,7 @@ final class Network {
         world.script = { [unowned self] request in answer(request) }
     }
 
-    /// Records an error in the scenario, which the code under test cannot report.
+    /// Records an error in the scenario, which the tested code cannot report.
     private func regret(_ message: String) {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }
@@ -75,8 +73,6 @@ final class Network {
     }
 }
 
-// MARK: - Upstreams
-
 extension Network {
     private static func seeksLoop(_ question: Question) -> Bool {
         "\(question.name)".lowercased().contains("loop-probe.httpdnsd")
@@ -85,7 +81,6 @@ extension Network {
     /// Returns the reply to a health probe, `. IN NS`.
     ///
     /// Entries without a question and entries for this question apply; other servers are healthy.
-    /// Probes are not in the journal.
     private func reply(
         toProbe query: Message,
         at address: String,
@@ -199,8 +194,6 @@ extension Entry {
     }
 }
 
-// MARK: - Servers that are tried
-
 extension Network {
     func accepts(
         _ address: IPAddress,
@@ -225,8 +218,6 @@ extension Network {
         return end < deadline
     }
 }
-
-// MARK: - Vendors, and upstreams over HTTPS
 
 extension Network {
     private func answer(_ request: HTTPRequest) -> Simulation.Step {
@@ -310,7 +301,7 @@ extension Network {
 }
 
 extension SocketAddress {
-    /// True for this address, and its address under a NAT64 prefix of 96 bits.
+    /// True for this address, and for its translation by a NAT64 prefix of 96 bits.
     fileprivate func isReached(at address: SocketAddress) -> Bool {
         self == address
             || !isIPv6 && address.octets.suffix(4) == octets[...] && port == address.port
@@ -346,8 +337,6 @@ extension Entry {
         }
     }
 }
-
-// MARK: - The line
 
 struct Line: HTTPTransport {
     let network: Network

@@ -24,14 +24,12 @@ struct ScenarioReader {
         return try reader.scenario()
     }
 
-    // MARK: - Lines
-
     /// Position of the line read last.
     var place: Place { Place(file: file, line: next) }
 
     func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
 
-    /// Words of the next non-empty line, without its comment; nil at the end.
+    /// Returns the words of the next non-empty line, without its comment; nil at the end.
     mutating func words() throws -> [String]? {
         while next < lines.count {
             let line = lines[next]
@@ -42,9 +40,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line of a step; nil at a new step or the end.
-    ///
-    /// At a nil result the line is not consumed.
+    /// Returns the words of the next line of a step; nil, without consuming a line, at its end.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -59,8 +55,6 @@ struct ScenarioReader {
         next -= 1
         return nil
     }
-
-    // MARK: - Scenario
 
     private mutating func scenario() throws -> Scenario {
         var scenario = Scenario(file: file)
@@ -107,8 +101,6 @@ struct ScenarioReader {
         throw error("there is no SCENARIO_END")
     }
 
-    // MARK: - Ranges
-
     private mutating func range(_ words: [String]) throws -> Scenario.Range {
         let place = place
         guard words.count == 3, let first = Int(words[1]), let last = Int(words[2]), first <= last
@@ -154,7 +146,7 @@ extension ScenarioReader {
 enum Words {
     /// Splits a line at spaces.
     ///
-    /// `;` begins a comment. Quoted text is one word, with its quotes.
+    /// `;` begins a comment. Quoted text is one word.
     static func split(_ line: Substring, at place: Place) throws -> [String] {
         var words: [String] = []
         var word = ""
