@@ -2,7 +2,6 @@
 package import HTTPDNS
 package import Net
 
-/// Addresses and TTLs of a name.
 package struct Known: Sendable {
     package var v4: [String]
     package var v6: [String]
@@ -22,7 +21,6 @@ package struct Known: Sendable {
     }
 }
 
-/// Fault of a server.
 package enum Fault: Sendable {
     /// Possibly only on a reused connection.
     case silent(onOldConnection: Bool = false)
@@ -61,7 +59,6 @@ package enum Account: String, Sendable, CaseIterable {
 
     case json
 
-    /// Returns the codec.
     package func vendor() throws -> any Vendor {
         switch self {
         case .tencent: try Tencent(token: Secret("987654321"), id: 12345)
@@ -79,7 +76,6 @@ package enum Account: String, Sendable, CaseIterable {
     /// Last octet before the first server.
     package var base: Int { 10 * ((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
 
-    /// Addresses of `count` servers.
     package func servers(_ count: Int) throws -> [SocketAddress] {
         try (1...count).map { number in
             let text = "192.0.2.\(base + number):\(self == .sealed ? 80 : 443)"
@@ -90,8 +86,6 @@ package enum Account: String, Sendable, CaseIterable {
         }
     }
 }
-
-// MARK: - Requests
 
 extension Account {
     func parameters(of request: HTTPRequest) -> [String: String] {
@@ -122,7 +116,6 @@ extension Account {
         return (list.split(separator: ",").map(String.init), expiry)
     }
 
-    /// Requested names.
     package func names(in request: HTTPRequest) throws -> [String] {
         try question(of: request).names
     }

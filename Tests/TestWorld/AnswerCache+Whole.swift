@@ -35,7 +35,7 @@ extension AnswerCache {
         return sweep.count
     }
 
-    /// Hits of all copies.
+    /// Returns the hits of all copies.
     package func collectMirroredHits() -> [MirroredHits] {
         var (hits, next) = collectMirroredHits(from: 0)
         while let position = next {

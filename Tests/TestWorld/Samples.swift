@@ -3,7 +3,7 @@ package import Control
 
 /// Replies with every field set.
 package enum Samples {
-    /// A full disk.
+    /// A snapshot that failed because the disk is full.
     package static var snapshot: SnapshotStatus {
         var snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
         snapshot.ageSeconds = 200
@@ -426,7 +426,6 @@ package enum Samples {
         return BillReply(period: "month", vendors: [bill], advice: [advice])
     }
 
-    /// Reply to `Prove`.
     package static var proved: ProveReply {
         var first = ProofStep(
             label: "families: A",
@@ -483,7 +482,6 @@ package enum Samples {
         )
     }
 
-    /// Reply to `Reload`.
     package static var reloaded: ReloadReply {
         ReloadReply(
             applied: true,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// Temporary directory of one test.
 package final class TemporaryFolder: Sendable {
     /// Absolute, without final slash.
     package let path: String
@@ -41,7 +40,6 @@ package final class TemporaryFolder: Sendable {
         return file
     }
 
-    /// Writes a text; returns its path.
     package func write(_ text: String, to name: String, mode: mode_t = 0o600) throws -> String {
         try write([UInt8](text.utf8), to: name, mode: mode)
     }

@@ -15,7 +15,6 @@ package final class TestOperation<Value: Sendable> {
         self.start = start
     }
 
-    /// Cancels the operation.
     package func cancel() { task?.cancel() }
 }
 
@@ -25,7 +24,6 @@ package struct NothingHappens: Error {
 }
 
 extension Simulation {
-    /// Starts an operation now.
     package func begin<Value: Sendable>(
         _ body: @escaping @Sendable @ServiceLoop () async -> Value
     ) -> TestOperation<Value> {
