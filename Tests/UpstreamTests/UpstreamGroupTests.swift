@@ -10,8 +10,6 @@ import Testing
 struct UpstreamGroupTests {
     private let harness = UpstreamHarness()
 
-    // MARK: - Failing over
-
     @Test
     @ServiceLoop
     func `a query goes to the first upstream only, if that answers`() async throws {
@@ -99,8 +97,6 @@ struct UpstreamGroupTests {
         #expect(one.waits.last == 300)
     }
 
-    // MARK: - Hedging
-
     @Test
     @ServiceLoop
     func `a slow upstream is hedged by the next, and the first answer wins`() async throws {
@@ -177,8 +173,6 @@ struct UpstreamGroupTests {
         #expect(harness.takeAsked() == "one@0 one@1000")
         #expect(one.repeats == 1)
     }
-
-    // MARK: - Protection
 
     @Test
     @ServiceLoop
@@ -343,7 +337,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the pause of a protected upstream leaves its place to a protected one`() async throws {
+    func `another protected upstream takes the place of a paused one`() async throws {
         let group = harness.group(
             ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) },
             ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(20) },
@@ -351,7 +345,7 @@ struct UpstreamGroupTests {
         )
         #expect(group.health.pause("dot"))
         #expect(try await harness.ask(group) == .success("doh"))
-        // Unprotected upstreams replace servers that are down, not paused ones.
+        // Unprotected upstreams replace servers that are down, but not paused servers.
         #expect(group.health.pause("doh"))
         #expect(try await harness.ask(group) == .failure(.paused))
     }
@@ -426,14 +420,12 @@ struct UpstreamGroupTests {
             #expect(try await harness.ask(group) == .failure(.declined(rcode)))
         }
         #expect(!group.health.health(of: dot).isFit)
-        // The probe after the end of the period, which may be a minute later.
+        // The probe after the period may be a minute late.
         await harness.advance(by: .seconds(90))
         _ = try await harness.ask(group)
         await harness.advance(by: .seconds(1))
         #expect(try await harness.ask(group) == .success("isp"))
     }
-
-    // MARK: - Latency
 
     @Test
     @ServiceLoop
@@ -486,8 +478,6 @@ struct UpstreamGroupTests {
         }
         #expect(harness.asked.allSatisfy { $0.hasPrefix("one") })
     }
-
-    // MARK: - The rest
 
     @Test(arguments: [
         (UpstreamError.timedOut, "timeout", "timed out"),

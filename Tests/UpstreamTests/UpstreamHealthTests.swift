@@ -34,7 +34,7 @@ struct UpstreamHealthTests {
         #expect(harness.takeChecked() == "one@5")
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeAsked().contains("one") == false)
-        // After 1 s and 3 s.
+        // A probe is due after 1 s, and again after 3 s.
         await harness.advance(by: .seconds(1))
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeChecked().contains("one"))
@@ -240,8 +240,6 @@ struct UpstreamHealthTests {
         #expect(harness.takeAsked().contains("one") == false)
     }
 
-    // MARK: - Forged replies
-
     @Test
     @ServiceLoop
     func `forged replies are reported once per closed socket`()
@@ -257,8 +255,6 @@ struct UpstreamHealthTests {
         #expect(log.lines.count == 1)
         #expect(log.lines[0].contains("messages from its address match no query"))
     }
-
-    // MARK: - Loops
 
     @Test
     @ServiceLoop
