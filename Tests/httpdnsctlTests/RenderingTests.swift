@@ -363,7 +363,7 @@ struct RenderingTests {
         #expect(BillText.render(reply, plain).contains("account): not available: timed out\n"))
     }
 
-    @Test("prove shows the cost, each step, and what was expected of a step that differs")
+    @Test("prove shows the cost, each step, and the expectation if a step differs")
     func proved() throws {
         #expect(
             ProveText.plan(Samples.proved)
@@ -609,13 +609,13 @@ struct RenderingTests {
     @Test("stats has one line per row on 80 columns")
     func unwrapped() {
         var stats = Samples.stats
-        // 81 characters.
+        // Makes a row of 81 characters.
         stats.vendors[0].budget = nil
         let narrow = Palette(isEnabled: false, width: 80)
         #expect(StatsText.render(stats, narrow) == StatsText.render(stats, plain))
     }
 
-    @Test("a last text that is too wide wraps in its column")
+    @Test("a wide text in the last column wraps in the column")
     func hanging() {
         var table = Table("", "")
         table.add("PACKETS", "one two three four")
