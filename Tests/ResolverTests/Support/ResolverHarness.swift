@@ -50,6 +50,7 @@ final class ResolverHarness {
         fallsBack: Bool = true,
         allowsPrivateAnswers: Bool = false,
         servesStale: Bool = true,
+        nat64: NAT64Prefix? = nil,
         configure: (inout VendorClient.Settings) -> Void = { _ in },
         options: (inout Route.Options) -> Void = { _ in },
         routes make: ((inout RouteTable) -> Void)? = nil
@@ -90,6 +91,10 @@ final class ResolverHarness {
                 except: []
             )
         }
+        let synthesis = nat64.map { [world] prefix in
+            NAT64(.fixed(prefix), clocks: world.clocks) { .v6 }
+        }
+        synthesis?.networkChanged()
         resolver = Resolver(
             routes: table,
             standard: upstream.map { [world] in
@@ -97,6 +102,7 @@ final class ResolverHarness {
             },
             policy: policy,
             answers: answers,
+            nat64: synthesis,
             probe: { [prober] target, deadline in
                 await prober.harness?.attempt(target, deadline) ?? false
             },
@@ -207,6 +213,23 @@ extension ResolverHarness {
     ) async throws -> Answer {
         try await answer(
             to: begin(name, type, dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
+        )
+    }
+
+    /// Sends a query of the client 192.0.2.`client`, and calls `completion` with the source.
+    func begin(
+        _ name: Name,
+        _ type: RecordType = .a,
+        of client: UInt32,
+        _ completion: @escaping @ServiceLoop (String) -> Void = { _ in }
+    ) {
+        resolver.resolve(
+            Query(question: Question(name: name, type: type)),
+            of: ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + client)), isProven: true),
+            deadline: world.now + ResolverLimits.total,
+            Completion { [origins = resolver.origins] resolution in
+                completion(origins.name(resolution.provenance.origin))
+            }
         )
     }
 
