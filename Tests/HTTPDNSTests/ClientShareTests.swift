@@ -247,7 +247,6 @@ struct ClientShareTests {
             }
             await world.advance(by: .milliseconds(80))
         }
-        // Nearly the whole rate.
         #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
     }
 

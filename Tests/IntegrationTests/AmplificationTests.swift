@@ -7,7 +7,6 @@ import Testing
     .hangLimit
 )
 struct AmplificationTests {
-    /// Prints the numbers of complete, truncated and other UDP replies, and of answers over TCP.
     private static let flood = """
         import socket, struct, sys
         server, count, proves = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "proves"

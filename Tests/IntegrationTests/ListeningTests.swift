@@ -74,14 +74,13 @@ struct ListeningTests {
         #expect(status.status == 4)
         #expect(try JSON(status.output)["problems"].array.compactMap(\.string) == problems)
 
-        let commands = [
-            "ip link add late type veth peer name peer", "ip link set peer up",
-            "ip link set late up",
-            "ip address add 192.0.2.7/24 dev late",
-            "ip address add 2001:db8::7/64 dev late nodad",
-        ]
-        let end = try namespace.run("sh", ["-c", commands.joined(separator: " && ")])
-        try #require(end.status == 0, "\(end.errors)")
+        try namespace.ip(
+            "link add late type veth peer name peer",
+            "link set peer up",
+            "link set late up",
+            "address add 192.0.2.7/24 dev late",
+            "address add 2001:db8::7/64 dev late nodad"
+        )
         _ = try daemon.program.line(
             with: "listener 192.0.2.7:53: an interface has the address now, answering"
         )
@@ -194,21 +193,5 @@ struct ListeningTests {
         #expect(upstream.isSilent)
         #expect(try daemon.stats()["queries", "by-source", "refused"].int == 1)
         try daemon.stop()
-    }
-
-    @Test("50 concurrent queries for one name cost one call")
-    func merged() throws {
-        let harness = try ProgramHarness(faults: ["delay=300"])
-        let clients = try (0..<50).map { _ in try Socket(.datagram, to: harness.daemon.port) }
-        for (number, client) in clients.enumerated() {
-            try client.send(
-                RawMessage.query("www.example.com", type: number % 2 == 0 ? 1 : 28)
-            )
-        }
-        for (number, client) in clients.enumerated() {
-            #expect(RawMessage.answers(try client.receive()) == (number % 2 == 0 ? 2 : 1))
-        }
-        #expect(try harness.emulator.lookups() == 1)
-        try harness.daemon.stop()
     }
 }

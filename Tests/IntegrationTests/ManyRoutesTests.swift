@@ -21,7 +21,6 @@ struct ManyRoutesMemoryTests {
             """
     }
 
-    /// In MiB.
     private static func memory(_ key: String, of daemon: TestDaemon) throws -> Int {
         let text = try String(
             contentsOfFile: "/proc/\(daemon.program.pid)/status",

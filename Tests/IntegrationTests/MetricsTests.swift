@@ -5,7 +5,6 @@ import Testing
 private struct Scrape {
     let samples: [String: Double]
 
-    /// Types of metrics by family name.
     let kinds: [String: String]
 
     let type: String

@@ -8,7 +8,6 @@ private struct Form {
     /// Command that the test runs instead.
     var instead: String?
 
-    /// Accepted exit codes.
     var ends: Set<Int32> = [0]
 
     var prints = ""

@@ -21,7 +21,6 @@ private struct HeldSockets {
 
 /// Client with a constant number of pending queries and without retries.
 private final class SteadyClient: @unchecked Sendable {
-    /// Number of pending queries, which fit into a socket buffer together.
     private static let window = 50
 
     private let socket: Socket

@@ -610,7 +610,6 @@ struct HTTPClientTests {
         }
     }
 
-    /// Nil for a reply.
     @ServiceLoop
     func failure(
         of request: HTTPRequest,

@@ -146,7 +146,6 @@ struct TimeTests {
     }
 }
 
-/// SplitMix64.
 private struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

@@ -21,7 +21,6 @@ package final class DatagramClient: DatagramReceiving {
 
     package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }
 
-    /// Waits for the next datagram.
     package func receive(deadline: Instant) async throws(SocketError) -> [UInt8] {
         while datagrams.isEmpty {
             if let error { throw error }

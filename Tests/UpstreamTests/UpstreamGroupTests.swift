@@ -12,17 +12,6 @@ struct UpstreamGroupTests {
 
     // MARK: - Failing over
 
-    @Test
-    @ServiceLoop
-    func `a query goes to the first upstream only, if that answers`() async throws {
-        let group = harness.group(
-            ScriptedUpstream("one", in: harness) { _ in .answer(20) },
-            ScriptedUpstream("two", in: harness) { _ in .answer(1) }
-        )
-        #expect(try await harness.ask(group) == .success("one"))
-        #expect(harness.takeAsked() == "one@0")
-    }
-
     @Test(arguments: [
         UpstreamError.unreachable("no route"), .declined(.servFail), .declined(.refused),
         .declined(.notImp), .declined(.formErr), .broken("rubbish"), .untrusted("expired"),
@@ -179,17 +168,6 @@ struct UpstreamGroupTests {
     }
 
     // MARK: - Protection
-
-    @Test
-    @ServiceLoop
-    func `an unprotected upstream does not hedge a protected one`() async throws {
-        let group = harness.group(
-            ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(1_500) },
-            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
-        )
-        #expect(try await harness.ask(group) == .success("doh"))
-        #expect(harness.takeAsked() == "doh@0")
-    }
 
     @Test
     @ServiceLoop

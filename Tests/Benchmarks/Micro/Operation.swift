@@ -3,17 +3,14 @@ import DNSCache
 import DNSWire
 
 enum Operation: String, CaseIterable {
-    /// In its buffer.
     case parse
 
-    /// With an OPT record.
     case parseEDNS = "parse-edns"
 
     case miss
 
     case hit
 
-    /// With an OPT record.
     case hitEDNS = "hit-edns"
 
     /// A hundred thousand answers, in an order that the processor cannot predict.
@@ -22,13 +19,10 @@ enum Operation: String, CaseIterable {
     /// With four TTLs.
     case patch
 
-    /// A CNAME and four addresses.
     case build
 
-    /// Parses such a message.
     case read
 
-    /// With a pointer.
     case decompress
 
     case store

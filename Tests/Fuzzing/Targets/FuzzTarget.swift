@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parser with its invariants.
 package struct FuzzTarget: Sendable {
     /// Also the folder of seeds and findings.
     package let name: String
@@ -16,7 +15,6 @@ extension FuzzTarget {
     ]
 }
 
-/// A broken invariant.
 package struct Finding: Error, CustomStringConvertible {
     package let description: String
 }

@@ -94,7 +94,6 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Reading
 
-    /// Standard error so far.
     var errorText: String { changes.withLock { String(decoding: errors, as: UTF8.self) } }
 
     /// Waits for an output line with `text`.

@@ -30,7 +30,6 @@ final class ResolverHarness {
     /// By names such as `tencent 1`.
     var faults: [String: Fault] = [:]
 
-    /// Calls and queries for clients: `tencent 1`, `upstream A`.
     private(set) var asked: [(at: Instant, whom: String)] = []
 
     private final class Box {
@@ -249,7 +248,6 @@ extension ResolverHarness {
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 
-    /// With their seconds.
     var askedAt: [String] {
         asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
@@ -346,7 +344,6 @@ extension ResolverHarness {
         return lines.joined(separator: "\n")
     }
 
-    /// With remaining seconds.
     func kept(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
             .map { entry in

@@ -13,7 +13,6 @@ final class ScriptedUpstream: Forwarding {
     let validates: Bool
     let numbers = UpstreamNumbers()
 
-    /// Without health probes (`. NS`).
     private(set) var asked: [Query] = []
 
     private(set) var sent: [Query] = []

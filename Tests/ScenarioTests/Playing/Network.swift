@@ -13,7 +13,6 @@ final class Network {
         var what: String
         var at: Instant
 
-        /// Query to an upstream.
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
@@ -30,7 +29,6 @@ final class Network {
 
     private(set) var journal: [Sent] = []
 
-    /// Errors in the scenario.
     private(set) var mistakes: [ScenarioError] = []
 
     var timeouts = 0
@@ -61,7 +59,6 @@ final class Network {
         world.script = { [unowned self] request in answer(request) }
     }
 
-    /// Records an error in the scenario, which the code under test cannot report.
     private func regret(_ message: String) {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }

@@ -67,7 +67,6 @@ final class ScenarioHarness {
 // MARK: - Clients
 
 extension ScenarioHarness {
-    /// Returns the reply; nil if there is none.
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
         let client = ClientContext(
             transport: transport,

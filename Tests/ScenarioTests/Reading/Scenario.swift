@@ -81,7 +81,6 @@ extension Scenario {
 
         case checkCached(Name, [String])
 
-        /// Compares the output of `explain`.
         case checkExplained(ExplainRequest, [String])
 
         /// Compares the billed calls of one vendor, or of all vendors.

@@ -26,7 +26,6 @@ struct ScenarioReader {
 
     // MARK: - Lines
 
-    /// Position of the line read last.
     var place: Place { Place(file: file, line: next) }
 
     func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
@@ -152,9 +151,7 @@ extension ScenarioReader {
 }
 
 enum Words {
-    /// Splits a line at spaces.
-    ///
-    /// `;` begins a comment. Quoted text is one word, with its quotes.
+    /// Splits a line at spaces, except in quoted text, and removes the comment after `;`.
     static func split(_ line: Substring, at place: Place) throws -> [String] {
         var words: [String] = []
         var word = ""
