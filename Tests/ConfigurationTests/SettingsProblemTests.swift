@@ -184,26 +184,6 @@ struct SettingsProblemTests {
 
     static let upstreams: [BadText] = [
         BadText(
-            "URL without scheme",
-            "upstreams: [{name: a, url: 192.0.2.1}]",
-            "f:1:28: `upstreams.url` URL `192.0.2.1` `udp://192.0.2.1`"
-        ),
-        BadText(
-            "host name",
-            "upstreams: [{name: a, url: \"udp://dns.example\"}]",
-            "f:1:28: `upstreams.url` URL `udp://dns.example`"
-        ),
-        BadText(
-            "unknown scheme",
-            "upstreams: [{name: a, url: \"upd://192.0.2.1\"}]",
-            "f:1:28: `upstreams.url` URL `upd://192.0.2.1` `udp://`"
-        ),
-        BadText(
-            "no destination address",
-            "upstreams: [{name: a, url: \"udp://0.0.0.0\"}]",
-            "f:1:28: `upstreams.url` URL `udp://0.0.0.0`"
-        ),
-        BadText(
             "missing options",
             "upstreams:\n  - {only: true}\n  - isp",
             "f:2:5: `upstreams.name` missing",

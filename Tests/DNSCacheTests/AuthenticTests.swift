@@ -69,8 +69,6 @@ struct AuthenticTests {
         #expect(table.fresh(www, at: 4)?.answer.isAuthentic == true)
     }
 
-    // MARK: - Over a restart
-
     @Test
     func `after a restart the flag is kept only for servers trusted now`() throws {
         let old = Life()

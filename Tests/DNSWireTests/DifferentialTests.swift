@@ -56,8 +56,6 @@ struct DifferentialTests {
     }
 }
 
-// MARK: - Comparing
-
 extension DifferentialTests {
     private struct Tally {
         var agreed = 0

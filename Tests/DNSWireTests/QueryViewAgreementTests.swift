@@ -69,8 +69,6 @@ struct QueryViewAgreementTests {
         }
     }
 
-    // MARK: - Judging
-
     private static func compare(_ facts: QueryFacts, _ octets: [UInt8], with message: Message?) {
         guard let message, let question = message.question else {
             Issue.record("refused as a message: \(octets)")
@@ -113,8 +111,6 @@ struct QueryViewAgreementTests {
         }
         return position < octets.count && octets[position] >= 0xC0
     }
-
-    // MARK: - Making
 
     private static func query(_ random: inout RandomMessages) -> Message {
         var header = Header(id: random.random.next16(), flags: random.random.next16())

@@ -13,8 +13,6 @@ import Testing
 
 @Suite("Hosts files", .timeLimit(.minutes(15)))
 struct HostsFilesTests {
-    // MARK: - Lines
-
     private static func addresses(of name: String, in text: String) throws -> [String]? {
         var table = HostsTable()
         _ = table.add(hostsFile: [UInt8](text.utf8))
@@ -75,8 +73,6 @@ struct HostsFilesTests {
             _ = table.add(hostsFile: Array(text.utf8))
         }
     }
-
-    // MARK: - Files
 
     @ServiceLoop
     private final class Fixture {

@@ -19,8 +19,6 @@ struct BillTests {
         return try JSONDecoder().decode(Printed.self, from: Data(reply.body))
     }
 
-    // MARK: - Alibaba
-
     @Test(
         arguments: [
             ("v1 over HTTP", "/100000/d?host=www.example.com&query=4,6", false, 1),
@@ -88,8 +86,6 @@ struct BillTests {
         #expect(try Self.bill(emulator) == Printed(units: 0, names: [:]))
     }
 
-    // MARK: - DNS in JSON
-
     @Test(arguments: [
         ("request", false, 1), ("request", true, 1), ("alidns", false, 1), ("alidns", true, 5),
     ])
@@ -123,8 +119,6 @@ struct BillTests {
             #expect(try Self.bill(emulator).units == units)
         }
     }
-
-    // MARK: - Other vendors
 
     @Test(arguments: [(false, 1), (true, 5)])
     func `Baidu bills each name with an address once`(_ isHTTPS: Bool, _ units: Int) throws {
@@ -160,8 +154,6 @@ struct BillTests {
         #expect(try emulator.ask("www.example.com", "&type=mx").status == 200)
         #expect(try Self.bill(emulator).units == 4)
     }
-
-    // MARK: - Faults
 
     @Test(
         arguments: [
@@ -206,8 +198,6 @@ struct BillTests {
         #expect(try emulator.raw(request).hasPrefix("HTTP/1.1 \(status) "))
         #expect(try Self.bill(emulator).units == 0)
     }
-
-    // MARK: - Control
 
     @Test func `reset clears the bill, and the bill is read-only`() throws {
         let emulator = try RunningEmulator()

@@ -125,8 +125,6 @@ struct DNSJSONTests {
         #expect(try emulator.calls().channels == ["json-refused": 2])
     }
 
-    // MARK: - AliDNS's key
-
     private static let vector = "2dee257aa0a24974d5738f7de1928e6a8c4cc692d631626f0b2097213d744b70"
 
     @Test(

@@ -94,8 +94,6 @@ struct FaultTests {
         #expect(try emulator.ask("www.example.com", "", "--compressed").exit == 0)
     }
 
-    // MARK: - Contents of the answer
-
     @Test func `faults change addresses, TTLs and names`() throws {
         let emulator = try RunningEmulator("--fault", "zero-address", "--fault", "ttl=-1")
         let asked = "&type=addrs&ttl=1&query=1"
@@ -175,8 +173,6 @@ struct FaultTests {
         #expect(reply.text == content)
     }
 
-    // MARK: - Conditions
-
     @Test func `a fault's condition counts only matching calls`() throws {
         let emulator = try RunningEmulator()
         try emulator.misbehave(
@@ -206,8 +202,6 @@ struct FaultTests {
         #expect(try statuses() == first)
         #expect(Set(first) == [200, 500])
     }
-
-    // MARK: - Parsing of faults
 
     @Test(
         arguments: [

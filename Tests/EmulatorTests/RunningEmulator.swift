@@ -73,8 +73,6 @@ final class RunningEmulator {
 
     func send(_ signal: Int32) { kill(child.process.processIdentifier, signal) }
 
-    // MARK: - Requests
-
     func get(_ path: String, _ options: String...) throws -> Curl {
         try Curl(options + [url + path])
     }

@@ -29,8 +29,6 @@ struct BreakerExplorationTests {
         return known.count
     }
 
-    // MARK: - One server
-
     private enum ServerEvent: CaseIterable {
         case begin
         case oldestAnswered, newestAnswered, oldestLimited, newestLimited, newestLimitedLong
@@ -123,8 +121,6 @@ struct BreakerExplorationTests {
     func server() {
         #expect(explore(from: Server(), ServerEvent.self, follow) > 1_000)
     }
-
-    // MARK: - The account
 
     private enum AccountEvent: CaseIterable {
         case begin

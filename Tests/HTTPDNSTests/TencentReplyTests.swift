@@ -58,8 +58,6 @@ struct TencentReplyTests {
     }
 }
 
-// MARK: - Batches
-
 extension TencentReplyTests {
     @Test("a batch has the order of the names")
     func batch() throws {
@@ -129,8 +127,6 @@ extension TencentReplyTests {
         }
     }
 }
-
-// MARK: - Rejected replies
 
 extension TencentReplyTests {
     @Test(

@@ -118,8 +118,6 @@ struct ClientTests {
         try machine.stop()
     }
 
-    // MARK: - One test for each client
-
     @Test("dig", .needs(.dig))
     func dig() throws { try check(.dig, texts: true) }
 
@@ -179,8 +177,6 @@ struct ClientTests {
         }
         try machine.stop()
     }
-
-    // MARK: - Search list and options of resolv.conf
 
     private func checkSearch(_ client: Client) throws {
         let search = "example.com example.org"

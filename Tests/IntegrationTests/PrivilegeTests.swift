@@ -26,8 +26,6 @@ struct PrivilegeTests {
 
     private static let binding: UInt64 = 1 << 10
 
-    // MARK: - Capabilities
-
     @Test(
         "a daemon of root keeps only CAP_NET_BIND_SERVICE",
         .disabled(if: Child.isWatched, "a thread of the sanitizer keeps its capabilities"),
@@ -68,8 +66,6 @@ struct PrivilegeTests {
         #expect(!daemon.program.errorText.contains("cannot drop capabilities"))
         try daemon.stop()
     }
-
-    // MARK: - Files
 
     /// Script that runs a command with two writable directories.
     ///

@@ -31,8 +31,6 @@ struct TLSTests {
         #expect(Set(log.map(\.serverName)) == [isAddress ? "-" : vendor.host])
     }
 
-    // MARK: - Trust
-
     enum Impostor: String, CaseIterable, Sendable {
         case wrongName = "no alternative certificate subject name matches"
         case unknownAuthority = "unable to get local issuer certificate"
@@ -78,8 +76,6 @@ struct TLSTests {
         #expect(try stranger.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
         try stranger.daemon.stop()
     }
-
-    // MARK: - HTTP
 
     @Test(
         "`http` selects the HTTP version; `auto` is the best one",

@@ -141,8 +141,6 @@ struct AddressOrderingTests {
         #expect(harness.tried.count >= 2 * AddressProber.queueLimit)
     }
 
-    // MARK: - The ranking
-
     private static let now = Clock.now
 
     private static func addresses(_ texts: String...) -> [IPAddress] {

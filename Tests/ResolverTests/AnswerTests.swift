@@ -16,8 +16,6 @@ struct AnswerTests {
         "\(account.rawValue)/\(try account.servers(1)[0])"
     }
 
-    // MARK: - Addresses
-
     @Test("an answer with TTL 0 is not cached")
     @ServiceLoop
     func zeroTTL() async throws {
@@ -57,8 +55,6 @@ struct AnswerTests {
                 """
         )
     }
-
-    // MARK: - Nothing
 
     @Test(
         "if a vendor has no address, the fallback is queried",

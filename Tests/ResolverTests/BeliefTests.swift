@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Accepted addresses and permitted names")
 struct BeliefTests {
-    // MARK: - Private addresses
-
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let known: Known
@@ -137,8 +135,6 @@ struct BeliefTests {
         )
     }
 
-    // MARK: - Names that are never queried
-
     @Test(
         "names and types that a vendor cannot resolve are not sent",
         arguments: [
@@ -157,8 +153,6 @@ struct BeliefTests {
         #expect(harness.asked.map(\.whom) == ["upstream \(type)"])
         #expect(harness.world.sent.isEmpty)
     }
-
-    // MARK: - JSON
 
     @Test("a NODATA of a JSON API is accepted")
     @ServiceLoop

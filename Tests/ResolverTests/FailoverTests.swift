@@ -108,8 +108,6 @@ struct FailoverTests {
         )
     }
 
-    // MARK: - Silence
-
     @Test("an unresponsive vendor without alternative is waited for")
     @ServiceLoop
     func onlySilence() async throws {
@@ -124,8 +122,6 @@ struct FailoverTests {
         }
         #expect(harness.asked.map(\.whom) == ["tencent 1", "tencent 1", "tencent 1"])
     }
-
-    // MARK: - Other vendors
 
     /// Fault of both servers, time until the second vendor, billed requests.
     private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [

@@ -149,8 +149,6 @@ struct HostsTests {
         #expect(harness.kept("www.example.com") == [])
     }
 
-    // MARK: - The table
-
     @Test
     func `records in the settings take precedence over hosts files`() {
         var table = HostsTable(records: [

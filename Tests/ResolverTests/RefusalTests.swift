@@ -26,8 +26,6 @@ struct RefusalTests {
         )
     }
 
-    // MARK: - The account
-
     @Test(
         "a wrong clock is corrected once, from the refusal's Date",
         arguments: [
@@ -67,8 +65,6 @@ struct RefusalTests {
         #expect(harness.vendors[0].statistics.clockSkew == .seconds(ahead))
         #expect(harness.vendors[0].statistics.skewRepairs == 2)
     }
-
-    // MARK: - Money and will
 
     @Test("a spent budget without fallback: SERVFAIL without delay")
     @ServiceLoop

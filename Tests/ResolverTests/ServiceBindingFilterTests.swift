@@ -168,8 +168,7 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
-    func
-        `behind an alias the owner is another name, and the owner's addresses are not the asked one's`()
+    func `behind an alias, hints are removed although the query name has cached addresses`()
         async throws
     {
         let harness = try ResolverHarness(

@@ -38,8 +38,6 @@ struct StaleAnswerTests {
         }
     }
 
-    // MARK: - When
-
     @Test("a joining client gets the stale answer with the first one")
     @ServiceLoop
     func together() async throws {
@@ -70,8 +68,6 @@ struct StaleAnswerTests {
         )
     }
 
-    // MARK: - Durations
-
     @Test("an outage of 1 h costs one call per second")
     @ServiceLoop
     func outage() async throws {
@@ -86,8 +82,6 @@ struct StaleAnswerTests {
             #expect(harness.asked.count - (asked.first?.asked ?? 0) <= 2)
         }
     }
-
-    // MARK: - Deadlines of each client
 
     @Test("each client of a shared call has its own deadline")
     @ServiceLoop

@@ -83,8 +83,6 @@ struct UpstreamStageTests {
         #expect(harness.cached("www.example.org") == [])
     }
 
-    // MARK: - Aliases
-
     @ServiceLoop
     private static func alias(with records: [Record]) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in

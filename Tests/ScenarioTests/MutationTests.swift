@@ -70,8 +70,6 @@ struct MutationTests {
         #expect("\(try #require(error))".contains("\(Self.sample):"))
     }
 
-    // MARK: - All scenarios
-
     @Test("every changed check of every scenario fails", arguments: Files.scenarios)
     func mutants(_ name: String) async throws {
         let scenario = try Files.scenario(name)

@@ -85,8 +85,6 @@ package enum Account: String, Sendable, CaseIterable {
     }
 }
 
-// MARK: - Requests
-
 extension Account {
     func parameters(of request: HTTPRequest) -> [String: String] {
         let query = request.url.split(separator: "?").last ?? ""

@@ -146,8 +146,6 @@ extension Simulation.Step {
     }
 }
 
-// MARK: - Time
-
 extension Simulation {
     package func pause(
         until end: Instant

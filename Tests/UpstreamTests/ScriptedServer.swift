@@ -98,8 +98,6 @@ final class ScriptedServer {
     }
 }
 
-// MARK: - Replies
-
 func reply(
     to query: [UInt8],
     _ change: (inout Message) -> Void = { _ in }

@@ -23,8 +23,6 @@ struct UpstreamExchangeTests {
         )
     }
 
-    // MARK: - Queries
-
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
     func `a query has RD, the client's DO and CD, and its own OPT record`(
         _ dnssecOK: Bool,
@@ -109,8 +107,6 @@ struct UpstreamExchangeTests {
             if name != long { #expect(sent.questions[0].name.octets == name.octets) }
         }
     }
-
-    // MARK: - Replies
 
     private enum Verdict { case reply, foreign, truncated, caseLost }
 

@@ -46,8 +46,6 @@ enum Operation: String, CaseIterable {
     }
 }
 
-// MARK: - The hot path
-
 private let bufferOctets = 4096
 
 private let batchCount = 32
@@ -153,8 +151,6 @@ private func patching() -> (Int) -> Int {
         return sum
     }
 }
-
-// MARK: - Messages
 
 private func building() -> (Int) -> Int {
     let message = Samples.message

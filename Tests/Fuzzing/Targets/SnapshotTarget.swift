@@ -102,8 +102,6 @@ private struct SnapshotOracle {
         return names.flatMap { cache.entries(named: $0, type: nil, now: start) }
     }
 
-    // MARK: - Checksums
-
     static func withChecksums(_ file: [UInt8]) -> [UInt8] {
         var file = file
         var block = 10

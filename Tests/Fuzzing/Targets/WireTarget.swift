@@ -52,8 +52,6 @@ private enum WireOracle {
         }
     }
 
-    // MARK: - In place
-
     /// In-place parsing agrees with the message, or refuses an invalid or unusual query.
     static func judgeReading(_ octets: [UInt8], _ message: Message?) throws {
         let facts: QueryFacts

@@ -47,8 +47,6 @@ struct Code {
         return line.distance(from: line.startIndex, to: first)
     }
 
-    // MARK: - Declarations
-
     /// The declaration around a line, with its comments and attributes.
     func declaration(around index: Int) -> ClosedRange<Int> {
         let head = head(of: index)

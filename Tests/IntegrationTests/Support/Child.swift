@@ -92,8 +92,6 @@ final class Child: @unchecked Sendable {
         waitpid(pid, &status, 0)
     }
 
-    // MARK: - Reading
-
     var errorText: String { changes.withLock { String(decoding: errors, as: UTF8.self) } }
 
     /// Waits for an output line with `text`.
@@ -118,8 +116,6 @@ final class Child: @unchecked Sendable {
             }
         }
     }
-
-    // MARK: - Ending
 
     /// Waits for the end of the program.
     ///
@@ -153,8 +149,6 @@ final class Child: @unchecked Sendable {
         send(SIGTERM)
         return try end(within: seconds)
     }
-
-    // MARK: - Details
 
     private static let sanitizer = ProcessInfo.processInfo.environment.filter {
         ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)

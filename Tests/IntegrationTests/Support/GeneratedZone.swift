@@ -55,8 +55,6 @@ struct GeneratedZone {
         }
     }
 
-    // MARK: - Names
-
     /// Returns a random label, which may contain escaped octets.
     private mutating func label() -> String {
         let plain = (0..<1 + pick(9)).map { _ in
@@ -80,8 +78,6 @@ struct GeneratedZone {
             if name.utf8.count < 200, taken.insert(last).inserted { return name }
         }
     }
-
-    // MARK: - Records
 
     private mutating func add(_ name: String, _ records: [String]) {
         for record in records { text += "\(name) \(ttl) \(record)\n" }

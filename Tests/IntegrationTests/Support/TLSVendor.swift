@@ -39,8 +39,6 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
     }
 }
 
-// MARK: - The vendors
-
 extension TLSVendor {
     static let tencent = TLSVendor(
         title: "Tencent, by address",
@@ -156,8 +154,6 @@ extension TLSVendor {
         }
     }
 }
-
-// MARK: - Harness
 
 /// Vendor over TLS, with a name server as fallback.
 final class TLSHarness: Sendable {

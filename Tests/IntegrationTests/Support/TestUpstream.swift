@@ -55,8 +55,6 @@ final class TestUpstream: Sendable {
             + zones.sorted().map { "zone:\n    name: \($0)\n    zonefile: \($0).zone\n" }.joined()
     }
 
-    // MARK: - The zones
-
     static let zones = ["example.com": zone, "example.org": otherZone]
 
     static let forty = (1...40).map { "198.51.100.\($0)" }

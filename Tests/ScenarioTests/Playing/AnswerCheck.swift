@@ -88,8 +88,6 @@ struct AnswerCheck {
         return differences
     }
 
-    // MARK: - Texts
-
     private static func show(_ value: (some CustomStringConvertible)?) -> String {
         value.map { "\($0)" } ?? "none"
     }

@@ -79,8 +79,6 @@ final class Player {
         }
     }
 
-    // MARK: - Failing
-
     private func failure(_ differences: [String]) -> ScenarioError {
         let time = Double(world.elapsed.wholeMilliseconds) / 1_000
         let lines = ["STEP \(network.step.number) at \(time) s:"] + differences
@@ -98,8 +96,6 @@ final class Player {
         ])
     }
 }
-
-// MARK: - Clients
 
 extension Player {
     private func ask(_ entry: Entry, _ step: Scenario.Step) {
@@ -144,8 +140,6 @@ extension Player {
         guard differences.isEmpty else { throw failure(differences) }
     }
 }
-
-// MARK: - Upstreams and vendors
 
 extension Player {
     private func checkOutQuery(_ entry: Entry) async throws {

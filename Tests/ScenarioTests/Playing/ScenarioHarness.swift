@@ -64,8 +64,6 @@ final class ScenarioHarness {
     private var resolver: Resolver { daemon.state.resolver }
 }
 
-// MARK: - Clients
-
 extension ScenarioHarness {
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
         let client = ClientContext(
@@ -84,8 +82,6 @@ extension ScenarioHarness {
         }
     }
 }
-
-// MARK: - Events
 
 extension ScenarioHarness {
     func begin() {
@@ -111,8 +107,6 @@ extension ScenarioHarness {
     }
 }
 
-// MARK: - Operators
-
 extension ScenarioHarness {
     var `operator`: ControlHandler { ControlHandler(daemon) }
 
@@ -135,8 +129,6 @@ extension ScenarioHarness {
             }
     }
 }
-
-// MARK: - Vendors
 
 extension Account {
     /// Selects the emulation of a vendor.

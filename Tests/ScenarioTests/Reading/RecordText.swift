@@ -34,8 +34,6 @@ enum RecordText {
         )
     }
 
-    // MARK: - Data
-
     private static func data(_ type: RecordType, _ words: [String]) throws -> RecordData {
         if words.first == "\\#" { return try parsed(type, words) }
         switch (type, words.count) {
@@ -135,8 +133,6 @@ enum RecordText {
         }
         throw Fault(message: "`\(text)` is no service parameter that is known here")
     }
-
-    // MARK: - Words
 
     private static func name(_ text: String) throws -> Name {
         do {

@@ -33,8 +33,6 @@ struct ScenarioError: Error, CustomStringConvertible {
     var description: String { "\(place): \(message)" }
 }
 
-// MARK: - Simulated servers
-
 extension Scenario {
     struct Range: Sendable {
         var place: Place
@@ -55,8 +53,6 @@ extension Scenario {
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
-
-// MARK: - Steps
 
 extension Scenario {
     struct Step: Sendable {
@@ -99,8 +95,6 @@ extension Scenario {
         case resume(vendor: String)
     }
 }
-
-// MARK: - Messages
 
 struct Entry: Sendable {
     var place: Place

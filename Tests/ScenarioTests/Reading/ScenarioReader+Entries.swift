@@ -21,8 +21,6 @@ extension ScenarioReader {
         throw error("there is no ENTRY_END")
     }
 
-    // MARK: - Properties
-
     private func property(
         _ key: String,
         _ words: [String],
@@ -105,8 +103,6 @@ extension ScenarioReader {
         default: throw error("`\(words.joined(" "))` is no fault")
         }
     }
-
-    // MARK: - Sections
 
     private mutating func section(_ words: [String], _ entry: inout Entry) throws {
         guard words.count == 2 else { throw error("SECTION has a name") }

@@ -78,8 +78,6 @@ extension ScenarioReader {
         return lines
     }
 
-    // MARK: - Words
-
     func integer(_ text: String) throws -> Int {
         guard let number = Int(text), number >= 0 else { throw error("`\(text)` is no number") }
         return number

@@ -24,8 +24,6 @@ struct ScenarioReader {
         return try reader.scenario()
     }
 
-    // MARK: - Lines
-
     var place: Place { Place(file: file, line: next) }
 
     func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
@@ -58,8 +56,6 @@ struct ScenarioReader {
         next -= 1
         return nil
     }
-
-    // MARK: - Scenario
 
     private mutating func scenario() throws -> Scenario {
         var scenario = Scenario(file: file)
@@ -105,8 +101,6 @@ struct ScenarioReader {
         }
         throw error("there is no SCENARIO_END")
     }
-
-    // MARK: - Ranges
 
     private mutating func range(_ words: [String]) throws -> Scenario.Range {
         let place = place
