@@ -66,7 +66,7 @@ struct AmplificationTests {
             """
             allow: [0.0.0.0/0]
             \(limit)
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             """,
             listen: "\(server):53",
             in: network
@@ -118,7 +118,7 @@ struct AmplificationTests {
             """
             allow: [0.0.0.0/0]
             rate-limit: {queries-per-second: 1}
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             """,
             listen: "192.0.2.53:53"
         )

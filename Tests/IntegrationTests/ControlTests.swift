@@ -175,7 +175,7 @@ struct ControlTests {
 
     @Test("invalid arguments are rejected with exit code 1")
     func refused() throws {
-        let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
+        let daemon = try TestDaemon(unusedUpstream)
         for arguments in [["lookup", "a..b"], ["lookup", "a.example", "NOTYPE"]] {
             let end = try run(Product.control, ["--socket", daemon.socket] + arguments)
             #expect(end.status == 1, "\(arguments): \(end.errors)")

@@ -15,7 +15,7 @@ struct ManyRoutesMemoryTests {
         }
         return """
             cache: {snapshot: off}
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             routes:
             \(routes.joined())
             """

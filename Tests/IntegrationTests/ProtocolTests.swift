@@ -8,8 +8,6 @@ import Testing
     .hangLimit
 )
 struct ProtocolTests {
-    private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
-
     /// Both transports are required (RFC 1123 §6.1.3.2).
     private static let transports = [Socket.Kind.datagram, .stream]
 
@@ -36,7 +34,7 @@ struct ProtocolTests {
         arguments: transports
     )
     func malformed(kind: Socket.Kind) throws {
-        let daemon = try TestDaemon(Self.unused)
+        let daemon = try TestDaemon(unusedUpstream)
         let good = RawMessage.query("localhost", edns: 0)
         func changed(_ change: (inout [UInt8]) -> Void) -> [UInt8] {
             var message = good
@@ -84,7 +82,7 @@ struct ProtocolTests {
         arguments: transports
     )
     func opcodes(kind: Socket.Kind) throws {
-        let daemon = try TestDaemon(Self.unused)
+        let daemon = try TestDaemon(unusedUpstream)
         // Also NOTIFY (RFC 1996) and UPDATE (RFC 2136).
         for opcode in UInt16(1)...15 {
             let message = RawMessage.query("localhost", flags: opcode << 11 | 0x0100)
@@ -96,7 +94,7 @@ struct ProtocolTests {
 
     @Test("a reply is not answered (RFC 1035 §7.3)", arguments: transports)
     func replies(kind: Socket.Kind) throws {
-        let daemon = try TestDaemon(Self.unused)
+        let daemon = try TestDaemon(unusedUpstream)
         let socket = try Socket(kind, to: daemon.port)
         for flags in [UInt16(0x8000), 0x8180, 0xF800, 0x8183] {
             let reply = RawMessage.query("localhost", id: 1, flags: flags)
@@ -111,7 +109,7 @@ struct ProtocolTests {
 
     @Test("reserved bits are cleared, RD and CD copied, AD not set (RFC 6840 §5.7)")
     func flags() throws {
-        let daemon = try TestDaemon(Self.unused)
+        let daemon = try TestDaemon(unusedUpstream)
         for (flags, expected) in [
             (UInt16(0), UInt16(0x8080)), (0x0100, 0x8180), (0x0010, 0x8090), (0x0020, 0x8080),
             (0x0040, 0x8080), (0x0600, 0x8080), (0x07FF, 0x8190),
@@ -179,7 +177,7 @@ struct HopByHopTests {
     )
     func reasons(transport: String) throws {
         let daemon = try TestDaemon(
-            "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]\nallow: [127.0.0.1/32]"
+            "\(unusedUpstream)\nallow: [127.0.0.1/32]"
         )
         let failed = try daemon.dig("www.example.org", "A", transport)
         #expect(failed.status == "SERVFAIL", "\(failed.text)")
@@ -200,7 +198,7 @@ struct HopByHopTests {
 )
 struct CookieTests {
     private static let settings = """
-        upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+        \(unusedUpstream)
         allow: [127.0.0.0/8]
         """
 
