@@ -110,7 +110,7 @@ extension Network {
         isTCP: Bool
     ) -> Reply {
         guard let query = try? Message(parsing: octets), let question = query.question else {
-            regret("\(upstream) was sent something that is no query")
+            regret("\(upstream) got a message that is not a query")
             return .fault(.silent, after: .zero)
         }
         guard !Self.seeksLoop(question) else { return .fault(.silent, after: .zero) }
