@@ -32,7 +32,7 @@ struct Vector: CustomTestStringConvertible, Sendable {
         }
         return text.split(separator: "\n").map { line in
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map {
-                $0.replacing("\\n", with: "\n")
+                String($0).replacing("\\n", with: "\n")
             }
             return Vector(label: fields[0], text: fields[1], des: fields[2], aes: fields[3])
         }

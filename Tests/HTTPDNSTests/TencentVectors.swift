@@ -35,7 +35,7 @@ enum TencentVectors {
         }
         return text.split(separator: "\n").map { line in
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map {
-                $0.replacing("\\n", with: "\n")
+                String($0).replacing("\\n", with: "\n")
             }
             return SealedText(label: fields[0], plain: fields[1], des: fields[2], aes: fields[3])
         }

@@ -15,7 +15,7 @@ final class ForwardingUnbound: Sendable {
         (port, program) = try withFreePorts {
             let port = try freePort()
             let program = try Child.unbound(
-                Self.server(port, anchor),
+                ForwardingUnbound.server(port, anchor),
                 "forward-zone:\n    name: \".\"\n    forward-addr: 127.0.0.1@\(upstream.port)",
                 scratch: scratch
             )

@@ -68,7 +68,7 @@ final class TestUnbound: Sendable {
         }
         (self.ports, program) = try withFreePorts {
             let own = try ports ?? ResolverPorts()
-            let server = Self.server(own, certificate, isAlone: forwarding == nil)
+            let server = TestUnbound.server(own, certificate, isAlone: forwarding == nil)
             return (own, try Child.unbound(server, forward ?? "", scratch: scratch))
         }
     }

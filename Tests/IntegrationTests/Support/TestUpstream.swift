@@ -18,7 +18,7 @@ final class TestUpstream: Sendable {
         for (name, text) in zones { try scratch.write(text, to: "\(name).zone") }
         (port, program) = try withFreePorts {
             let port = namespace == nil ? try freePort() : 5353
-            try scratch.write(Self.settings(port, scratch.path, zones.keys), to: "nsd.conf")
+            try scratch.write(TestUpstream.settings(port, scratch.path, zones.keys), to: "nsd.conf")
             let program = try Child("nsd", ["-d", "-c", scratch.file("nsd.conf")], in: namespace)
             _ = try program.line(with: "nsd started")
             return (port, program)
