@@ -54,12 +54,6 @@ private final class Machine: Sendable {
             in: namespace
         )
     }
-
-    func lines(_ program: String, _ arguments: [String]) throws -> [String] {
-        let end = try namespace.run(program, arguments)
-        #expect(end.status == 0, "\(end.errors)")
-        return end.output.split(separator: "\n").map(String.init)
-    }
 }
 
 @Suite(
