@@ -5,7 +5,6 @@ import DNSWire
 import Glibc
 import Testing
 
-/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -4,7 +4,6 @@ import Testing
 
 @testable import DNSCache
 
-/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

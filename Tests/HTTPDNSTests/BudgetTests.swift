@@ -52,7 +52,7 @@ struct BudgetTests {
     func unknown() async throws {
         world.servers([:])
         let rule = Budget.Rule(callsPerDay: 2)
-        let client = try world.client(usage: DamagedUsage()) { $0.budget = rule }
+        let client = try world.client(usage: FaultyUsage(.damage)) { $0.budget = rule }
         var notices: [VendorClient.Notice] = []
         client.observer = { notices.append($0) }
         client.start()
@@ -316,7 +316,7 @@ struct BudgetCountTests {
             Budget.Rule(unitsPerDay: 10),
             vendor: "v",
             cheapest: 1,
-            store: UnwritableUsage()
+            store: FaultyUsage(.fullDisk)
         )
         for second in 0..<5 {
             #expect(budget.spend(units: 1, wallSeconds: midnight + Int64(second)) == nil)
@@ -326,7 +326,7 @@ struct BudgetCountTests {
 
     @Test("counts in memory are no budget, but suffice for a warning")
     func ephemeral() {
-        let store = EphemeralUsage()
+        let store = FaultyUsage(.noFile)
         func budget(_ excess: Budget.Excess) -> Budget {
             let rule = Budget.Rule(unitsPerDay: 2, onExceeded: excess)
             return Budget(rule, vendor: "v", cheapest: 1, store: store)
@@ -344,12 +344,12 @@ struct BudgetCountTests {
 
     @Test("an amount that was not stored is not refunded from stored counts")
     func unstoredRefund() throws {
-        let store = FlakyUsage()
+        let store = FaultyUsage()
         var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)
         #expect(budget.spend(units: 50, wallSeconds: midnight) != nil)
-        store.fails = true
+        store.fault = .damage
         let lost = budget.spend(units: 40, wallSeconds: midnight)
-        store.fails = false
+        store.fault = nil
         budget.settle(try #require(lost), actual: .none, wallSeconds: midnight)
         budget.release(wallSeconds: midnight)
         let stored = store.update("v", today: midnight / day, durably: true) { _ in false }
@@ -437,7 +437,7 @@ struct BudgetCountTests {
 
     @Test("with unknown counts the budget is spent until a reset")
     func damaged() throws {
-        let store = DamagedUsage()
+        let store = FaultyUsage(.damage)
         var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)
         #expect(budget.spend(units: 1, wallSeconds: midnight) == nil)
         #expect(budget.forbids(wallSeconds: midnight) == true)
@@ -449,35 +449,34 @@ struct BudgetCountTests {
     }
 }
 
-/// Counts that can be read but not changed.
+/// Counts that cannot be read or changed as required.
 @ServiceLoop
-private final class UnwritableUsage: UsageStore {
-    let problem: String? = "disk full"
+private final class FaultyUsage: UsageStore {
+    enum Fault {
+        /// Nothing can be read or changed.
+        case damage
 
-    nonisolated init() {}
+        /// The counts can be read only.
+        case fullDisk
 
-    func update(
-        _ vendor: String,
-        today: Int64,
-        durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
-    ) -> UsageRecord? {
-        var record = UsageRecord(day: today)
-        return change(&record) ? nil : record
+        /// The counts end with the process.
+        case noFile
     }
 
-    func reset(_ vendor: String, today: Int64) {}
-}
-
-/// Counts that cannot be read or changed while `fails`.
-@ServiceLoop
-private final class FlakyUsage: UsageStore {
+    var fault: Fault?
     private let memory = UsageMemory()
-    var fails = false
+    private var isDurable = false
 
-    nonisolated init() {}
+    nonisolated init(_ fault: Fault? = nil) { self.fault = fault }
 
-    var problem: String? { fails ? "locked" : nil }
+    var problem: String? {
+        switch fault {
+        case .damage: "damaged"
+        case .fullDisk: "disk full"
+        case .noFile: isDurable ? "unknown" : "not stored"
+        case nil: nil
+        }
+    }
 
     func update(
         _ vendor: String,
@@ -485,51 +484,18 @@ private final class FlakyUsage: UsageStore {
         durably: Bool,
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
-        fails ? nil : memory.update(vendor, today: today, durably: durably, change)
+        isDurable = durably
+        switch fault {
+        case .damage: return nil
+        case .fullDisk:
+            var record = UsageRecord(day: today)
+            return change(&record) ? nil : record
+        case .noFile where durably: return nil
+        default: return memory.update(vendor, today: today, durably: durably, change)
+        }
     }
 
-    func reset(_ vendor: String, today: Int64) {}
-}
-
-@ServiceLoop
-private final class DamagedUsage: UsageStore {
-    private var memory: UsageMemory?
-
-    nonisolated init() {}
-
-    var problem: String? { memory == nil ? "damaged" : nil }
-
-    func update(
-        _ vendor: String,
-        today: Int64,
-        durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
-    ) -> UsageRecord? {
-        memory?.update(vendor, today: today, durably: durably, change)
-    }
-
-    func reset(_ vendor: String, today: Int64) { memory = UsageMemory() }
-}
-
-/// Counts in memory, because the file cannot be opened.
-@ServiceLoop
-private final class EphemeralUsage: UsageStore {
-    private let memory = UsageMemory()
-    private(set) var problem: String?
-
-    nonisolated init() {}
-
-    func update(
-        _ vendor: String,
-        today: Int64,
-        durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
-    ) -> UsageRecord? {
-        problem = durably ? "unknown" : "not stored"
-        return durably ? nil : memory.update(vendor, today: today, durably: false, change)
-    }
-
-    func reset(_ vendor: String, today: Int64) {}
+    func reset(_ vendor: String, today: Int64) { fault = nil }
 }
 
 @Suite("Most expensive names")

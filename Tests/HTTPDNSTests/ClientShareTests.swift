@@ -243,7 +243,6 @@ struct ClientShareTests {
             }
             await world.advance(by: .milliseconds(80))
         }
-        // Nearly all calls that the rate allows.
         #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
     }
 

@@ -170,7 +170,6 @@ struct ManualTests {
 
 @Suite("Memory limits")
 struct MemoryLimitTests {
-    /// In MiB.
     private func limit(_ file: String) throws -> Int {
         let found = try Repository.text("systemd/\(file)").matches(of: #"^MemoryMax=(\d+)M$"#)
         return try #require(found.first.flatMap { Int($0[1]) })

@@ -130,21 +130,6 @@ struct CostTests {
         try harness.daemon.stop()
     }
 
-    @Test("failed calls are not billable")
-    func failures() throws {
-        let harness = try ProgramHarness(faults: ["status=500"])
-        _ = try harness.daemon.dig("www.example.com", "A")
-        let vendor = try #require(try harness.daemon.stats()["vendors"].array.first)
-        #expect(try #require(vendor["calls"].int) >= 1)
-        #expect(vendor["lookups"].int == 1 && vendor["unanswered"].int == 1)
-        #expect(vendor["billable-calls"].int == vendor["billable-names"].int)
-        #expect(
-            vendor["routes"].array.reduce(0) { $0 + ($1["names"].int ?? -1) }
-                == vendor["billable-names"].int
-        )
-        try harness.daemon.stop()
-    }
-
     @Test("a reset clears counters and costs, but not those of status")
     func reset() throws {
         let harness = try ProgramHarness()

@@ -103,7 +103,7 @@ struct FilterTests {
 
     @Test("httpdnsctl reload works")
     func control() throws {
-        let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
+        let daemon = try TestDaemon(unusedUpstream)
         let end = try Child(
             Self.command[0],
             Self.command.dropFirst() + [Product.control, "--socket", daemon.socket, "reload"]

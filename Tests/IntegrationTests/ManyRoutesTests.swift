@@ -15,13 +15,12 @@ struct ManyRoutesMemoryTests {
         }
         return """
             cache: {snapshot: off}
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             routes:
             \(routes.joined())
             """
     }
 
-    /// Returns memory in MiB.
     private static func memory(_ key: String, of daemon: TestDaemon) throws -> Int {
         let text = try String(
             contentsOfFile: "/proc/\(daemon.program.pid)/status",

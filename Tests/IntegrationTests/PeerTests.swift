@@ -144,9 +144,7 @@ struct PeerTests {
     }
 }
 
-/// Compared parts of a reply.
-///
-/// TTLs differ because the forwarders queried at different times. The order has no
+/// Parts of a reply except TTLs, which depend on the time, and the order of records, which has no
 /// meaning (RFC 1034 §3.6).
 private struct Told: Equatable, CustomStringConvertible {
     let rcode: RCode

@@ -44,7 +44,7 @@ struct PrivacyTests {
         vendors:
           tencent: {kind: tencent, channel: aes, id: 12345, key: {file: \(file)}, servers: ["127.0.0.1:9"], timeout: \(timeout)}
         routes: [{domains: [example.com], vendors: [tencent]}]
-        upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+        \(unusedUpstream)
         """
     }
 
@@ -82,7 +82,7 @@ struct PrivacyTests {
             """
             \(vendor.text)
             routes: [{domains: [example.com], vendors: [tencent], fallback: none}]
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             """
         )
         let token = "987654321"
@@ -105,7 +105,7 @@ struct PrivacyTests {
 
     @Test("no core dump, new privileges or unprivileged access")
     func closed() throws {
-        let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
+        let daemon = try TestDaemon(unusedUpstream)
         let process = "/proc/\(daemon.program.pid)"
         let limits = try String(contentsOfFile: "\(process)/limits", encoding: .utf8)
         let core = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core") })

@@ -7,7 +7,6 @@ private struct Form {
 
     var instead: String?
 
-    /// Accepted exit codes.
     var ends: Set<Int32> = [0]
 
     var prints = ""

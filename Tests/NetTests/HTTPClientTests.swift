@@ -610,7 +610,6 @@ struct HTTPClientTests {
         }
     }
 
-    /// Returns the error; nil for a reply.
     @ServiceLoop
     func failure(
         of request: HTTPRequest,

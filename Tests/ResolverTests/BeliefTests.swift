@@ -154,41 +154,6 @@ struct BeliefTests {
         #expect(harness.world.sent.isEmpty)
     }
 
-    @Test("host names are sent in lower case")
-    @ServiceLoop
-    func forVendors() async throws {
-        let harness = try ResolverHarness(.tencent)
-        harness.zone["_dns.x-1.example.com"] = Known(v4: ["192.0.2.110"])
-        #expect(try await harness.ask("_DNS.X-1.Example.com").answers == ["A 192.0.2.110"])
-        #expect(harness.asked.map(\.whom) == ["tencent 1"])
-    }
-
-    @Test("a JSON API gets one call per family")
-    @ServiceLoop
-    func oneFamily() async throws {
-        let harness = try ResolverHarness(.json)
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from json/192.0.2.41:443 after 20 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                asked: json 1 at 0
-                kept: A 60
-                """
-        )
-        try await harness.expect(
-            "www.example.com",
-            .aaaa,
-            story: """
-                NOERROR from json/192.0.2.41:443 after 20 ms
-                answer: AAAA 2001:db8::101 120
-                asked: json 1 at 0
-                kept: A 60, AAAA 120
-                """
-        )
-        #expect(harness.vendors[0].statistics.tries == 2)
-    }
-
     @Test("a NODATA of a JSON API is accepted")
     @ServiceLoop
     func jsonNoData() async throws {

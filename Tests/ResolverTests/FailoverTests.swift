@@ -15,7 +15,6 @@ struct FailoverTests {
         var account = Account.tencent
         let fault: Fault
 
-        /// Milliseconds.
         let next: Int
 
         let billed: Int
@@ -51,6 +50,13 @@ struct FailoverTests {
                     .broken(.broken("reset"), after: .milliseconds(50)),
                     of: account,
                     next: 50,
+                    billed: 2
+                ),
+                Case(
+                    "too long",
+                    .broken(.bodyTooLarge(limit: 8_192)),
+                    of: account,
+                    next: 0,
                     billed: 2
                 ),
                 Case("500", .status(500), of: account, next: 20, billed: 2),
@@ -100,26 +106,6 @@ struct FailoverTests {
                 billed: \(account) \(example.billed)
                 """
         )
-    }
-
-    @Test("a slow server that answers first wins; the hedged request is billed")
-    @ServiceLoop
-    func slowWinner() async throws {
-        let harness = try ResolverHarness(.tencent)
-        harness.faults["tencent 1"] = .slow(.milliseconds(310))
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 310 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                asked: tencent 1 at 0, tencent 2 at 300
-                kept: A 60, AAAA 120
-                billed: tencent 1
-                """
-        )
-        await harness.world.advance(by: .seconds(3))
-        #expect(harness.vendors[0].statistics.servers.map(\.failures) == [0, 0])
-        #expect(harness.vendors[0].statistics.billable == 2)
     }
 
     @Test("an unresponsive vendor without alternative is waited for")
@@ -225,19 +211,11 @@ struct FailoverTests {
         )
         harness.faults["tencent 1"] = .slow(.seconds(1))
         var answers = 0
-        func ask(_ name: Name, _ client: UInt32) {
-            harness.resolver.resolve(
-                Query(question: Question(name: name, type: .a)),
-                of: ClientNetwork(of: .v4(IPv4Address(value: client)), isProven: true),
-                deadline: harness.world.now + ResolverLimits.total,
-                Completion { _ in answers += 1 }
-            )
-        }
         for name: Name in ["one.example.com", "two.example.com", "www.example.com"] {
-            ask(name, 1)
+            harness.begin(name, of: 1) { _ in answers += 1 }
         }
         #expect(harness.asked.count == 2)
-        ask("www.example.com", 2)
+        harness.begin("www.example.com", of: 2) { _ in answers += 1 }
         #expect(harness.asked.count == 3)
         await harness.world.advance(by: .seconds(2))
         #expect(answers == 4)

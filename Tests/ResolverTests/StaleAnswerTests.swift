@@ -68,34 +68,6 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("after the window of a stale answer: SERVFAIL", arguments: [3_599, 3_600])
-    @ServiceLoop
-    func window(_ seconds: Int) async throws {
-        let harness = try await harness {
-            $0.stale?.window = 3_600
-            $0.stale?.ttl = 7
-        }
-        await harness.world.advance(by: .seconds(seconds - 1))
-        make(harness, .broken(.connect("refused")))
-        try await harness.expect(
-            "www.example.com",
-            story: seconds < 3_600
-                ? """
-                NOERROR from tencent/192.0.2.11:443 after 0 ms
-                EDE 3: expired 3599 s ago
-                answer: A 192.0.2.101 7, A 192.0.2.102 7
-                asked: tencent 1 at 0, tencent 2 at 0
-                kept: A SERVFAIL 1
-                """
-                : """
-                SERVFAIL from httpdnsd after 0 ms
-                EDE 22: no vendor answered, and no upstream is configured for this name
-                asked: tencent 1 at 0, tencent 2 at 0
-                kept: A SERVFAIL 1
-                """
-        )
-    }
-
     @Test("an outage of 1 h costs one call per second")
     @ServiceLoop
     func outage() async throws {

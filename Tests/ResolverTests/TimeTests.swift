@@ -75,7 +75,7 @@ struct TimeTests {
         )
     }
 
-    // The TXT query detects forwarding loops.
+    // The TXT query detects forwarding loops, another cause of missing replies.
 
     @Test("all servers unreachable: SERVFAIL without delay")
     @ServiceLoop
@@ -142,7 +142,6 @@ struct TimeTests {
     }
 }
 
-/// SplitMix64.
 private struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

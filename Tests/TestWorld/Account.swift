@@ -44,8 +44,6 @@ package enum Fault: Sendable {
     case ahead(seconds: Int64)
 }
 
-/// Vendor account with the real codec.
-///
 /// Its servers are 192.0.2.11 and following for the first kind, .21 and following for the second.
 package enum Account: String, Sendable, CaseIterable {
     /// HTTPS with a token.
@@ -73,7 +71,6 @@ package enum Account: String, Sendable, CaseIterable {
     static let otherKey = Secret("6543210987654321")
     private static let secret = String(repeating: "0f", count: 16)
 
-    /// Last octet before the first server.
     package var base: Int { 10 * ((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
 
     package func servers(_ count: Int) throws -> [SocketAddress] {

@@ -35,7 +35,6 @@ extension AnswerCache {
         return sweep.count
     }
 
-    /// Returns the hits of all copies.
     package func collectMirroredHits() -> [MirroredHits] {
         var (hits, next) = collectMirroredHits(from: 0)
         while let position = next {

@@ -22,7 +22,6 @@ package struct ScriptedDaemon: Sendable {
 
     private let descriptor: Int32
 
-    /// Answers calls on its own thread.
     package init(_ answer: @escaping @Sendable (Call) -> Answer) throws {
         folder = try temporaryFolder()
         path = folder + "/control.sock"
@@ -105,7 +104,6 @@ package func unixSocket(
     return descriptor
 }
 
-/// Sends all octets; false after a disconnect.
 package func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Bool {
     var rest = octets[...]
     while !rest.isEmpty {

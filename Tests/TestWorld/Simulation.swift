@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Simulated network and clock.
-///
-/// When no code can run, the time jumps to the next event. All code runs on the service loop.
+/// Network and clock; the time stands still while code can run, then jumps to the next event.
 @ServiceLoop
 package final class Simulation: HTTPTransport {
     package enum Step: Sendable {
@@ -50,7 +48,6 @@ package final class Simulation: HTTPTransport {
 
     package private(set) var now: Instant
 
-    /// Seconds since 1970 at the start: Tue, 14 Nov 2023 22:13:20 GMT.
     package nonisolated static let wall: Int64 = 1_700_000_000
 
     /// Requests sent, and those cancelled by their sender.
@@ -66,7 +63,6 @@ package final class Simulation: HTTPTransport {
     /// Sleepers that wait for replies.
     private var replies: Set<Int> = []
 
-    /// Events so far.
     private var activity = 0
 
     package nonisolated init() {
@@ -84,7 +80,6 @@ package final class Simulation: HTTPTransport {
 
     package var elapsed: Duration { now - start }
 
-    /// Seconds since 1970.
     package var wallSeconds: Int64 { Self.wall + elapsed.components.seconds }
 
     package var clocks: Clocks {
@@ -192,7 +187,6 @@ extension Simulation {
         }
     }
 
-    /// Advances the time until `isDone`, at most until `end`.
     package func drive(
         until end: Instant,
         _ isDone: @escaping @Sendable @ServiceLoop () -> Bool

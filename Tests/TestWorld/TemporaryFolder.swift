@@ -23,7 +23,6 @@ package final class TemporaryFolder: Sendable {
         rmdir(path)
     }
 
-    /// Writes a file; returns its path.
     package func write(_ octets: [UInt8], to name: String, mode: mode_t = 0o600) throws -> String {
         let file = "\(path)/\(name)"
         let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)

@@ -80,7 +80,6 @@ final class ScriptedServer {
                         guard !more.isEmpty else { return }
                         octets += more
                     }
-                    // Octet by octet, for partial reads.
                     for octet in script(Array(octets[2...])) {
                         try await client.write([octet], deadline: patience)
                     }
@@ -137,7 +136,6 @@ extension Name: ExpressibleByStringLiteral {
     }
 }
 
-/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

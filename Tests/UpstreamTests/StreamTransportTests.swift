@@ -73,7 +73,6 @@ struct StreamTransportTests {
                 guard queries.count == 50 else { continue }
                 #expect(Set(queries.map { [$0[0], $0[1]] }).count == 50)
                 for query in queries.shuffled() {
-                    // Octet by octet, for partial reads.
                     for octet in framed(reply(to: query)) { await client.write([octet]) }
                 }
                 queries = []

@@ -10,16 +10,7 @@ import Testing
 struct UpstreamGroupTests {
     private let harness = UpstreamHarness()
 
-    @Test
-    @ServiceLoop
-    func `a query goes to the first upstream only, if that answers`() async throws {
-        let group = harness.group(
-            ScriptedUpstream("one", in: harness) { _ in .answer(20) },
-            ScriptedUpstream("two", in: harness) { _ in .answer(1) }
-        )
-        #expect(try await harness.ask(group) == .success("one"))
-        #expect(harness.takeAsked() == "one@0")
-    }
+    // MARK: - Failing over
 
     @Test(arguments: [
         UpstreamError.unreachable("no route"), .declined(.servFail), .declined(.refused),
@@ -172,17 +163,6 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(harness.group(one)) == .success("one"))
         #expect(harness.takeAsked() == "one@0 one@1000")
         #expect(one.repeats == 1)
-    }
-
-    @Test
-    @ServiceLoop
-    func `an unprotected upstream does not hedge a protected one`() async throws {
-        let group = harness.group(
-            ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(1_500) },
-            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
-        )
-        #expect(try await harness.ask(group) == .success("doh"))
-        #expect(harness.takeAsked() == "doh@0")
     }
 
     @Test

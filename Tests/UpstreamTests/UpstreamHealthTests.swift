@@ -214,19 +214,6 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a network change ends the back-off`() async throws {
-        let one = ScriptedUpstream("one", in: harness) { _ in .fail(.broken("no"), 5) }
-        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(5) })
-        for _ in 0..<3 { _ = try await harness.ask(group) }
-        group.health.networkChanged()
-        group.health.networkChanged()
-        _ = harness.takeAsked()
-        _ = try await harness.ask(group)
-        #expect(harness.takeAsked().hasPrefix("one"))
-    }
-
-    @Test
-    @ServiceLoop
     func `groups share the health of their upstreams`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .fail(.broken("no"), 5) }
         let two = ScriptedUpstream("two", in: harness) { _ in .answer(5) }

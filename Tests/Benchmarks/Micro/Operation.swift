@@ -3,7 +3,6 @@ import DNSCache
 import DNSWire
 
 enum Operation: String, CaseIterable {
-    /// Parses a query in place.
     case parse
 
     case parseEDNS = "parse-edns"
@@ -20,13 +19,10 @@ enum Operation: String, CaseIterable {
     /// Patches four TTLs.
     case patch
 
-    /// Builds a CNAME and four addresses.
     case build
 
-    /// Parses the message of `build`.
     case read
 
-    /// Reads a name with a pointer.
     case decompress
 
     case store

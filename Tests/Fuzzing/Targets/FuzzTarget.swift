@@ -15,7 +15,6 @@ extension FuzzTarget {
     ]
 }
 
-/// A broken invariant.
 package struct Finding: Error, CustomStringConvertible {
     package let description: String
 }

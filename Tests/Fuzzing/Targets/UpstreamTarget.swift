@@ -23,7 +23,6 @@ extension FuzzTarget {
     }
 }
 
-/// SplitMix64.
 private struct Draw: RandomNumberGenerator {
     var state: UInt64
 

@@ -52,7 +52,7 @@ private enum WireOracle {
         }
     }
 
-    /// In-place parsing agrees with the decoded message, or refuses an invalid or unusual query.
+    /// In-place parsing agrees with the message, or refuses an invalid or unusual query.
     static func judgeReading(_ octets: [UInt8], _ message: Message?) throws {
         let facts: QueryFacts
         do throws(QueryFault) {

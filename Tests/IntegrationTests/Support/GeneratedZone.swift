@@ -55,6 +55,7 @@ struct GeneratedZone {
         }
     }
 
+    /// Returns a random label, which may contain escaped octets.
     private mutating func label() -> String {
         let plain = (0..<1 + pick(9)).map { _ in
             String(

@@ -52,13 +52,15 @@ final class Namespace: Sendable {
 
     /// Connects two namespaces; `address` and `far` include prefix lengths.
     func connect(to other: Namespace, _ address: String, _ far: String) throws {
-        let commands = [
-            (self, "link add cable type veth peer name cable netns \(other.keeper.pid)"),
-            (other, "address add \(far) dev cable"), (other, "link set cable up"),
-            (self, "address add \(address) dev cable"), (self, "link set cable up"),
-        ]
-        for (namespace, command) in commands {
-            let end = try namespace.run("ip", command.split(separator: " ").map(String.init))
+        try ip("link add cable type veth peer name cable netns \(other.keeper.pid)")
+        try other.ip("address add \(far) dev cable", "link set cable up")
+        try ip("address add \(address) dev cable", "link set cable up")
+    }
+
+    /// Runs ip(8) with each of the lines of arguments.
+    func ip(_ commands: String...) throws {
+        for command in commands {
+            let end = try run("ip", command.split(separator: " ").map(String.init))
             guard end.status == 0 else { throw Child.Failure(description: end.errors) }
         }
     }

@@ -182,7 +182,7 @@ final class Socket: Sendable {
         )
     }
 
-    /// Sends messages in one segment, with length prefixes (RFC 7766 §8).
+    /// Sends messages in one segment, each with its length prefix (RFC 7766 §8).
     func sendFramed(_ messages: [[UInt8]]) throws {
         try send(
             messages.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 }

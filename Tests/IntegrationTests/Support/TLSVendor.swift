@@ -13,7 +13,6 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
 
     let channel: String
 
-    /// Number of calls for A and AAAA of one name.
     var calls = 1
 
     var settings: String
@@ -23,7 +22,6 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { title }
 
-    /// Returns the YAML, and writes the secrets.
     func text(servers: [String], authority: String?, extra: String, in scratch: Scratch) throws
         -> String
     {

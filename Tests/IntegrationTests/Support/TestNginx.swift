@@ -37,10 +37,8 @@ final class TestNginx: Sendable {
         }
     }
 
-    /// Starts a server.
-    ///
-    /// Outside a namespace nginx inherits a listening socket, so that no other process takes the
-    /// port.
+    /// Outside a namespace nginx inherits a listening socket, as in its binary upgrade, so that no
+    /// other process can take the port.
     ///
     /// - Parameters:
     /// - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
@@ -112,7 +110,6 @@ final class TestNginx: Sendable {
         let serverName: String
     }
 
-    /// Stops the server, and returns the access log.
     func stop() throws -> [Access] {
         try program.stop()
         return try scratch.read("access.log").split(separator: "\n").map { line in

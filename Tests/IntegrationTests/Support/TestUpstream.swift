@@ -11,23 +11,16 @@ final class TestUpstream: Sendable {
 
     /// - Parameter zones: text of each zone by its name.
     init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
-        scratch = try Scratch()
+        let scratch = try Scratch()
+        self.scratch = scratch
         for (name, text) in zones { try scratch.write(text, to: "\(name).zone") }
-        var failure: (any Error)?
-        // Another process may take the chosen port first.
-        for _ in 0..<5 {
+        (port, program) = try withFreePorts {
             let port = namespace == nil ? try freePort() : 5353
-            try scratch.write(Self.settings(port, scratch.path, zones.keys), to: "nsd.conf")
+            try scratch.write(TestUpstream.settings(port, scratch.path, zones.keys), to: "nsd.conf")
             let program = try Child("nsd", ["-d", "-c", scratch.file("nsd.conf")], in: namespace)
-            do {
-                _ = try program.line(with: "nsd started")
-                (self.port, self.program) = (port, program)
-                return
-            } catch {
-                failure = error
-            }
+            _ = try program.line(with: "nsd started")
+            return (port, program)
         }
-        throw try #require(failure)
     }
 
     /// NSD has child processes, which only NSD can stop.

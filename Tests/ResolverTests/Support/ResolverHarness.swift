@@ -30,7 +30,6 @@ final class ResolverHarness {
     /// Faults by server, such as `tencent 1`.
     var faults: [String: Fault] = [:]
 
-    /// Calls and queries for clients: `tencent 1`, `upstream A`.
     private(set) var asked: [(at: Instant, whom: String)] = []
 
     private final class Box {
@@ -50,6 +49,7 @@ final class ResolverHarness {
         fallsBack: Bool = true,
         allowsPrivateAnswers: Bool = false,
         servesStale: Bool = true,
+        nat64: NAT64Prefix? = nil,
         configure: (inout VendorClient.Settings) -> Void = { _ in },
         options: (inout Route.Options) -> Void = { _ in },
         routes make: ((inout RouteTable) -> Void)? = nil
@@ -90,6 +90,10 @@ final class ResolverHarness {
                 except: []
             )
         }
+        let synthesis = nat64.map { [world] prefix in
+            NAT64(.fixed(prefix), clocks: world.clocks) { .v6 }
+        }
+        synthesis?.networkChanged()
         resolver = Resolver(
             routes: table,
             standard: upstream.map { [world] in
@@ -97,6 +101,7 @@ final class ResolverHarness {
             },
             policy: policy,
             answers: answers,
+            nat64: synthesis,
             probe: { [prober] target, deadline in
                 await prober.harness?.attempt(target, deadline) ?? false
             },
@@ -208,6 +213,23 @@ extension ResolverHarness {
         )
     }
 
+    /// Sends a query of the client 192.0.2.`client`, and calls `completion` with the source.
+    func begin(
+        _ name: Name,
+        _ type: RecordType = .a,
+        of client: UInt32,
+        _ completion: @escaping @ServiceLoop (String) -> Void = { _ in }
+    ) {
+        resolver.resolve(
+            Query(question: Question(name: name, type: type)),
+            of: ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + client)), isProven: true),
+            deadline: world.now + ResolverLimits.total,
+            Completion { [origins = resolver.origins] resolution in
+                completion(origins.name(resolution.provenance.origin))
+            }
+        )
+    }
+
     func hit(_ name: Name, _ type: RecordType = .a) throws -> Message? {
         let query = Query(question: Question(name: name, type: type))
         var message = Message(header: Header())
@@ -224,7 +246,6 @@ extension ResolverHarness {
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 
-    /// Calls and queries with their times in seconds.
     var askedAt: [String] {
         asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
@@ -319,7 +340,6 @@ extension ResolverHarness {
         return lines.joined(separator: "\n")
     }
 
-    /// Cached entries with remaining seconds.
     func kept(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
             .map { entry in

@@ -13,7 +13,6 @@ final class ScriptedUpstream: Forwarding {
     let validates: Bool
     let numbers = UpstreamNumbers()
 
-    /// Received queries, without health probes (`. NS`).
     private(set) var asked: [Query] = []
 
     private(set) var sent: [Query] = []

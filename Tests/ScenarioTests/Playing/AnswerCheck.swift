@@ -38,7 +38,6 @@ struct AnswerCheck {
         return differences
     }
 
-    /// Returns the differences in the parts that `match` selects.
     static func differences(_ expected: Entry, _ found: Message, isTCP: Bool) -> [String] {
         var differences: [String] = []
         func compare(_ what: String, _ expected: String, _ found: String) {

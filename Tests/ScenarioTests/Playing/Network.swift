@@ -13,7 +13,6 @@ final class Network {
         var what: String
         var at: Instant
 
-        /// Query to an upstream.
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
@@ -59,7 +58,6 @@ final class Network {
         world.script = { [unowned self] request in answer(request) }
     }
 
-    /// Records an error in the scenario, which the tested code cannot report.
     private func regret(_ message: String) {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }
@@ -108,7 +106,7 @@ extension Network {
         isTCP: Bool
     ) -> Reply {
         guard let query = try? Message(parsing: octets), let question = query.question else {
-            regret("\(upstream) was sent something that is no query")
+            regret("\(upstream) got a message that is not a query")
             return .fault(.silent, after: .zero)
         }
         guard !Self.seeksLoop(question) else { return .fault(.silent, after: .zero) }

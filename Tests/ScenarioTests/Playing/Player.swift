@@ -48,7 +48,7 @@ final class Player {
         if let asked = player.asked.first(where: { !$0.isChecked }) {
             throw ScenarioError(
                 place: asked.step.place,
-                message: "STEP \(asked.step.number): nothing checks the answer to this query"
+                message: "STEP \(asked.step.number): unchecked answer"
             )
         }
     }
@@ -60,7 +60,7 @@ final class Player {
         case .checkNoAnswer(let number):
             await world.advance(by: .zero)
             guard try query(of: number).operation.value == nil else {
-                throw failure(["an answer came, but none is expected yet"])
+                throw failure(["unexpected answer"])
             }
         case .checkOutQuery(let entry): try await checkOutQuery(entry)
         case .checkAsked(let lines): try await checkAsked(lines)
@@ -119,7 +119,7 @@ extension Player {
             return !query.isChecked
                 && (entry.question == nil || entry.question == query.entry.question)
         }
-        guard let index else { throw failure(["no unanswered query matches"]) }
+        guard let index else { throw failure(["no matching query without an answer"]) }
         asked[index].isChecked = true
         let query = asked[index]
         guard let octets = try? await world.value(of: query.operation) else {

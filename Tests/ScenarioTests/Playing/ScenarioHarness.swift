@@ -65,7 +65,6 @@ final class ScenarioHarness {
 }
 
 extension ScenarioHarness {
-    /// Returns the reply; nil if there is none.
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
         let client = ClientContext(
             transport: transport,

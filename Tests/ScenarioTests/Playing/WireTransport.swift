@@ -147,7 +147,6 @@ final class WireTransport: UpstreamTransport {
     }
 }
 
-/// SplitMix64 generator.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

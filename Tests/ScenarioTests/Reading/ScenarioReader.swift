@@ -24,7 +24,6 @@ struct ScenarioReader {
         return try reader.scenario()
     }
 
-    /// Position of the line read last.
     var place: Place { Place(file: file, line: next) }
 
     func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
@@ -64,25 +63,25 @@ struct ScenarioReader {
             if !text.isEmpty { scenario.overview.append(String(text)) }
         }
         guard Self.overview.contains(scenario.overview.count) else {
-            throw error("a scenario begins with 2 to 5 lines that say what users are promised")
+            throw error("a scenario begins with its promise, in 2 to 5 lines")
         }
         var settings = Array(repeating: Substring(), count: next)
         while next < lines.count, lines[next] != "CONFIG_END" {
             settings.append(lines[next])
             next += 1
         }
-        guard next < lines.count else { throw error("there is no CONFIG_END") }
+        guard next < lines.count else { throw error("missing CONFIG_END") }
         next += 1
         scenario.settings = settings.joined(separator: "\n") + "\n"
 
         guard let begin = try words(), begin[0] == "SCENARIO_BEGIN", begin.count > 1 else {
-            throw error("SCENARIO_BEGIN and a title are expected")
+            throw error("expected SCENARIO_BEGIN and a title")
         }
         scenario.title = begin.dropFirst().joined(separator: " ")
         while let words = try words() {
             switch words[0] {
             case "RANGE_BEGIN":
-                guard scenario.steps.isEmpty else { throw error("ranges stand before steps") }
+                guard scenario.steps.isEmpty else { throw error("ranges must precede steps") }
                 scenario.ranges.append(try range(words))
             case "STEP":
                 let step = try step(words)
@@ -91,21 +90,21 @@ struct ScenarioReader {
                 }
                 scenario.steps.append(step)
             case "SCENARIO_END":
-                guard try self.words() == nil else { throw error("nothing follows SCENARIO_END") }
-                guard !scenario.steps.isEmpty else { throw error("nothing happens") }
+                guard try self.words() == nil else { throw error("text after SCENARIO_END") }
+                guard !scenario.steps.isEmpty else { throw error("missing steps") }
                 return scenario
             default:
-                throw error("`\(words[0])`: RANGE_BEGIN, STEP or SCENARIO_END are expected")
+                throw error("`\(words[0])`: expected RANGE_BEGIN, STEP or SCENARIO_END")
             }
         }
-        throw error("there is no SCENARIO_END")
+        throw error("missing SCENARIO_END")
     }
 
     private mutating func range(_ words: [String]) throws -> Scenario.Range {
         let place = place
         guard words.count == 3, let first = Int(words[1]), let last = Int(words[2]), first <= last
-        else { throw error("RANGE_BEGIN has the numbers of its first and last step") }
-        guard let who = try self.words() else { throw error("there is no RANGE_END") }
+        else { throw error("RANGE_BEGIN needs its first and last step") }
+        guard let who = try self.words() else { throw error("missing RANGE_END") }
         var range = Scenario.Range(
             place: place,
             steps: first...last,
@@ -116,10 +115,10 @@ struct ScenarioReader {
             switch words[0] {
             case "ENTRY_BEGIN": range.entries.append(try entry())
             case "RANGE_END": return range
-            default: throw error("`\(words[0])`: ENTRY_BEGIN or RANGE_END are expected")
+            default: throw error("`\(words[0])`: expected ENTRY_BEGIN or RANGE_END")
             }
         }
-        throw error("there is no RANGE_END")
+        throw error("missing RANGE_END")
     }
 
     private func peer(_ words: [String]) throws -> Scenario.Peer {
@@ -131,22 +130,20 @@ struct ScenarioReader {
             return .server(words[1], port: try port(words[2]), accepts: nil)
         case ("SERVER", 5) where words[3] == "ACCEPTS":
             return .server(words[1], port: try port(words[2]), accepts: try duration(words[4]))
-        default: throw error("ADDRESS …, VENDOR …, VENDOR … SERVER … or SERVER … are expected")
+        default: throw error("expected ADDRESS, VENDOR or SERVER")
         }
     }
 }
 
 extension ScenarioReader {
     private func port(_ text: String) throws -> UInt16 {
-        guard let port = UInt16(text) else { throw error("`\(text)` is no port") }
+        guard let port = UInt16(text) else { throw error("invalid port `\(text)`") }
         return port
     }
 }
 
 enum Words {
-    /// Splits a line at spaces.
-    ///
-    /// `;` begins a comment. Quoted text is one word.
+    /// Splits a line at spaces, except in quoted text, and removes the comment after `;`.
     static func split(_ line: Substring, at place: Place) throws -> [String] {
         var words: [String] = []
         var word = ""
