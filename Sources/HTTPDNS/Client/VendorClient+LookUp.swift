@@ -177,6 +177,10 @@ extension VendorClient {
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
+        sendQueuedSoon()
+    }
+
+    private func sendQueuedSoon() {
         guard !isFlushing else { return }
         isFlushing = true
         ServiceLoop.task { [self] in
@@ -187,34 +191,45 @@ extension VendorClient {
 
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
+    /// Starts or refuses calls for queued names, a limited number in one iteration of the service
+    /// loop.
     func sendQueued() {
-        while let batch = queue.nextBatch(shares, fit: facts.canCarry) {
+        // A call that ends before `begin` returns must not start a nested loop.
+        guard !isSending else { return }
+        isSending = true
+        defer { isSending = false }
+        var count = 0
+        while !isFlushing, let batch = queue.nextBatch(shares, fit: facts.canCarry) {
             let now = clocks.now()
             if let reason = refusal(now, of: batch.client) {
-                refuse(batch, reason)
+                refuse(batch, reason, now)
             } else {
                 let names = batch.questions.compactMap { pending[$0] }
                 if !names.isEmpty { begin(names, of: batch.client, now) }
             }
+            count += 1
+            if count == ClientLimits.batchesPerIteration { sendQueuedSoon() }
         }
         if queue.count == 0 { queueAlarm.set(nil) }
     }
 
     /// Fails the look-ups of a refused call.
     ///
-    /// If only this client is refused, names of other clients return to their queues.
-    private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
+    /// If only this client is refused, names of permitted clients return to their queues.
+    private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
-            if reason.isOfClient, !others.isEmpty {
-                for other in others { queue.add(question, of: other) }
-            } else if let name = pending[question] {
-                refused.append(name)
-            }
+            let permitted = reason.isOfClient ? others.filter { isPermitted($0, now) } : []
+            for other in permitted { queue.add(question, of: other) }
+            if permitted.isEmpty, let name = pending[question] { refused.append(name) }
         }
         for name in refused {
             answer(name, .failure(VendorFailure(reason: reason, tries: [])))
         }
+    }
+
+    private func isPermitted(_ client: ClientNetwork?, _ now: Instant) -> Bool {
+        spentBudget(of: client, now) == nil && excessRate(of: client, now) == nil
     }
 
     func expireQueued() {
