@@ -240,7 +240,8 @@ extension Settings {
             without IPv4. `auto` asks the upstreams for the network's prefix (RFC 7050) while the \
             machine has IPv6 only, after each change of the network and by TTL. With a prefix, \
             vendors and upstreams with IPv4 addresses are reached through it where IPv4 has no \
-            route. `off` uses no prefix.
+            route. `off` uses no prefix. `rebinding` and `private-answers` apply a prefix in the \
+            settings on each network.
             """
         ),
         .option(
