@@ -44,8 +44,9 @@ extension ControlSettings {
             .mode,
             """
             Permissions of the socket. A user with write permission may reload the settings, flush \
-            the cache and pause vendors. If all users have it (such as "0666"), these changes \
-            require root, the user of the daemon, or `group`.
+            the cache and pause vendors. If all users have it (such as "0666"), these changes, \
+            and lists of names that clients queried, require root, the user of the daemon, or \
+            `group`.
             """
         ),
         .option(
