@@ -41,6 +41,12 @@ package struct Budget {
 
     private var spentByClient = ClientUsage()
 
+    /// Use in `month`; empty without a monthly limit.
+    private var spentThisMonth = ClientUsage()
+
+    /// Latest month of ``UsageRecord/month(of:)``.
+    private var month: Int64 = .min
+
     package private(set) var exceeded: UInt64 = 0
 
     private var toldOf: Int64?
@@ -75,6 +81,8 @@ package struct Budget {
         record = old.record
         problem = old.problem
         spentByClient = old.spentByClient
+        spentThisMonth = old.spentThisMonth
+        month = old.month
         exceeded = old.exceeded
         toldOf = rule == old.rule ? old.toldOf : nil
         toldOfShare = rule == old.rule ? old.toldOfShare : nil
@@ -97,9 +105,7 @@ extension Budget {
             access { _ in false }
             checkedAt = wallSeconds
         }
-        guard var record else { return nil }
-        record.remove(reserved)
-        return record
+        return ownRecord
     }
 
     /// Returns true if the budget cannot pay the cheapest request.
@@ -131,13 +137,30 @@ extension Budget {
     package mutating func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
         guard isStrict else { return false }
         begin(UsageRecord.day(wallSeconds))
-        guard let record else { return false }
-        let free = left(record) + reserved
-        let own = spentByClient[client]
-        func admits(_ used: UInt64, _ free: UInt64) -> Bool {
-            FairShare.threeQuarters.admits(used: Int(clamping: used), free: Int(clamping: free))
+        guard let record = ownRecord else { return false }
+        func admits(_ own: UInt64, _ limit: UInt64?, _ used: UInt64) -> Bool {
+            guard let limit else { return true }
+            let free = limit - min(limit, used)
+            return FairShare.threeQuarters.admits(
+                used: Int(clamping: own),
+                free: Int(clamping: free)
+            )
         }
-        return !admits(own.calls, free.calls) || !admits(own.units, free.units)
+        let own = spentByClient[client]
+        return !admits(own.calls, rule?.callsPerDay, record.callsToday)
+            || !admits(own.units, rule?.unitsPerDay, record.unitsToday)
+            || !admits(
+                spentThisMonth[client].units,
+                rule?.unitsPerMonth,
+                record.unitsThisMonth
+            )
+    }
+
+    /// Stored counts without the reservation; nil if damaged.
+    private var ownRecord: UsageRecord? {
+        var own = record
+        own?.remove(reserved)
+        return own
     }
 
     private var isShort: Bool {
@@ -197,6 +220,7 @@ extension Budget {
         }
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
+        if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
         return Receipt(period: period, amount: cost, client: client)
     }
 
@@ -211,7 +235,10 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         let unused = receipt.amount.less(actual)
         guard unused != .none, receipt.period == period else { return }
-        if let client = receipt.client { spentByClient.remove(unused, of: client) }
+        if let client = receipt.client {
+            spentByClient.remove(unused, of: client)
+            spentThisMonth.remove(unused, of: client)
+        }
         reserved = reserved + unused
         let (block, surplus) = (block, isReleased ? .none : block + cheapest)
         if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
@@ -233,6 +260,7 @@ extension Budget {
         begin(today)
         try store.reset(vendor, today: today)
         clear()
+        spentThisMonth = ClientUsage()
         toldOf = nil
         toldOfShare = nil
         access { _ in false }
@@ -262,6 +290,11 @@ extension Budget {
         guard today != day else { return }
         // After the clock was set back, a reservation of a later day stays counted on that day.
         day = today
+        let thisMonth = UsageRecord.month(of: today)
+        if thisMonth > month {
+            month = thisMonth
+            spentThisMonth = ClientUsage()
+        }
         clear()
         access { _ in false }
     }
