@@ -66,6 +66,11 @@ package struct UsageRecord: Sendable, Hashable {
         (wallSeconds - (wallSeconds % secondsADay + secondsADay) % secondsADay) / secondsADay
     }
 
+    /// Returns the number of days to the next month, 1 to 31.
+    package static func daysLeftInMonth(_ day: Int64) -> Int64 {
+        (1...31).first { month(of: day + $0) != month(of: day) } ?? 31
+    }
+
     /// Returns the number of a day's month: twelve times the year, plus 0 to 11.
     ///
     /// Years begin in March here.

@@ -8,7 +8,8 @@ package import Net
 /// after the reply. Requests are paid from a block that is added to the stored counts in advance.
 /// After a crash, the counts are therefore too high by at most one block, and never too low.
 ///
-/// If several DNS clients use a vendor, each has a limit (``FairShare``).
+/// If several DNS clients use a vendor, each has a limit (``FairShare``), and all clients whose
+/// addresses may be forged have a common limit.
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -153,6 +154,30 @@ extension Budget {
                 spentThisMonth[client].units,
                 rule?.unitsPerMonth,
                 record.unitsThisMonth
+            )
+    }
+
+    /// Returns true if the rest of the budget is for clients with proven addresses.
+    ///
+    /// The rest is a quarter of each limit at the start of its period, and decreases linearly to
+    /// zero at the end, so that no part of the budget stays unused.
+    package mutating func isReservedForProven(wallSeconds: Int64) -> Bool {
+        guard isStrict else { return false }
+        let today = UsageRecord.day(wallSeconds)
+        begin(today)
+        guard let record = ownRecord else { return false }
+        func isReserved(_ limit: UInt64?, _ used: UInt64, timeLeft: Double) -> Bool {
+            guard let limit else { return false }
+            return Double(limit - min(limit, used)) <= Double(limit) / 4 * timeLeft
+        }
+        let timeLeft =
+            Double(Self.secondsLeft(wallSeconds: wallSeconds)) / Double(UsageRecord.secondsADay)
+        return isReserved(rule?.callsPerDay, record.callsToday, timeLeft: timeLeft)
+            || isReserved(rule?.unitsPerDay, record.unitsToday, timeLeft: timeLeft)
+            || isReserved(
+                rule?.unitsPerMonth,
+                record.unitsThisMonth,
+                timeLeft: Double(UsageRecord.daysLeftInMonth(today)) / 31
             )
     }
 

@@ -135,13 +135,18 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns `clientBudget` if `client` has used its limit of the budget, otherwise nil.
+    /// Returns `clientBudget` if `client` has used its limit of the budget, or the rest is for
+    /// clients with proven addresses; otherwise nil.
     ///
     /// There is no limit for a single client, or for the daemon itself (nil).
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
-        guard budget.forbids(client, wallSeconds: wallSeconds) else { return nil }
+        guard
+            budget.forbids(client, wallSeconds: wallSeconds)
+                || clients.mustYield(client, now: now)
+                    && budget.isReservedForProven(wallSeconds: wallSeconds)
+        else { return nil }
         if let rule = budget.rule, budget.tellsOfShare(wallSeconds: wallSeconds) {
             observer?(.shareSpent(rule))
         }
@@ -151,7 +156,8 @@ extension VendorClient {
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
-        return pace.forbids(client, now: now) ? .clientPace : nil
+        let isReserved = clients.mustYield(client, now: now) && pace.isReservedForProven(now: now)
+        return isReserved || pace.forbids(client, now: now) ? .clientPace : nil
     }
 
     /// Returns the error that forbids all calls and probes now; nil if none.
