@@ -294,7 +294,7 @@ extension ControlInterface {
         #   slow                               QueryEvent, of recent queries
         # total: names in billable calls, or queries, including entries that are not listed
         # + since-seconds: int
-        # All kinds except `cost` require the rights of changing calls.
+        # Requires the rights of changing calls.
         method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []object)
 
         \(bills)

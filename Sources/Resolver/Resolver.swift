@@ -66,7 +66,15 @@ package final class Resolver {
         let statistics = old?.statistics ?? ResolverStatistics()
         self.statistics = statistics
         localAnswers = LocalAnswers(suppressed: answers.suppressed)
-        vendors = VendorStage(policy: policy, statistics: statistics, clocks: clocks)
+        let prefixes: NAT64Prefixes = {
+            [answers.nat64, nat64?.prefix].compactMap(\.self)
+        }
+        vendors = VendorStage(
+            policy: policy,
+            statistics: statistics,
+            clocks: clocks,
+            prefixes: prefixes
+        )
         // Alias targets are sent to upstreams only: an upstream's reply must never cause a billable
         // call.
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
@@ -103,7 +111,8 @@ package final class Resolver {
                 routes: routes,
                 localAnswers: localAnswers,
                 cache: cache,
-                clocks: clocks
+                clocks: clocks,
+                prefixes: prefixes
             ),
             DenialFilter(
                 cache: cache,

@@ -46,9 +46,11 @@ struct ControlAccessTests {
                 false
             ),
             (#"{"method":"io.httpdnsd.Control.Resolve","parameters":{"names":["a"]}}"#, false),
-            (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost"}}"#, true),
+            (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"names"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"slow"}}"#, false),
+            (#"{"method":"io.httpdnsd.Control.Bill"}"#, false),
+            (#"{"method":"io.httpdnsd.Control.Bill","parameters":{"reset":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Pause","parameters":{"vendor":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Resume","parameters":{"vendor":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Version"}"#, true),

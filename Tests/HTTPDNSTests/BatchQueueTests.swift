@@ -116,6 +116,25 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares) { _ in true }) == ["a"])
     }
 
+    @Test("clients keep their turns while later clients go first")
+    func keptTurns() throws {
+        var queue = BatchQueue()
+        var shares = CallShares(of: 64)
+        for client: UInt32 in [1, 1, 2, 2, 3] { shares.begin(network(client)) }
+        for client in 1...5 {
+            for name in ["n\(client)a", "n\(client)b"] {
+                queue.add(try question(name), of: network(UInt32(client)))
+            }
+        }
+        for name in ["n4a", "n4b"] { queue.remove(try question(name)) }
+        var order: [String] = []
+        while let batch = queue.nextBatch(shares, fit: { $0.count == 1 }) {
+            order += names(batch) ?? []
+        }
+        #expect(order == ["n5a", "n5b", "n3a", "n3b", "n1a", "n2a", "n1b", "n2b"])
+        #expect(queue.lineCount == 0)
+    }
+
     @Test("a name of several clients is sent once")
     func common() throws {
         var queue = BatchQueue()

@@ -220,7 +220,48 @@ struct ClientShareTests {
         #expect(budget.usage(wallSeconds: 0)?.callsToday == 84_999)
     }
 
-    @Test("a client with many names does not use up the rate")
+    @ServiceLoop
+    private func spendAll(_ budget: inout Budget, of client: ClientNetwork, onDay day: Int64) -> Int
+    {
+        let wallSeconds = day * UsageRecord.secondsADay
+        var spent = 0
+        while !budget.forbids(client, wallSeconds: wallSeconds),
+            budget.spend(units: 1, by: client, wallSeconds: wallSeconds) != nil
+        {
+            spent += 1
+        }
+        return spent
+    }
+
+    @Test("the limit of a client in a monthly budget is the same on each day of the month")
+    @ServiceLoop
+    func month() {
+        var budget = Budget(
+            Budget.Rule(unitsPerMonth: 1_000),
+            vendor: "v",
+            cheapest: 1,
+            store: UsageMemory()
+        )
+        #expect((0..<31).map { spendAll(&budget, of: network(1), onDay: $0) }.reduce(0, +) == 750)
+        #expect(spendAll(&budget, of: network(2), onDay: 30) == 187)
+        // The first day of February.
+        #expect(spendAll(&budget, of: network(1), onDay: 31) == 750)
+    }
+
+    @Test("a client may use its daily limit on each day, below its monthly limit")
+    @ServiceLoop
+    func dayAndMonth() {
+        var budget = Budget(
+            Budget.Rule(unitsPerDay: 100, unitsPerMonth: 400),
+            vendor: "v",
+            cheapest: 1,
+            store: UsageMemory()
+        )
+        let days = (0..<6).map { spendAll(&budget, of: network(1), onDay: $0) }
+        #expect(days == [75, 75, 75, 75, 0, 0])
+    }
+
+    @Test("a client with many names leaves calls to others")
     @ServiceLoop
     func rate() async throws {
         world.servers([:])

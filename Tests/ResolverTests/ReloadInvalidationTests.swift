@@ -320,6 +320,12 @@ struct ReloadInvalidationTests {
                 kept: ["a.example.com A", "b.example.com A", "mx.example.com MX"]
             ),
             Case(
+                testDescription: "a NAT64 prefix",
+                old: plain,
+                new: change { $0.answers.nat64 = .wellKnown },
+                kept: all.subtracting(["fallback.example.com AAAA", "svc.example.com HTTPS"])
+            ),
+            Case(
                 testDescription: "service bindings unchanged",
                 old: plain,
                 new: change { $0.answers.serviceBindings = .forward },

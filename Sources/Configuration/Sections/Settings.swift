@@ -239,7 +239,8 @@ extension Settings {
             without IPv4. `auto` asks the upstreams for the network's prefix (RFC 7050) while the \
             machine has IPv6 only, after each change of the network and by the TTL of the prefix. \
             Where IPv4 has no route, vendors and upstreams with IPv4 addresses are reached through \
-            the NAT64. `off` uses no prefix.
+            the NAT64. `off` uses no prefix. `rebinding` and `private-answers` apply a prefix in \
+            the settings on each network.
             """
         ),
         .option(

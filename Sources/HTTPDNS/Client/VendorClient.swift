@@ -60,7 +60,10 @@ package final class VendorClient {
 
     var queue = BatchQueue()
 
+    /// True if the next iteration of the service loop sends queued names.
     var isFlushing = false
+
+    var isSending = false
 
     var calls: Set<VendorCall> = []
     var shares: CallShares

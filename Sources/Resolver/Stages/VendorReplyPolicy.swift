@@ -19,11 +19,13 @@ struct VendorReplyPolicy {
     /// True if the vendor has no usable address of either family.
     private(set) var isNothing = false
 
+    /// - Parameter prefixes: the NAT64 prefixes of ``AddressFilter``.
     init(
         _ answer: VendorAnswer,
         to question: Question,
         _ match: RouteTable.Match,
         _ policy: TTLPolicy,
+        _ prefixes: [NAT64Prefix],
         _ provenance: Provenance
     ) {
         if let denial = answer.denial {
@@ -31,7 +33,8 @@ struct VendorReplyPolicy {
             return
         }
         var answer = answer
-        if !match.route.allowsPrivateAnswers { dropped = answer.dropPrivate() }
+        let widest: AddressReach = match.route.allowsPrivateAnswers ? .local : .global
+        dropped = answer.drop { $0.reach(through: prefixes) > widest }
         guard !answer.isEmpty else {
             isNothing = true
             return
@@ -68,15 +71,15 @@ struct VendorReplyPolicy {
 }
 
 extension VendorAnswer {
-    fileprivate mutating func dropPrivate() -> UInt64 {
-        (v4?.dropPrivate() ?? 0) + (v6?.dropPrivate() ?? 0)
+    fileprivate mutating func drop(_ isForbidden: (IPAddress) -> Bool) -> UInt64 {
+        (v4?.drop(isForbidden) ?? 0) + (v6?.drop(isForbidden) ?? 0)
     }
 }
 
 extension AddressSet {
-    fileprivate mutating func dropPrivate() -> UInt64 {
+    fileprivate mutating func drop(_ isForbidden: (IPAddress) -> Bool) -> UInt64 {
         let count = addresses.count
-        addresses.removeAll { $0.reach == .local }
+        addresses.removeAll(where: isForbidden)
         dropped += count - addresses.count
         return UInt64(count - addresses.count)
     }

@@ -13,6 +13,7 @@ package final class VendorStage {
     private let policy: TTLPolicy
     private let statistics: ResolverStatistics
     private let clocks: Clocks
+    private let prefixes: NAT64Prefixes
 
     /// Names for which a vendor had no address; a query for the other family needs no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
@@ -34,10 +35,16 @@ package final class VendorStage {
 
     private var origins: AnswerSourceRegistry { statistics.origins }
 
-    package init(policy: TTLPolicy, statistics: ResolverStatistics, clocks: Clocks) {
+    init(
+        policy: TTLPolicy,
+        statistics: ResolverStatistics,
+        clocks: Clocks,
+        prefixes: @escaping NAT64Prefixes
+    ) {
         self.policy = policy
         self.statistics = statistics
         self.clocks = clocks
+        self.prefixes = prefixes
     }
 
     /// Result of querying the vendors of a route.
@@ -206,6 +213,7 @@ package final class VendorStage {
             to: question,
             match,
             policy.of(match),
+            prefixes(),
             provenance
         )
         // Only the query that started the call counts dropped addresses and returns the siblings.
