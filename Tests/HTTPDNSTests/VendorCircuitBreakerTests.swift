@@ -73,10 +73,37 @@ struct VendorCircuitBreakerTests {
         #expect(!client.isSilent)
     }
 
+    @Test(
+        "the breaker opens if no server can be connected to, until a server answers",
+        arguments: [HTTPError.connect("refused"), .tls("expired")]
+    )
+    @ServiceLoop
+    func unconnected(_ error: HTTPError) async throws {
+        world.script = { _ in .fail(error) }
+        let client = try world.client()
+        for number in 1...2 { _ = try await world.failure(client, "n\(number).example.com") }
+        #expect(!client.isSilent)
+        _ = try await world.failure(client, "n3.example.com")
+        #expect(client.isSilent)
+        world.servers([:])
+        client.beginTrial()
+        await world.advance(by: .seconds(1))
+        #expect(!client.isSilent)
+    }
+
+    @Test("one server that can be connected to keeps the breaker closed")
+    @ServiceLoop
+    func connected() async throws {
+        world.servers([1: .fail(.tls("expired")), 2: .fail(.broken("not HTTP"))])
+        let client = try world.client()
+        for number in 1...9 { _ = try await world.failure(client, "n\(number).example.com") }
+        #expect(!client.isSilent)
+    }
+
     @Test("a server that reports an error is responsive")
     @ServiceLoop
     func loud() async throws {
-        world.servers([1: .silence(), 2: .fail(.connect("refused"))])
+        world.servers([1: .silence(), 2: .fail(.broken("not HTTP"))])
         let client = try world.client()
         for number in 1...9 { _ = try await world.failure(client, "n\(number).example.com") }
         #expect(!client.isSilent)

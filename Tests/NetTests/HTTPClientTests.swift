@@ -114,6 +114,18 @@ struct HTTPClientTests {
     }
 
     @ServiceLoop
+    @Test
+    func `a failed TLS handshake is charged to its provider, and earns no time`() async throws {
+        _ = try await client.send(secure("/hello"), deadline: patience)
+        let earned = try #require(client.providers[""]?.meter.budget.level)
+        #expect(earned <= .zero)
+        var request = secure("/hello", host: "other.example.com")
+        request.provider = "other"
+        _ = await failure(of: request)
+        #expect(try #require(client.providers["other"]?.meter.budget.level) > .zero)
+    }
+
+    @ServiceLoop
     @Test(arguments: ["other.example.com", "192.0.2.8", "not-looked-at.example.com"])
     func `a certificate for another name is refused`(host: String) async throws {
         let error = await failure(of: secure("/hello", host: host))

@@ -71,6 +71,20 @@ struct LoopBudgetTests {
     }
 
     @Test
+    func `failed handshakes throttle the provider to a tenth, but do not exhaust it`() {
+        var budget = LoopBudget(at: start)
+        var used: Duration = .zero
+        var now = start
+        while now < start + .seconds(100) {
+            budget.chargeFailedHandshake(.milliseconds(60), at: now)
+            used += .milliseconds(60)
+            #expect(!budget.isExhausted)
+            if budget.isThrottled { now = budget.resumption }
+        }
+        #expect(used < .milliseconds(10_200))
+    }
+
+    @Test
     func `a tenth of the loop's time is always allowed`() {
         var budget = LoopBudget(at: start)
         for second in 1...1000 {

@@ -116,6 +116,70 @@ struct UpstreamHealthTests {
         #expect(group.health.health(of: one).isFit)
     }
 
+    @Test(arguments: [1, 3])
+    @ServiceLoop
+    func `while no server can be authenticated, only probes connect, once per second`(_ count: Int)
+        async throws
+    {
+        let expired = UpstreamError.untrusted("expired")
+        let servers = (0..<count).map {
+            ScriptedUpstream("\($0)", in: harness, isProtected: true) { _ in .fail(expired, 10) }
+        }
+        let group = UpstreamGroup(servers, health: HealthTable(clocks: harness.world.clocks))
+        #expect(try await harness.ask(group) == .failure(expired))
+        await harness.advance(by: .milliseconds(100))
+        _ = harness.takeAsked()
+        _ = harness.takeChecked()
+        for _ in 0..<100 {
+            #expect(try await harness.ask(group) == .failure(expired))
+            await harness.advance(by: .milliseconds(100))
+        }
+        #expect(harness.takeAsked() == "")
+        let probes = harness.takeChecked().split(separator: " ").count
+        #expect((9 * count...12 * count).contains(probes))
+        servers[count - 1].script = { _ in .answer(10) }
+        await harness.advance(by: .seconds(1))
+        #expect(try await harness.ask(group) == .success("\(count - 1)"))
+        #expect(harness.asked.count == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `an untrusted server is not queried in the place of a silent one`() async throws {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in
+            .fail(.untrusted("expired"), 10)
+        }
+        let two = ScriptedUpstream("two", in: harness, isProtected: true) { _ in .silence }
+        let group = harness.group(one, two)
+        _ = try await harness.ask(group)
+        await harness.advance(by: .seconds(3))
+        #expect(!group.health.health(of: one).isFit && !group.health.health(of: two).isFit)
+        _ = harness.takeAsked()
+        #expect(try await harness.ask(group) == .failure(.timedOut))
+        #expect(!harness.takeAsked().contains("one"))
+        two.script = { _ in .answer(10) }
+        #expect(try await harness.ask(group) == .success("two"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a plain upstream replaces an untrusted server only after a failed probe`() async throws {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true, own: .answer(50)) { _ in
+            .fail(.untrusted("expired"), 10)
+        }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(10) }
+        let group = harness.group(one, two)
+        for _ in 0..<5 {
+            #expect(try await harness.ask(group) == .failure(.untrusted("expired")))
+            await harness.advance(by: .seconds(1))
+        }
+        #expect(!harness.takeAsked().contains("two"))
+        one.own = .fail(.untrusted("expired"), 50)
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.asked.count { $0.hasPrefix("one") } == 1)
+    }
+
     @Test
     @ServiceLoop
     func `the back-off time doubles up to one minute`() {

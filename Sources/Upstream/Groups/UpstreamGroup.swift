@@ -71,16 +71,20 @@ package final class UpstreamGroup {
             )
         }
         if let index = standing.measure { health.measure(servers[index]) }
+        var (untrusted, hasFit): ([Int], Bool) = ([], false)
         var candidates: [AttemptPlan.Candidate] = []
         candidates.reserveCapacity(standing.order.count)
         // Not `map`: the isolation check of its closure takes 350 instructions.
         for index in standing.order {
             let (server, health) = (servers[index], pages[index].health)
+            if health.isFit { hasFit = true }
+            if health.isUntrusted { untrusted.append(index) }
             candidates.append(
                 AttemptPlan.Candidate(
                     server: index,
                     isProtected: server.isProtected,
                     isDown: health.isDown,
+                    isUntrusted: health.isUntrusted,
                     timeout: server.timeout,
                     patience: health.patience,
                     repeatsAfter: server.repeatsAfter
@@ -88,7 +92,8 @@ package final class UpstreamGroup {
             )
         }
         let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
-        Run(query, plan, self, cancellation, trace, completion).begin(now)
+        let run = Run(query, plan, self, cancellation, trace, completion)
+        if hasFit || untrusted.isEmpty { run.begin(now) } else { run.begin(now, untrusted) }
     }
 
     /// Servers in the order in which a query would use them now; excluded servers are last.
@@ -194,6 +199,18 @@ private final class Run {
     func begin(_ now: Instant) {
         cancellation?.whenCancelled { [self] in end(.failure(.timedOut)) }
         perform(plan.begin(now: now), .first)
+    }
+
+    /// Probes the untrusted servers; the query waits for the probes.
+    func begin(_ now: Instant, _ untrusted: [Int]) {
+        latestError = group.pages[untrusted[0]].health.failure ?? latestError
+        let probed = untrusted.filter { group.pages[$0].health.isRecheckable(at: now) }
+        for index in probed { plan.suspected(index) }
+        begin(now)
+        for index in probed {
+            let server = group.servers[index]
+            health.recheck(server, until: now + server.timeout) { [self] in judged(index, $0) }
+        }
     }
 
     /// Suspects silent servers and sends a hedged query.
@@ -309,10 +326,14 @@ private final class Run {
     ) {
         guard !isSilent || group.pages[index].health.isSilent(since: began) else { return }
         plan.suspected(index)
-        health.suspect(group.servers[index], silentSince: began, until: end) { [self] isDown in
-            guard !isOver else { return }
-            perform(plan.judged(index, isDown: isDown, now: health.clocks.now()), .next)
+        health.suspect(group.servers[index], silentSince: began, until: end) { [self] in
+            judged(index, $0)
         }
+    }
+
+    private func judged(_ index: Int, _ isDown: Bool) {
+        guard !isOver else { return }
+        perform(plan.judged(index, isDown: isDown, now: health.clocks.now()), .next)
     }
 
     private func end(_ outcome: UpstreamGroup.Outcome) {
