@@ -94,7 +94,7 @@ package final class Daemon {
         self.logger = logger
         let components = try Components(settings, in: dependencies)
         self.components = components
-        components.comeIntoForce()
+        components.comeIntoForce(dependencies, logger)
         components.reportUpstreams(to: logger)
         handler = QueryHandler(
             cache: components.cache,
@@ -155,6 +155,7 @@ package final class Daemon {
         }
         reportCertificates()
         prepareHTTP()
+        network.followResolvers(dependencies)
         network.startTranslation()
         startVendors(components.vendors)
         components.resolver.prefetcher.start()
@@ -314,6 +315,7 @@ package final class Daemon {
         logger.notice("stopping")
         components.resolver.prefetcher.stop()
         components.nat64.stop()
+        network.stop()
         hosts.stop()
         stopVendors()
         accelerator.stop()

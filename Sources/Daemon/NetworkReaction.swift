@@ -5,6 +5,7 @@ internal import HTTPDNS
 internal import Logging
 internal import Net
 internal import Resolver
+internal import Upstream
 
 /// Reaction to a change of the network and to a resume from sleep.
 ///
@@ -14,13 +15,14 @@ internal import Resolver
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
 
-    var components: Components
+    private(set) var components: Components
     private let logger: Logger
     /// Called after each change of the network.
     var onChange: (@ServiceLoop () -> Void)?
 
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
+    private var resolvers: ResolverWatch?
 
     /// Way to IPv4 servers through the NAT64.
     private let translation: AddressTranslation
@@ -29,6 +31,53 @@ final class NetworkReaction {
         self.components = components
         self.translation = translation
         self.logger = logger
+        use(components)
+    }
+
+    /// Uses the components of a reload.
+    func use(_ components: Components) {
+        self.components = components
+        let network = components.network
+        network.report = { [logger] in logger.warning("\($0)") }
+        network.onWithdrawal = { [weak self] servers in
+            guard let components = self?.components else { return }
+            for server in servers { components.upstreamHealth.forget(server) }
+            components.resolver.forget(servers)
+        }
+        network.onChange = { [weak self] in self?.resolversChanged($0, $1) }
+    }
+
+    // MARK: - Resolvers of the network
+
+    /// Follows the DNS servers and routing domains of the network.
+    func followResolvers(_ dependencies: Dependencies) {
+        resolvers = dependencies.resolvers({ [logger] in logger.warning("\($0)") }) {
+            [weak self] links in
+            self?.components.network.use(links)
+        }
+        resolvers?.start()
+    }
+
+    func stop() {
+        resolvers?.stop()
+        resolvers = nil
+    }
+
+    private func resolversChanged(_ change: LearnedNetwork.Change, _ text: String) {
+        logger.notice("\(text)")
+        sweep(components.resolver.networkResolversChanged(change))
+        if change.hasOtherServers { components.nat64.networkChanged() }
+    }
+
+    /// Runs a sweep: its first step at once, the others in a task.
+    private func sweep(_ sweep: consuming CacheSweep) {
+        var sweep = consume sweep
+        let clocks = components.clocks
+        guard sweep.step(now: clocks.now()) else { return }
+        ServiceLoop.task { [sweep] in
+            await clocks.pause()
+            _ = await sweep.finish(clocks)
+        }
     }
 
     /// Detects the families of the network, and follows its NAT64 prefix.
@@ -47,14 +96,7 @@ final class NetworkReaction {
 
     /// Removes the cached answers that another NAT64 prefix would change.
     func removeDenials() {
-        var sweep = components.resolver.prefixChanged()
-        let clocks = components.clocks
-        if sweep.step(now: clocks.now()) {
-            ServiceLoop.task { [sweep] in
-                await clocks.pause()
-                _ = await sweep.finish(clocks)
-            }
-        }
+        sweep(components.resolver.prefixChanged())
     }
 
     /// Starts to watch for events; logs a warning if an event source is not available.
@@ -93,6 +135,7 @@ final class NetworkReaction {
     private func renew(after event: String) {
         components.http?.reset()
         components.upstreamNetworkChanged()
+        components.network.networkChanged()
         let reissued = components.vendors.map { $0.client.networkChanged() }.reduce(0, +)
         var sweep = components.resolver.networkChanged()
         let clocks = components.clocks

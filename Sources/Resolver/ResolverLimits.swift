@@ -45,6 +45,9 @@ package enum ResolverLimits {
     /// Seconds after which the NAT64 prefix is requested again; within this range, the TTL.
     static let prefixLifetime: ClosedRange<UInt32> = 60...86_400
 
+    /// Time for which names of a routing domain go to no server after its link went down.
+    package static let domainHold: Duration = .seconds(5)
+
     /// Maximum number of CNAME records followed in one answer.
     static let longestChain = 16
 

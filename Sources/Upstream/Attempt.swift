@@ -108,6 +108,12 @@ package final class Attempt {
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }
     }
 
+    /// Ends the attempt because its server was withdrawn.
+    func withdraw() {
+        carrier?.cancel(self)
+        complete(.failure(.withdrawn))
+    }
+
     /// Takes the result of the transport, which calls this once for each time it carried the query.
     package func end(_ outcome: consuming Outcome) {
         if let forwarder {

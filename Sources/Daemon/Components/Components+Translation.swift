@@ -3,14 +3,6 @@ internal import Configuration
 internal import DNSWire
 internal import Net
 internal import Resolver
-internal import Upstream
-
-extension Components {
-    /// Servers to ask for the NAT64 prefix, in order.
-    ///
-    /// The prefix is a property of the network, so its own resolvers know it best.
-    var prefixServers: [any Forwarding] { upstreams.flatMap(\.servers) }
-}
 
 extension NAT64.Mode {
     init(_ setting: NAT64Setting) {

@@ -5,6 +5,7 @@ internal import Configuration
 internal import DNSCache
 internal import DNSWire
 internal import HTTPDNS
+internal import Logging
 package import Net
 internal import Resolver
 internal import Upstream
@@ -29,6 +30,9 @@ struct Components {
 
     /// Shared with the former components.
     let nat64: NAT64
+
+    /// Shared with the former components.
+    let network: LearnedNetwork
 
     let routeNames: RouteNames
 
@@ -84,6 +88,7 @@ struct Components {
                 clocks: clocks,
                 detect: dependencies.stack
             )
+        network = old?.network ?? LearnedNetwork(clocks: clocks)
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
         resolver = Resolver(
             routes: routing.table,
@@ -91,6 +96,7 @@ struct Components {
             policy: TTLPolicy(settings.cache),
             answers: AnswerPolicy(settings),
             nat64: nat64,
+            network: network,
             probe: dependencies.probe,
             freshness: Freshness(settings.cache),
             cache: cache,
@@ -100,10 +106,16 @@ struct Components {
         )
     }
 
-    func comeIntoForce() {
-        nat64.servers = { [prefixServers] in prefixServers }
+    func comeIntoForce(_ dependencies: Dependencies, _ logger: Logger) {
+        startLearning(dependencies, logger)
+        nat64.servers = { [network, upstreams] in
+            // The prefix is a property of the network, so its own resolvers know it best.
+            network.servers + upstreams.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
+        }
         cache.setRotation(settings.answers.order == .rotate)
-        upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers))
+        upstreamHealth.keep(
+            only: upstreams + upstreams.flatMap(\.servers) + network.allServers
+        )
         let believed = upstreams.flatMap(\.servers).filter(\.validates)
         resolver.origins.believe(only: Set(believed.map { UpstreamStage.origin(of: $0) }))
         let unprotected = vendors.filter { !$0.client.facts.isProtected }

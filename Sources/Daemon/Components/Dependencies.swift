@@ -35,6 +35,25 @@ package struct Dependencies {
     /// Way to IPv4 servers through a NAT64.
     var translation = AddressTranslation()
 
+    /// Watches the DNS servers in a file as long as the result lives.
+    var resolverFile: ResolverFile = { _, _, _ in nil }
+
+    /// Makes the watch of the DNS settings of the network; nil if tests set them.
+    var resolvers: Resolvers = { _, _ in nil }
+
+    typealias ResolverFile =
+        @ServiceLoop (
+            _ path: String,
+            _ report: @escaping @ServiceLoop (String) -> Void,
+            _ handler: @escaping @ServiceLoop ([LinkResolvers.Server]) -> Void
+        ) -> AnyObject?
+
+    typealias Resolvers =
+        @ServiceLoop (
+            _ report: @escaping @ServiceLoop (String) -> Void,
+            _ handler: @escaping @ServiceLoop ([LinkResolvers]) -> Void
+        ) -> ResolverWatch?
+
     typealias Kernel =
         @Sendable (Int, Instant, UInt64) throws(AccelerationError) -> KernelAnswers
 
@@ -48,7 +67,9 @@ package struct Dependencies {
             kernel: kernel,
             usage: usageFile,
             hasIPv6: { hasGlobalIPv6() },
-            stack: NetworkStack.ofMachine
+            stack: NetworkStack.ofMachine,
+            resolverFile: { ResolverFileWatch($0, report: $1, $2) },
+            resolvers: { ResolverWatch(report: $0, $1) }
         )
     }
 

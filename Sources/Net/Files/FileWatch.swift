@@ -17,6 +17,8 @@ package final class FileWatch {
 
     private var file: Int32?
 
+    private let fileEvents: Int32
+
     /// Watch of the directory, and the name of the entry that leads to the file.
     private var directory: (watch: Int32, name: String)?
 
@@ -24,12 +26,16 @@ package final class FileWatch {
     ///
     /// A write is reported when the writer closes the file. Throws if the user has no inotify
     /// instances or watches left.
+    ///
+    /// - Parameter isDirectory: true for a directory whose entries are watched.
     package init(
         _ path: String,
+        isDirectory: Bool = false,
         _ handler: @escaping @ServiceLoop () -> Void
     ) throws(SocketError) {
         self.path = path
         self.handler = handler
+        fileEvents = Self.fileEvents | (isDirectory ? Self.directoryEvents : 0)
         inotify = try OwnedDescriptor(
             inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)),
             from: "inotify_init1"
@@ -46,7 +52,7 @@ package final class FileWatch {
     /// Renews both watches: the file may be another one, and directories may have appeared.
     private func renew() throws(SocketError) {
         let old = [file, directory?.watch].compactMap(\.self)
-        file = try add(path, Self.fileEvents)
+        file = try add(path, fileEvents)
         directory = nil
         var above = Self.parent(path)
         while true {

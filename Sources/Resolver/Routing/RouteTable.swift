@@ -121,6 +121,12 @@ package struct RouteTable: Sendable {
             self.pattern = pattern
         }
 
+        /// Creates the match of a route that is in no table.
+        init(_ route: Route, for domain: Name) {
+            entry = Entry(route, number: -1, sources: -1, except: [])
+            pattern = .suffix(domain)
+        }
+
         /// Domain of the pattern, which is the zone of synthetic negative answers.
         package var domain: Name { pattern.domain }
 

@@ -8,6 +8,7 @@ internal import Net
 final class CacheWriter {
     private let freshness: Freshness
     private let cache: AnswerCache
+    private let routes: ActiveRoutes
     private let snapshotWaiters: SnapshotWaiters
     private let clocks: Clocks
 
@@ -20,13 +21,24 @@ final class CacheWriter {
     init(
         _ freshness: Freshness,
         cache: AnswerCache,
+        routes: ActiveRoutes,
         snapshotWaiters: SnapshotWaiters,
         clocks: Clocks
     ) {
         self.freshness = freshness
         self.cache = cache
+        self.routes = routes
         self.snapshotWaiters = snapshotWaiters
         self.clocks = clocks
+    }
+
+    /// Number of changes of the routes; see `PendingQuery.generation`.
+    var generation: Int { routes.generation }
+
+    /// True if a link has taken the name of `query`, or has left it, since its start.
+    private func isRouteFormer(_ query: PendingQuery) -> Bool {
+        query.generation != generation
+            && routes.route(for: query.query.question.name) !== query.match
     }
 
     /// Prevents failures of queries in flight from being cached.
@@ -52,6 +64,10 @@ final class CacheWriter {
 
     /// Caches the answer to a query, and the siblings of the answer.
     func keep(_ answer: ResolvedAnswer, _ query: PendingQuery) {
+        guard !isRouteFormer(query) else {
+            query.trace?.note("not cached: the routes of the network have changed")
+            return
+        }
         if answer.resolution.isFailure {
             // A cached failure would hide the answer that the snapshot may contain.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {

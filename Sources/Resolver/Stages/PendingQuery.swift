@@ -31,6 +31,9 @@ final class PendingQuery: FairEntry {
     /// Value of `CacheWriter.networksLeft` at the start.
     var networksLeft: UInt64 = 0
 
+    /// Value of `CacheWriter.generation` at the start.
+    var generation = 0
+
     var place: Int?
 
     /// The waiting clients; some of them may have been completed.

@@ -12,7 +12,7 @@ package import Net
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
-    private let routes: RouteTable
+    private let routes: ActiveRoutes
     private let localAnswers: LocalAnswers
     private let singleFlight: SingleFlight
     private let statistics: ResolverStatistics
@@ -36,7 +36,7 @@ package final class Prefetcher {
     /// Creates the prefetcher; `start` begins to refresh the names in `prefetch.names`.
     init(
         _ rule: Freshness.Prefetch?,
-        routes: RouteTable,
+        routes: ActiveRoutes,
         localAnswers: LocalAnswers,
         singleFlight: SingleFlight,
         statistics: ResolverStatistics,

@@ -2,7 +2,10 @@
 package import DNSWire
 package import Net
 
-/// Upstreams in the order of the settings, with failover, hedging and health checks.
+/// Upstreams with failover, hedging and health checks.
+///
+/// Encrypted servers come first, then plain ones, then those that the network or a file names; each
+/// in the order of the settings.
 ///
 /// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules, without clock or network.
 @ServiceLoop
@@ -12,9 +15,9 @@ package final class UpstreamGroup {
     /// Health of the servers.
     package let health: HealthTable
 
-    /// All servers of all members, and their health entries.
-    fileprivate let servers: [any Forwarding]
-    fileprivate let pages: [HealthTable.Page]
+    /// Members whose servers change.
+    private let learned: [LearnedUpstream]
+    private var latestRoster: UpstreamRoster
 
     /// Queries in flight that may need another server, and the timer for the next one.
     private var pending: [Run] = []
@@ -26,8 +29,29 @@ package final class UpstreamGroup {
     package init(_ members: [any Forwarding], health: HealthTable = HealthTable()) {
         self.members = members
         self.health = health
-        servers = members.flatMap(\.servers)
-        pages = servers.map(health.page)
+        learned = members.compactMap { $0 as? LearnedUpstream }
+        latestRoster = UpstreamRoster(members, health, version: Self.version(of: learned))
+    }
+
+    /// Returns a group without learned members; itself if it has none, nil if it has only these.
+    package func withoutLearned() -> UpstreamGroup? {
+        guard !learned.isEmpty else { return self }
+        let others = members.filter { !($0 is LearnedUpstream) }
+        return others.isEmpty ? nil : UpstreamGroup(others, health: health)
+    }
+
+    private static func version(of learned: [LearnedUpstream]) -> Int {
+        learned.reduce(0) { $0 + $1.version }
+    }
+
+    /// The present servers.
+    fileprivate var roster: UpstreamRoster {
+        guard !learned.isEmpty else { return latestRoster }
+        let version = Self.version(of: learned)
+        if version != latestRoster.version {
+            latestRoster = UpstreamRoster(members, health, version: version)
+        }
+        return latestRoster
     }
 
     /// Reply and the upstream that sent it.
@@ -62,7 +86,9 @@ package final class UpstreamGroup {
         guard now < deadline, !(cancellation?.isCancelled ?? false) else {
             return completion(.failure(.timedOut))
         }
-        let standing = standing(now)
+        let roster = roster
+        let (servers, pages) = (roster.servers, roster.pages)
+        let standing = standing(roster, now)
         for (index, page) in pages.enumerated() where !page.health.isFit {
             let server = servers[index]
             guard !health.isPaused(server) else { continue }
@@ -70,9 +96,7 @@ package final class UpstreamGroup {
             if page.health.isDue(at: now) { health.probe(server, until: now + server.timeout) }
         }
         guard !standing.order.isEmpty else {
-            return completion(
-                .failure(servers.contains(where: health.isPaused) ? .paused : .loop)
-            )
+            return completion(.failure(noneUsable(servers)))
         }
         if let index = standing.measure { health.measure(servers[index]) }
         var candidates: [AttemptPlan.Candidate] = []
@@ -92,18 +116,26 @@ package final class UpstreamGroup {
             )
         }
         let plan = AttemptPlan(candidates, deadline: deadline)
-        Run(query, plan, self, cancellation, trace, completion).begin(now)
+        Run(query, plan, self, roster, deadline, cancellation, trace, completion).begin(now)
     }
 
     /// Servers in the order in which a query would use them now; excluded servers come last.
     package var standing: [(server: any Forwarding, condition: ServerCondition)] {
-        let order = standing(health.clocks.now()).order
+        let roster = roster
+        let servers = roster.servers
+        let order = standing(roster, health.clocks.now()).order
         let others = servers.indices.filter { !order.contains($0) }
         return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
     }
 
-    private func standing(_ now: Instant) -> ServerSelection {
-        guard servers.count > 1 else {
+    private func noneUsable(_ servers: [any Forwarding]) -> UpstreamError {
+        if servers.contains(where: health.isPaused) { return .paused }
+        return servers.isEmpty ? learned.first?.error ?? .loop : .loop
+    }
+
+    private func standing(_ roster: UpstreamRoster, _ now: Instant) -> ServerSelection {
+        let (servers, pages) = (roster.servers, roster.pages)
+        guard servers.count != 1 else {
             return ServerSelection(
                 aloneAndLoops: pages[0].health.loops,
                 isPaused: health.isPaused(servers[0])
@@ -165,6 +197,8 @@ package final class UpstreamGroup {
 private final class Run {
     private let query: Query
     private let group: UpstreamGroup
+    private let roster: UpstreamRoster
+    private let deadline: Instant
     private var plan: AttemptPlan
     private let cancellation: CancellationSignal?
     private let trace: Trace?
@@ -187,6 +221,8 @@ private final class Run {
         _ query: Query,
         _ plan: AttemptPlan,
         _ group: UpstreamGroup,
+        _ roster: UpstreamRoster,
+        _ deadline: Instant,
         _ cancellation: CancellationSignal?,
         _ trace: Trace?,
         _ completion: consuming Completion<UpstreamGroup.Outcome>
@@ -194,6 +230,8 @@ private final class Run {
         self.query = query
         self.plan = plan
         self.group = group
+        self.roster = roster
+        self.deadline = deadline
         self.cancellation = cancellation
         self.trace = trace
         self.completion = consume completion
@@ -232,12 +270,27 @@ private final class Run {
         switch move {
         case .ask(let number, let server, let until, let since):
             ask(server, number, why, until, since)
+        case .end where group.roster !== roster:
+            return beginAgain()
         case .end:
             for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
             end(.failure(declined.first?.error ?? latestError))
         case nil: break
         }
         wait()
+    }
+
+    /// Queries the present servers: the network has changed since the start.
+    private func beginAgain() {
+        wait(until: nil)
+        guard let completion = completion.take() else { return }
+        group.ask(
+            query,
+            deadline: deadline,
+            cancellation: cancellation,
+            trace: trace,
+            completion
+        )
     }
 
     private func ask(
@@ -247,7 +300,7 @@ private final class Run {
         _ until: Instant,
         _ since: Instant?
     ) {
-        let server = group.servers[index]
+        let server = roster.servers[index]
         let began = health.clocks.now()
         server.ask(
             Attempt(
@@ -267,12 +320,12 @@ private final class Run {
     private func ended(_ attempt: Attempt) {
         switch attempt.outcome {
         case .success(let reply):
-            let server = group.servers[attempt.server]
+            let server = roster.servers[attempt.server]
             attempt.place?.end(
                 reply.message(to: query.question).summary,
                 at: health.clocks.now()
             )
-            health.answered(server, group.pages[attempt.server], began: attempt.began)
+            health.answered(server, roster.pages[attempt.server], began: attempt.began)
             guard plan.answered(attempt.number) else { return }
             let reply = UpstreamGroup.Reply(
                 answer: reply,
@@ -288,7 +341,12 @@ private final class Run {
 
     private func failed(_ failed: Attempt, _ error: UpstreamError) {
         guard !failed.isCancelled else { return }
-        let server = group.servers[failed.server]
+        guard error != .withdrawn else {
+            let now = health.clocks.now()
+            guard !isOver else { return }
+            return perform(plan.failed(failed.number, isFinal: true, now: now), .next)
+        }
+        let server = roster.servers[failed.server]
         health.failed(server, error, began: failed.began)
         latestError = error
         if error.isDecline {
@@ -316,9 +374,9 @@ private final class Run {
         until end: Instant,
         isSilent: Bool
     ) {
-        guard !isSilent || group.pages[index].health.isSilent(since: began) else { return }
+        guard !isSilent || roster.pages[index].health.isSilent(since: began) else { return }
         plan.suspected(index)
-        health.suspect(group.servers[index], silentSince: began, until: end) { [self] isDown in
+        health.suspect(roster.servers[index], silentSince: began, until: end) { [self] isDown in
             guard !isOver else { return }
             perform(plan.judged(index, isDown: isDown, now: health.clocks.now()), .next)
         }

@@ -72,12 +72,4 @@ extension UpstreamNumbers {
         transport.count(in: &numbers)
         add(numbers)
     }
-
-    /// Adds the counters that transports store.
-    fileprivate mutating func add(_ other: UpstreamNumbers) {
-        tcpRetries += other.tcpRetries
-        foreignReplies += other.foreignReplies
-        connectionsOpened += other.connectionsOpened
-        connectionsReused += other.connectionsReused
-    }
 }
