@@ -15,6 +15,9 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
+    /// True if no query is answered from the table; entries are still stored.
+    var isBypassed = false
+
     /// Number of hits by server number.
     var hitsByServer: [UInt64] = [0]
 
@@ -156,6 +159,7 @@ package struct AnswerTable: ~Copyable {
         _ hash: UInt64,
         now: UInt64
     ) -> Int? {
+        guard !isBypassed else { return nil }
         var probe = index.probe(hash)
         var failure: Int?
         var hasStale = false

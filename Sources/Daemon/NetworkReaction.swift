@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Administration
+internal import Configuration
 internal import DNSCache
+internal import DNSWire
 internal import HTTPDNS
 internal import Logging
 internal import Net
@@ -24,6 +26,12 @@ final class NetworkReaction {
     private var resume: ResumeWatch?
     private var resolvers: ResolverWatch?
 
+    /// True if the network is known to have a captive portal that blocks it.
+    private(set) var isPortalKnown = false
+
+    /// The mirror of the cache while the captive portal mode bypasses both.
+    private var suspended: (any AnswerMirror)?
+
     /// Way to IPv4 servers through the NAT64.
     private let translation: AddressTranslation
 
@@ -45,6 +53,8 @@ final class NetworkReaction {
             components.resolver.forget(servers)
         }
         network.onChange = { [weak self] in self?.resolversChanged($0, $1) }
+        network.onPortal = { [weak self] in self?.portalChanged($0) }
+        if components.settings.portal == .off { network.endPortal() }
     }
 
     // MARK: - Resolvers of the network
@@ -55,6 +65,7 @@ final class NetworkReaction {
             [weak self] links in
             self?.components.network.use(links)
         }
+        resolvers?.onPortal = { [weak self] in self?.portalHint($0) }
         resolvers?.start()
     }
 
@@ -67,6 +78,31 @@ final class NetworkReaction {
         logger.notice("\(text)")
         sweep(components.resolver.networkResolversChanged(change))
         if change.hasOtherServers { components.nat64.networkChanged() }
+    }
+
+    /// Starts or ends the bypass of the cache, also of the answers in the kernel.
+    private func portalChanged(_ isOn: Bool) {
+        let mirror = components.cache.setBypassed(isOn)
+        if isOn { suspended = mirror } else { suspended?.resume() }
+        if !isOn { suspended = nil }
+        let servers = components.network.addresses.map { $0.address.host }.joined(separator: ", ")
+        logger.notice(
+            isOn
+                ? "captive portal mode: all names go to the network's resolver (\(servers))"
+                : "captive portal mode: ended"
+        )
+    }
+
+    /// Takes the hint of NetworkManager that a captive portal blocks the network.
+    func portalHint(_ isBlocked: Bool) {
+        guard isBlocked != isPortalKnown else { return }
+        isPortalKnown = isBlocked
+        guard components.settings.portal == .automatic else { return }
+        logger.notice(
+            isBlocked
+                ? "the network has a captive portal: to log in, run `httpdnsctl portal`"
+                : "the network has no captive portal any more"
+        )
     }
 
     /// Runs a sweep: its first step at once, the others in a task.
@@ -82,7 +118,11 @@ final class NetworkReaction {
 
     /// Detects the families of the network, and follows its NAT64 prefix.
     func startTranslation() {
-        components.nat64.onChange = { [weak self] in self?.prefixChanged($0) }
+        let nat64 = components.nat64
+        translation.isBroken = { [weak nat64] server in
+            nat64?.isIPv4Broken ?? false && server.ip.reach == .global
+        }
+        nat64.onChange = { [weak self] in self?.prefixChanged($0) }
         components.nat64.networkChanged()
     }
 

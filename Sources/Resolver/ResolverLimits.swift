@@ -39,6 +39,12 @@ package enum ResolverLimits {
     /// §5.1.7).
     static let synthesizedLifetime: UInt32 = 600
 
+    /// Maximum TTL in seconds of answers in the captive portal mode.
+    static let portalLifetime: UInt32 = 10
+
+    /// Minimum time between two tests of an address family that does not work.
+    static let stackTest: Duration = .seconds(60)
+
     /// Time limit for the query for the NAT64 prefix to one server.
     static let prefixQuery: Duration = .seconds(2)
 

@@ -124,6 +124,37 @@ extension ControlHandler {
     }
 }
 
+// MARK: - Captive portals
+
+extension ControlHandler {
+    package func portal(_ request: PortalRequest) async throws(MethodError) -> PortalReply {
+        let state = daemon.state
+        let seconds = request.forSeconds ?? PortalRequest.seconds.standard
+        guard PortalRequest.seconds.range.contains(seconds) else {
+            let range = PortalRequest.seconds.range
+            throw .invalidArgument(
+                argument: "for-seconds",
+                reason: "not from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        if request.off == true {
+            state.learned.endPortal()
+        } else if state.settings.portal == .off {
+            throw .failed(reason: "the settings have `portal: off`")
+        } else if !state.learned.startPortal(.seconds(Int64(seconds))) {
+            throw .failed(
+                reason: "the network names no DNS server; `httpdnsctl status` shows those that it names"
+            )
+        }
+        let end = state.learned.portalEnd
+        return PortalReply(
+            active: end != nil,
+            seconds: end?.seconds(from: state.clocks.now()),
+            servers: state.learned.addresses.map(\.text)
+        )
+    }
+}
+
 extension RouteEntry {
     fileprivate init(_ route: RouteSettings) {
         self.init(

@@ -24,6 +24,10 @@ extension Components {
                     known[server] = former[server] ?? make(server, upstream)
                     return known[server]
                 }
+                let texts = servers.map { $0.address.host }
+                logger.notice(
+                    "upstream \(upstream.name): servers: \(texts.isEmpty ? "none" : texts.joined(separator: ", "))"
+                )
                 upstream.use(all, absence: "\(path) names no DNS server")
                 network.withdraw(former.filter { known[$0.key] == nil }.map(\.value))
             }

@@ -86,7 +86,12 @@ struct Components {
             ?? NAT64(
                 NAT64.Mode(settings.nat64),
                 clocks: clocks,
-                detect: dependencies.stack
+                probe: StackProbe(
+                    routes: dependencies.stack,
+                    clocks: clocks,
+                    connect: dependencies.connect
+                ),
+                detected: dependencies.detected
             )
         network = old?.network ?? LearnedNetwork(clocks: clocks)
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
@@ -111,6 +116,10 @@ struct Components {
         nat64.servers = { [network, upstreams] in
             // The prefix is a property of the network, so its own resolvers know it best.
             network.servers + upstreams.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
+        }
+        nat64.targets = { [settings] in
+            let servers = settings.vendors.flatMap(\.servers) + settings.upstreams.flatMap(\.servers)
+            return servers.filter { $0.port != 0 && $0.ip.reach == .global }
         }
         cache.setRotation(settings.answers.order == .rotate)
         upstreamHealth.keep(

@@ -29,8 +29,14 @@ package struct Dependencies {
 
     var hasIPv6: @Sendable () -> Bool = { false }
 
-    /// Address families of the machine.
+    /// Address families with a route to the Internet.
     var stack: () -> NetworkStack = { .dual }
+
+    /// Connects to a server, to test its address family.
+    var connect: StackProbe.Connect = { _, _ in true }
+
+    /// Address families that work.
+    var detected = DetectedStack()
 
     /// Way to IPv4 servers through a NAT64.
     var translation = AddressTranslation()
@@ -68,6 +74,7 @@ package struct Dependencies {
             usage: usageFile,
             hasIPv6: { hasGlobalIPv6() },
             stack: NetworkStack.ofMachine,
+            connect: { await StackProbe.connects(to: $0, $1) },
             resolverFile: { ResolverFileWatch($0, report: $1, $2) },
             resolvers: { ResolverWatch(report: $0, $1) }
         )

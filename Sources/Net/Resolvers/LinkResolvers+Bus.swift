@@ -14,6 +14,13 @@ extension SystemBus.Object {
         "org.freedesktop.NetworkManager.DnsManager"
     )
 
+    /// NetworkManager, with its view of the way to the Internet.
+    static let connectivity = SystemBus.Object(
+        "org.freedesktop.NetworkManager",
+        "/org/freedesktop/NetworkManager",
+        "org.freedesktop.NetworkManager"
+    )
+
     /// Link of systemd-resolved; sd-bus escapes the first octet of a number in a path.
     static func resolvedLink(_ index: Int32) -> SystemBus.Object {
         let digits = "\(index)"

@@ -12,6 +12,13 @@ package final class ResolverWatch {
     /// Called with an event that a log should have.
     private let report: @ServiceLoop (String) -> Void
 
+    /// Called when NetworkManager has found, or lost, a captive portal that blocks the network.
+    package var onPortal: (@ServiceLoop (Bool) -> Void)?
+    private var hasPortal = false
+
+    /// Value of `Connectivity` for a captive portal (`NM_CONNECTIVITY_PORTAL`).
+    private static let connectivityPortal: Int64 = 2
+
     private let files: ResolverFiles
     private let busAddress: String?
     private let isOwn: (SocketAddress) -> Bool
@@ -66,10 +73,26 @@ package final class ResolverWatch {
     package func start() {
         attempt("links") { links = try LinkWatch { [weak self] in self?.linksChanged() } }
         for directory in files.directories {
-            attempt(directory.path) { try watch(directory.path, isDirectory: true) }
+            attempt(directory.path) {
+                watches.append(
+                    try FileWatch(directory.path, isDirectory: true) { [weak self] in
+                        self?.changed()
+                    }
+                )
+            }
         }
-        for file in files.files { attempt(file.path) { try watch(file.path, isDirectory: false) } }
-        let services = [SystemBus.Object.resolved, .networkManager]
+        for (source, path) in files.files {
+            attempt(path) {
+                watches.append(
+                    try FileWatch(path) { [weak self] in
+                        // systemd-resolved sends no signal for some properties, such as domains.
+                        if source == .resolved { self?.query(SystemBus.Object.resolved.service) }
+                        self?.changed()
+                    }
+                )
+            }
+        }
+        let services = [SystemBus.Object.resolved, .networkManager, .connectivity]
         awaited = Set(services.map(\.service))
         patience = LoopTimer(at: Clock.now + Self.startTime) { [weak self] in
             self?.awaited = []
@@ -90,12 +113,6 @@ package final class ResolverWatch {
         (timer, patience) = (nil, nil)
     }
 
-    private func watch(_ path: String, isDirectory: Bool) throws {
-        watches.append(
-            try FileWatch(path, isDirectory: isDirectory) { [weak self] in self?.changed() }
-        )
-    }
-
     private func attempt(_ what: String, _ body: () throws -> Void) {
         do {
             try body()
@@ -106,12 +123,14 @@ package final class ResolverWatch {
 
     // MARK: - D-Bus
 
+    /// Names and states of links have changed, which systemd-resolved reports by their index.
     private func linksChanged() {
-        // Names and states of links that systemd-resolved reports by their index.
+        query(SystemBus.Object.resolved.service)
         changed()
     }
 
     private func query(_ service: String) {
+        if service == SystemBus.Object.connectivity.service { queryConnectivity() }
         let number = (queries[service] ?? 0) + 1
         queries[service] = number
         let object: SystemBus.Object =
@@ -124,6 +143,16 @@ package final class ResolverWatch {
                 guard let self, queries[service] == number else { return }
                 received(reply, of: object, links)
             }
+        }
+    }
+
+    private func queryConnectivity() {
+        bus?.properties(.connectivity) { [weak self] reply in
+            guard let self else { return }
+            let isBlocked = reply?["Connectivity"]?.number == Self.connectivityPortal
+            guard isBlocked != hasPortal else { return }
+            hasPortal = isBlocked
+            onPortal?(isBlocked)
         }
     }
 

@@ -56,21 +56,27 @@ package final class LearnedNetwork {
     private var routes: [Name: Learned] = [:]
 
     /// The upstream of the settings; nil if they have none, and then no name goes to the network.
-    private var upstream: LearnedUpstream?
+    private(set) var upstream: LearnedUpstream?
+
+    /// The captive portal mode; nil while it is off.
+    var portal: PortalMode?
+
+    /// Called at the start and the end of the captive portal mode.
+    package var onPortal: (@ServiceLoop (_ isOn: Bool) -> Void)?
 
     /// Holds the servers while the settings have no upstream of the network.
-    private let unused = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
+    let unused = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
 
     private var make: Make?
-    private var health = HealthTable()
-    private let clocks: Clocks
+    private(set) var health = HealthTable()
+    let clocks: Clocks
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
     private var reported: Set<String> = []
 
     private static let maximumReports = 64
 
     /// Number of changes of the routes.
-    private(set) var generation = 0
+    var generation = 0
 
     package init(clocks: Clocks) { self.clocks = clocks }
 
@@ -141,10 +147,16 @@ package final class LearnedNetwork {
 
     private func expire() {
         let before = plan
-        changed(plan.expire(now: clocks.now()), since: before)
+        let outcome = plan.expire(now: clocks.now())
+        changed(outcome, since: before, ended: outcome.domains)
     }
 
-    private func changed(_ outcome: NetworkPlan.Outcome, since before: NetworkPlan) {
+    /// - Parameter ended: domains whose names are ordinary ones now.
+    private func changed(
+        _ outcome: NetworkPlan.Outcome,
+        since before: NetworkPlan,
+        ended: [Name] = []
+    ) {
         let kept = plan.allServers
         let withdrawn = forwarders.filter { !kept.contains($0.key) }
         for server in withdrawn.keys { forwarders[server] = nil }
@@ -157,7 +169,8 @@ package final class LearnedNetwork {
             hasOtherServers: plan.servers != before.servers
         )
         guard !change.isEmpty || plan.routes != before.routes else { return }
-        onChange?(change, text)
+        let names = ended.map(\.text).joined(separator: ", ")
+        onChange?(change, text + (ended.isEmpty ? "" : "; no longer held: \(names)"))
     }
 
     private var name: String { (upstream ?? unused).name }
@@ -182,7 +195,7 @@ package final class LearnedNetwork {
             let isHeld = route.heldUntil != nil
             learned.upstream.use(
                 isHeld ? [] : servers(route.servers),
-                absence: "\(route.link): the link of `\(route.domain)` is down"
+                absence: "\(route.link): the link of `\(route.domain.text)` is down"
             )
             all[route.domain] = learned
         }
@@ -226,7 +239,7 @@ package final class LearnedNetwork {
         let servers = plan.servers.map { $0.address.host }.joined(separator: ", ")
         let routes = plan.routes.map { route in
             let state = route.heldUntil == nil ? "" : ", held"
-            return "\(route.domain) (\(route.link)\(state))"
+            return "\(route.domain.text) (\(route.link)\(state))"
         }
         return "network resolvers: \(servers.isEmpty ? "none" : servers)"
             + (routes.isEmpty ? "" : "; routing domains: \(routes.joined(separator: ", "))")

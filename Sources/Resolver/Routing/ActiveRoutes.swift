@@ -27,9 +27,14 @@ final class ActiveRoutes {
         _ passedOver: (RouteTable.Match) -> Void = { _ in }
     ) -> RouteTable.Match? {
         let configured = table.route(for: name, passedOver)
-        guard let learned = network?.match(name), configured?.yields(to: learned.domain) ?? true
-        else { return configured }
-        return learned
+        guard let network else { return configured }
+        if let learned = network.match(name), configured?.yields(to: learned.domain) ?? true {
+            return learned
+        }
+        guard let portal = network.portal?.match, configured?.isOpen ?? true else {
+            return configured
+        }
+        return portal
     }
 
     /// True if `name` is in one of the routing domains, and no configured route keeps it.
@@ -41,9 +46,12 @@ final class ActiveRoutes {
 }
 
 extension RouteTable.Match {
+    /// False for `fallback: none`: only the vendors may answer.
+    fileprivate var isOpen: Bool { route.fallsBack || !hasVendors }
+
     /// True if a routing domain of a link takes names of this route.
     fileprivate func yields(to domain: Name) -> Bool {
-        guard route.fallsBack || !hasVendors else { return false }
+        guard isOpen else { return false }
         return domain.labelCount > self.domain.labelCount
     }
 }

@@ -45,6 +45,9 @@ package struct Route: Sendable {
         /// Nil if upstreams are queried only after the vendors.
         package var fallbackAfter: Duration?
 
+        /// False if answers are not stored.
+        package var isCached = true
+
         /// Address families to request from vendors; nil for the vendor's setting.
         package var families: FamilyChoice?
 

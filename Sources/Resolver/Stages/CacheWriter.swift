@@ -87,7 +87,9 @@ final class CacheWriter {
         _ match: RouteTable.Match?,
         _ trace: Trace?
     ) {
-        guard resolution.lifetime > 0, isRight(resolution, question) else {
+        guard resolution.lifetime > 0, match?.route.options.isCached ?? true,
+            isRight(resolution, question)
+        else {
             trace?.note("not cached: \(question.name) \(question.type)")
             return
         }

@@ -87,6 +87,7 @@ final class SharedResolution {
         query.networksLeft = cacheWriter.networksLeft
         query.generation = cacheWriter.generation
         query.resolution = self
+        dns64.noteQuery()
         if let target = dns64.pointerTarget(of: query.query) {
             return dns64.pointer(query, target, Completion { query.resolution?.end(query, $0) })
         }

@@ -31,8 +31,16 @@ package final class NAT64 {
     /// The prefix in use.
     package private(set) var finding: Finding?
 
-    /// The address families of the machine at the latest change of the network.
-    package private(set) var stack = NetworkStack.none
+    /// The address families that work, by routes and by connections (``StackProbe``).
+    package private(set) var stack = NetworkStack.none {
+        didSet { detected.current = stack }
+    }
+
+    /// True if IPv4 has a route, but does not work.
+    package var isIPv4Broken: Bool { stack == .v6 && probe.byRoutes == .dual }
+
+    /// Returns servers of the Internet to test, of both families.
+    package var targets: @ServiceLoop () -> [SocketAddress] = { [] }
 
     /// Called after each change of the prefix.
     package var onChange: (@ServiceLoop (Finding?) -> Void)?
@@ -43,8 +51,13 @@ package final class NAT64 {
     package var prefix: NAT64Prefix? { finding?.prefix }
 
     private var mode: Mode
-    private let detect: () -> NetworkStack
+    private let probe: StackProbe
+    private let detected: DetectedStack
     private let clocks: Clocks
+
+    /// The test of the families in flight, and the time after which a query repeats it.
+    private var testing: Task<Void, Never>?
+    private var testDue: Instant?
 
     /// The discovery in flight; a change of the network cancels it.
     private var signal: CancellationSignal?
@@ -55,15 +68,24 @@ package final class NAT64 {
     private var isUnconfirmed = false
 
     /// Creates a NAT64 without a prefix; `networkChanged` starts it.
-    package init(_ mode: Mode, clocks: Clocks, detect: @escaping () -> NetworkStack) {
+    ///
+    /// - Parameter detected: gets the families that work.
+    package init(
+        _ mode: Mode,
+        clocks: Clocks,
+        probe: StackProbe,
+        detected: DetectedStack = DetectedStack()
+    ) {
         self.mode = mode
         self.clocks = clocks
-        self.detect = detect
+        self.probe = probe
+        self.detected = detected
     }
 
     isolated deinit {
         timer?.cancel()
         signal?.cancel()
+        testing?.cancel()
     }
 
     /// Applies another setting.
@@ -76,9 +98,15 @@ package final class NAT64 {
     /// Detects the families of the network, and its prefix.
     package func networkChanged() {
         stop()
-        failures = 0
         isUnconfirmed = true
-        stack = detect()
+        adopt(probe.byRoutes)
+        test()
+    }
+
+    /// Takes the families that work.
+    private func adopt(_ families: NetworkStack) {
+        failures = 0
+        stack = families
         guard stack == .v6 else { return use(nil) }
         switch mode {
         case .off: use(nil)
@@ -87,8 +115,15 @@ package final class NAT64 {
         }
     }
 
-    /// Ends the discovery.
+    /// Ends the discovery and the test.
     package func stop() {
+        stopDiscovery()
+        testing?.cancel()
+        testing = nil
+        testDue = nil
+    }
+
+    private func stopDiscovery() {
         timer?.cancel()
         timer = nil
         signal?.cancel()
@@ -103,6 +138,37 @@ package final class NAT64 {
         }
         finding = new
         onChange?(new)
+    }
+}
+
+// MARK: - Families
+
+extension NAT64 {
+    /// Tests the families, if both have a route.
+    private func test() {
+        testDue = nil
+        guard testing == nil, probe.byRoutes == .dual else { return }
+        testing = ServiceLoop.task { [weak self, probe, servers = targets()] in
+            let families = await probe.test(servers)
+            guard let self, !Task.isCancelled else { return }
+            testing = nil
+            tested(families)
+        }
+    }
+
+    private func tested(_ families: NetworkStack) {
+        // Without a client, nothing is sent: the next query repeats the test.
+        testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
+        guard families != stack else { return }
+        stopDiscovery()
+        isUnconfirmed = true
+        adopt(families)
+    }
+
+    /// Tests a family again that does not work, if that is due.
+    func noteQuery() {
+        guard let testDue, clocks.now() >= testDue else { return }
+        test()
     }
 }
 

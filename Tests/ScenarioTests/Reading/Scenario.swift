@@ -95,6 +95,7 @@ extension Scenario {
         case networkChange(NetworkStack?)
 
         case hosts([String])
+        case resolvers([String])
         case flush(FlushRequest.Scope, isSoft: Bool)
         case pause(vendor: String)
         case resume(vendor: String)
