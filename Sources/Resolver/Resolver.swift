@@ -262,7 +262,9 @@ package final class Resolver {
     package func preview(_ query: Query) -> Decision {
         let now = clocks.now()
         var decision = Decision(query: query)
-        decision.match = activeRoutes.route(for: query.question.name) { decision.passedOver.append($0) }
+        decision.match = activeRoutes.route(for: query.question.name) {
+            decision.passedOver.append($0)
+        }
         decision.hit = hit(query)
         decision.own = ownAnswer(query.question, decision.match)
         decision.lastResort = serveStale.preview(query, decision.match, now: now)

@@ -40,7 +40,7 @@ echo nameserver {LAN} > /run/resolvconf/interfaces/cable
 """
 
 UP = f"""
-ip link add tun0 type veth peer name tunp && ip link set tunp up && ip link set tun0 up &&
+ip link add tun0 type veth peer name tunp && ip address add 10.66.0.2/24 dev tun0 && ip link set tunp up && ip link set tun0 up &&
 touch /run/resolvconf/private/tun0 &&
 printf 'search {DOMAIN}\\nnameserver {VPN}\\n' > /run/resolvconf/interfaces/tun0
 """

@@ -89,16 +89,28 @@ private final class TwoLinks: Sendable {
 
 /// Private system bus with a scripted systemd-resolved.
 private final class ScriptedBus: Sendable {
-    private static let name = "org.freedesktop.resolve1"
-    private static let path = "/org/freedesktop/resolve1"
+    enum Service {
+        case resolved, networkManager
 
+        var name: String {
+            self == .resolved ? "org.freedesktop.resolve1" : "org.freedesktop.NetworkManager"
+        }
+
+        var path: String { "/" + name.split(separator: ".").joined(separator: "/") }
+
+        var interface: String { self == .resolved ? name + ".Manager" : name }
+    }
+
+    private let scripted: Service
     let address: String
     private let machine: Namespace
     private let bus: Child
     private let service: Child
 
-    init(in machine: Namespace, _ scratch: Scratch) throws {
+    /// Starts the bus and the service, and waits until it has its name.
+    init(_ scripted: Service, in machine: Namespace, _ scratch: Scratch) throws {
         self.machine = machine
+        self.scripted = scripted
         address = "unix:path=\(scratch.file("bus"))"
         let file = try scratch.write(
             """
@@ -124,14 +136,25 @@ private final class ScriptedBus: Sendable {
         _ = try bus.line(with: "unix:")
         service = try Child(
             "/usr/bin/python3",
-            ["-u", "-m", "dbusmock", "--system", Self.name, Self.path, Self.name + ".Manager"],
+            [
+                "-u", "-m", "dbusmock", "--system", scripted.name, scripted.path,
+                scripted.interface,
+            ],
             environment: ["DBUS_SYSTEM_BUS_ADDRESS": address],
             in: machine
+        )
+        try TwoLinks.shell(
+            machine,
+            """
+            until busctl --address=\(address) status \(scripted.name) >/dev/null 2>&1; do :; done
+            """
         )
     }
 
     /// Replaces the properties; `links` are indexes with an address and a routing domain.
-    func set(_ links: [(index: String, address: String, domain: String?)], isNew: Bool = false) throws {
+    func set(_ links: [(index: String, address: String, domain: String?)], isNew: Bool = false)
+        throws
+    {
         let servers = links.flatMap { link in
             [link.index, "2", "4"] + link.address.split(separator: ".").map(String.init)
                 + ["0", ""]
@@ -141,20 +164,18 @@ private final class ScriptedBus: Sendable {
         let properties =
             ["2", "DNSEx", "a(iiayqs)", "\(links.count)"] + servers
             + ["Domains", "a(isb)", "\(routed.count)"] + domains
-        let member = isNew ? "AddProperties" : "UpdateProperties"
-        let arguments =
-            ["--address=\(address)", "call", Self.name, Self.path, "org.freedesktop.DBus.Mock"]
-            + [member, "sa{sv}", Self.name + ".Manager"] + properties
-        let end = try machine.run("busctl", arguments)
-        try #require(end.status == 0, "\(end.errors)")
+        try set(properties, isNew: isNew)
     }
 
-    /// Waits until the service has its name.
-    func awaitService() throws {
-        let script = """
-            until busctl --address=\(address) status \(Self.name) >/dev/null 2>&1; do :; done
-            """
-        try TwoLinks.shell(machine, script)
+    /// Sets properties: their number, then name, type and value of each.
+    func set(_ properties: [String], isNew: Bool = false) throws {
+        let member = isNew ? "AddProperties" : "UpdateProperties"
+        let call = [
+            "--address=\(address)", "call", scripted.name, scripted.path,
+            "org.freedesktop.DBus.Mock", member, "sa{sv}", scripted.interface,
+        ]
+        let end = try machine.run("busctl", call + properties)
+        try #require(end.status == 0, "\(end.errors)")
     }
 }
 
@@ -169,8 +190,7 @@ struct NetworkResolverTests {
     @Test("a VPN's names go to its servers only, and are held after its link went down")
     func routing() throws {
         let links = try TwoLinks()
-        let bus = try ScriptedBus(in: links.machine, links.scratch)
-        try bus.awaitService()
+        let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
         let lan = (index: try links.index(of: "cable"), address: TwoLinks.lan, domain: String?.none)
         let vpn = (
             index: try links.index(of: "tun0"), address: TwoLinks.vpn,
@@ -190,11 +210,11 @@ struct NetworkResolverTests {
         _ = try daemon.program.line(with: "routing domains: corp.example.com (tun0)")
         #expect(try daemon.dig("app.corp.example.com", "A").data("A") == ["203.0.113.2"])
         let status = try JSON(try daemon.control("status", "--json").output)["network"]
-        #expect(status["servers"].array?.compactMap(\.string) == [TwoLinks.lan])
-        let domain = status["domains"].array?.first
+        #expect(status["servers"].array.compactMap(\.string) == [TwoLinks.lan])
+        let domain = status["domains"].array.first
         #expect(domain?["domain"].string == "corp.example.com")
         #expect(domain?["link"].string == "tun0")
-        #expect(domain?["servers"].array?.compactMap(\.string) == [TwoLinks.vpn])
+        #expect(domain?["servers"].array.compactMap(\.string) == [TwoLinks.vpn])
         let explained = try daemon.control("explain", "app.corp.example.com").output
         #expect(explained.contains("link tun0 (systemd-resolved)"), "\(explained)")
         #expect(explained.contains("unprotected"), "\(explained)")
@@ -243,6 +263,43 @@ struct NetworkResolverTests {
         try TwoLinks.shell(links.machine, "rm /run/resolvconf/interfaces/cable.dhclient")
         _ = try daemon.program.line(with: "network resolvers: none")
         #expect(try daemon.dig("other.example.com", "A").text.contains("SERVFAIL"))
+        try daemon.stop()
+    }
+
+    @Test("NetworkManager's hint at a captive portal is reported, and the mode reaches its server")
+    func portal() throws {
+        let links = try TwoLinks()
+        try TwoLinks.shell(
+            links.machine,
+            """
+            mkdir -p /run/resolvconf/interfaces
+            echo nameserver \(TwoLinks.lan) > /run/resolvconf/interfaces/cable.dhclient
+            """
+        )
+        let bus = try ScriptedBus(.networkManager, in: links.machine, links.scratch)
+        try bus.set(["1", "Connectivity", "u", "4"], isNew: true)
+        let daemon = try TestDaemon(
+            "upstreams: [{name: none, url: \"tls://192.0.2.99\"}]",
+            listen: "127.0.0.1:53",
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
+            in: links.machine
+        )
+        _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
+        try bus.set(["1", "Connectivity", "u", "2"])
+        _ = try daemon.program.line(with: "the network has a captive portal")
+        let blocked = try daemon.control("status", "--json")
+        #expect(blocked.status == 4)
+        #expect(try JSON(blocked.output)["network"]["portal"].bool == true)
+
+        let on = try daemon.control("portal", "--for", "10m")
+        #expect(on.status == 0 && on.output.contains(TwoLinks.lan), "\(on.output)\(on.errors)")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["203.0.113.1"])
+        #expect(try daemon.cached("www.example.com").isEmpty)
+        #expect(try daemon.control("portal", "--off").status == 0)
+        try bus.set(["1", "Connectivity", "u", "4"])
+        _ = try daemon.program.line(with: "no captive portal any more")
+        let free = try JSON(try daemon.control("status", "--json").output)
+        #expect(free["network"]["portal"].bool == false)
         try daemon.stop()
     }
 }

@@ -128,7 +128,11 @@ struct LinkResolversTests {
             ).flatMap(\.servers)
         }
         #expect(servers(strict) == [try Self.server("192.0.2.1:853", tls: "dns.example")])
-        #expect(servers(.table(["DNSOverTLS": .text("opportunistic")])) == [try Self.server("192.0.2.1")])
+        #expect(
+            servers(.table(["DNSOverTLS": .text("opportunistic")])) == [
+                try Self.server("192.0.2.1")
+            ]
+        )
         #expect(servers(nil) == [try Self.server("192.0.2.1")])
     }
 
@@ -205,7 +209,8 @@ struct LinkResolversTests {
         let sources = [
             [try link(.resolved, "eth0", "192.0.2.1"), try link(.resolved, "tun0", "192.0.2.2")],
             [
-                try link(.resolvconf, "eth0", "192.0.2.3"), try link(.resolvconf, "eth1", "127.0.0.53"),
+                try link(.resolvconf, "eth0", "192.0.2.3"),
+                try link(.resolvconf, "eth1", "127.0.0.53"),
                 try link(.resolvconf, "eth2", "192.0.2.4"),
             ],
             [try link(.file, "", "192.0.2.5")],

@@ -24,7 +24,10 @@ struct StackProbeTests {
         return (stack, tried.withLock { $0 })
     }
 
-    @Test("nothing is sent unless both families have a route", arguments: [NetworkStack.none, .v4, .v6])
+    @Test(
+        "nothing is sent unless both families have a route",
+        arguments: [NetworkStack.none, .v4, .v6]
+    )
     func oneRoute(_ routes: NetworkStack) async {
         let (stack, tried) = await Self.result(routes, Self.v4 + Self.v6, reaching: [])
         #expect(stack == routes)

@@ -109,7 +109,13 @@ struct NetworkPlanTests {
     func rejected() throws {
         var plan = NetworkPlan()
         let outcome = plan.use(
-            [try Self.link("tun0", "198.51.100.1", ["a..b", "localhost", "x.localhost", "ok.example"])],
+            [
+                try Self.link(
+                    "tun0",
+                    "198.51.100.1",
+                    ["a..b", "localhost", "x.localhost", "ok.example"]
+                )
+            ],
             now: Self.start
         )
         #expect(outcome.rejected == ["a..b", "localhost", "x.localhost"])

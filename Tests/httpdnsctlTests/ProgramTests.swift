@@ -504,10 +504,15 @@ struct ProgramTests {
         let daemon = try daemon()
         defer { daemon.stop() }
         let on = try await runControl("--socket", daemon.path, "portal", "--for", "10m")
-        #expect(on.output.contains("on for 10 min") && on.output.contains("192.0.2.1"), "\(on.output)")
+        #expect(
+            on.output.contains("on for 10 min") && on.output.contains("192.0.2.1"),
+            "\(on.output)"
+        )
         let off = try await runControl("--socket", daemon.path, "portal", "--off")
         #expect(off.output == "captive portal mode: off\n")
-        for words in [["--for", "31m"], ["--for", "0"], ["--for", "x"], ["--for", "3m", "--off"]] {
+        for words in [
+            ["--for", "31m"], ["--for", "0"], ["--for", "x"], ["--for", "3m", "--off"],
+        ] {
             let arguments = ["--socket", daemon.path, "portal"] + words
             #expect(try await runControl(arguments).status == 2, "\(words)")
         }

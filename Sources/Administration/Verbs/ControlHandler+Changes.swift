@@ -98,10 +98,14 @@ extension ControlHandler {
             return await offLoop { RoutesReply(routes: routes.map(RouteEntry.init)) }
         }
         let query = Query(question: Question(name: try Self.name(text, "name"), type: .a))
-        guard let match = daemon.state.resolver.preview(query).match,
-            let route = routes.first(where: { "\($0.place)" == match.route.place })
-        else { throw .notFound(what: "route of \(text.shortened)") }
-        return RoutesReply(routes: [RouteEntry(route)], pattern: match.pattern.text)
+        guard let match = daemon.state.resolver.preview(query).match else {
+            throw .notFound(what: "route of \(text.shortened)")
+        }
+        let route = routes.first { "\($0.place)" == match.route.place }.map(RouteEntry.init)
+        return RoutesReply(
+            routes: [route ?? RouteEntry(ofNetwork: match)],
+            pattern: match.pattern.text
+        )
     }
 
     package func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply {
@@ -143,7 +147,8 @@ extension ControlHandler {
             throw .failed(reason: "the settings have `portal: off`")
         } else if !state.learned.startPortal(.seconds(Int64(seconds))) {
             throw .failed(
-                reason: "the network names no DNS server; `httpdnsctl status` shows those that it names"
+                reason:
+                    "the network names no DNS server; `httpdnsctl status` shows those that it names"
             )
         }
         let end = state.learned.portalEnd
@@ -156,6 +161,18 @@ extension ControlHandler {
 }
 
 extension RouteEntry {
+    /// Makes the entry of a route that a link has brought, or of the captive portal mode.
+    fileprivate init(ofNetwork match: RouteTable.Match) {
+        self.init(
+            place: match.route.place,
+            domains: [match.pattern.text],
+            except: [],
+            vendors: [],
+            upstreams: match.route.upstreams?.members.map(\.name) ?? [],
+            fallback: "upstream"
+        )
+    }
+
     fileprivate init(_ route: RouteSettings) {
         self.init(
             place: "\(route.place)",

@@ -9,7 +9,8 @@ extension Components {
     /// Uses the servers of the network and of files for the upstreams with `from`.
     func startLearning(_ dependencies: Dependencies, _ logger: Logger) {
         for (settings, upstream) in zip(settings.upstreams, upstreams) {
-            guard case .file(let path)? = settings.from, let upstream = upstream as? LearnedUpstream,
+            guard case .file(let path)? = settings.from,
+                let upstream = upstream as? LearnedUpstream,
                 upstream.source == nil
             else { continue }
             let make = maker(dependencies, logger)
@@ -52,7 +53,9 @@ extension Components {
                 do throws(TLSError) {
                     tls = try TLSClient(certificateFile: nil, protocols: ["dot"])
                 } catch {
-                    logger.warning("upstream \(upstream.name): \(server.url): \(error), ignoring it")
+                    logger.warning(
+                        "upstream \(upstream.name): \(server.url): \(error), ignoring it"
+                    )
                     return nil
                 }
             }

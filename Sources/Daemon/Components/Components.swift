@@ -118,7 +118,8 @@ struct Components {
             network.servers + upstreams.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
         }
         nat64.targets = { [settings] in
-            let servers = settings.vendors.flatMap(\.servers) + settings.upstreams.flatMap(\.servers)
+            let servers =
+                settings.vendors.flatMap(\.servers) + settings.upstreams.flatMap(\.servers)
             return servers.filter { $0.port != 0 && $0.ip.reach == .global }
         }
         cache.setRotation(settings.answers.order == .rotate)

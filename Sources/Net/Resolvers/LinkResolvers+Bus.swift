@@ -39,7 +39,9 @@ extension LinkResolvers {
     /// Returns the indexes of the links with servers or domains; 0 stands for the whole machine.
     static func indexes(inResolved manager: BusValue) -> [Int32] {
         let entries = (manager["DNS"]?.items ?? []) + (manager["Domains"]?.items ?? [])
-        let indexes = Set(entries.compactMap { $0.items.first?.number.flatMap(Int32.init(exactly:)) })
+        let indexes = Set(
+            entries.compactMap { $0.items.first?.number.flatMap(Int32.init(exactly:)) }
+        )
         return Array(indexes.sorted().prefix(maximumLinks))
     }
 
@@ -108,7 +110,8 @@ extension LinkResolvers {
         var links: [LinkResolvers] = []
         for (entry, priority) in zip(entries, priorities) where priority <= limit {
             let link = entry["interface"]?.text ?? ""
-            let servers = (entry["nameservers"]?.items ?? []).compactMap(\.text).compactMap { text in
+            let servers = (entry["nameservers"]?.items ?? []).compactMap(\.text).compactMap {
+                text in
                 let server = Server(networkManager: text, link)
                 if server == nil { unreadable.append(String(text.prefix(80))) }
                 return server

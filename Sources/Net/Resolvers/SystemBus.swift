@@ -84,7 +84,10 @@ package final class SystemBus {
             try Self.check(unsafe sd_bus_set_address(made, address), "sd_bus_set_address")
             try Self.check(unsafe sd_bus_set_bus_client(made, 1), "sd_bus_set_bus_client")
             try Self.check(unsafe sd_bus_set_watch_bind(made, 1), "sd_bus_set_watch_bind")
-            try Self.check(unsafe sd_bus_set_connected_signal(made, 1), "sd_bus_set_connected_signal")
+            try Self.check(
+                unsafe sd_bus_set_connected_signal(made, 1),
+                "sd_bus_set_connected_signal"
+            )
             try watchConnection()
             try Self.check(unsafe sd_bus_start(made), "sd_bus_start")
             for service in services { try watch(service) }
@@ -110,7 +113,8 @@ package final class SystemBus {
     }
 
     private func watchConnection() throws(SocketError) {
-        let local = "type='signal',path='/org/freedesktop/DBus/Local',"
+        let local =
+            "type='signal',path='/org/freedesktop/DBus/Local',"
             + "interface='org.freedesktop.DBus.Local',member="
         try match(local + "'Connected'") { [weak self] _ in self?.connected() }
         try match(local + "'Disconnected'") { [weak self] _ in self?.disconnected() }
@@ -172,7 +176,12 @@ package final class SystemBus {
         // SAFETY: `own` gives the slot the ownership of the box, or releases it.
         let box = unsafe Unmanaged.passRetained(Box(body))
         let status = unsafe sd_bus_add_match_async(
-            bus, &slot, rule, receive, nil, box.toOpaque()
+            bus,
+            &slot,
+            rule,
+            receive,
+            nil,
+            box.toOpaque()
         )
         try unsafe own(box, slot, status, "sd_bus_add_match_async")
     }
@@ -192,7 +201,11 @@ package final class SystemBus {
         // the message is released once.
         try Self.check(
             unsafe sd_bus_message_new_method_call(
-                bus, &message, object.service, object.path, "org.freedesktop.DBus.Properties",
+                bus,
+                &message,
+                object.service,
+                object.path,
+                "org.freedesktop.DBus.Properties",
                 "GetAll"
             ),
             "sd_bus_message_new_method_call"
@@ -208,7 +221,12 @@ package final class SystemBus {
             Box { reply($0.value) }
         )
         let status = unsafe sd_bus_call_async(
-            bus, &slot, message, receive, box.toOpaque(), Self.patience
+            bus,
+            &slot,
+            message,
+            receive,
+            box.toOpaque(),
+            Self.patience
         )
         try unsafe own(box, slot, status, "sd_bus_call_async")
     }

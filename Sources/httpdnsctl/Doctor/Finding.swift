@@ -56,7 +56,8 @@ struct Check: Sendable {
     /// All checks; the cause of a failure comes before its effects.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
-        resolvConf, setup, nsswitch, environment, proxy, nameCache, getaddrinfo, containers, vendors,
+        resolvConf, setup, nsswitch, environment, proxy, nameCache, getaddrinfo, containers,
+        vendors,
         clientAddress, upstreams, clock, certificates, interception,
     ]
 

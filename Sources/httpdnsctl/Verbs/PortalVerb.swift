@@ -58,7 +58,8 @@ struct PortalVerb: Verb {
         try show(reply, as: PortalReply.self) { reply, _ in
             guard reply.active else { return "captive portal mode: off\n" }
             let servers = reply.servers.map(printable).joined(separator: ", ")
-            return "captive portal mode: on for \(Units.seconds(reply.seconds ?? 0)), all names go to "
+            return
+                "captive portal mode: on for \(Units.seconds(reply.seconds ?? 0)), all names go to "
                 + "\(servers)\n"
         }
         return .ok

@@ -96,6 +96,7 @@ extension Scenario {
 
         case hosts([String])
         case resolvers([String])
+        case portal(seconds: Int?)
         case flush(FlushRequest.Scope, isSoft: Bool)
         case pause(vendor: String)
         case resume(vendor: String)

@@ -48,6 +48,10 @@ extension ScenarioReader {
                 throw error("`\(arguments[0])` is not v4, v6, dual or none")
             }
             return .networkChange(stack)
+        case ("PORTAL", 1):
+            guard words[1] != "OFF" else { return .portal(seconds: nil) }
+            guard let seconds = Int(words[1]) else { throw error("PORTAL takes seconds or OFF") }
+            return .portal(seconds: seconds)
         case ("NETWORK_RESOLVERS", 0): return .resolvers(try lines())
         case ("HOSTS", 0): return .hosts(try lines())
         case ("FLUSH", 1...) where arguments[0] == "SOFT":
