@@ -49,9 +49,8 @@ extension ScenarioReader {
             }
             return .networkChange(stack)
         case ("PORTAL", 1):
-            guard words[1] != "OFF" else { return .portal(seconds: nil) }
-            guard let seconds = Int(words[1]) else { throw error("PORTAL takes seconds or OFF") }
-            return .portal(seconds: seconds)
+            let isEnd = arguments[0] == "OFF"
+            return .portal(seconds: isEnd ? nil : try integer(arguments[0]))
         case ("NETWORK_RESOLVERS", 0): return .resolvers(try lines())
         case ("HOSTS", 0): return .hosts(try lines())
         case ("FLUSH", 1...) where arguments[0] == "SOFT":
