@@ -87,11 +87,12 @@ def markdown(result):
 
 def inside(task):
     """Measures in this network namespace; prints the counts."""
-    servers = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+    servers = subprocess.Popen(
+        ["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE
+    )
     children = [servers]
     try:
-        while os.readlink(f"/proc/{servers.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
-            time.sleep(0.01)
+        servers.stdout.readline()
         shell(MACHINE.replace("SERVERS", str(servers.pid)))
         logs = []
         for address, answer in [(LAN, "/#/203.0.113.1"), (VPN, f"/{DOMAIN}/203.0.113.2")]:
@@ -121,9 +122,9 @@ def inside(task):
         says.wait(f"routing domains: {DOMAIN} (tun0)")
         load = Load(task["rate"])
         for _ in range(task["cycles"]):
-            time.sleep(task["pause"])
+            load.stop.wait(task["pause"])
             shell(DOWN)
-            time.sleep(task["pause"])
+            load.stop.wait(task["pause"])
             shell(UP)
         load.end()
     finally:
@@ -183,14 +184,14 @@ class Load:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
         self.socket.connect(("127.0.0.1", 53))
-        self.goes_on, self.seen = True, set()
+        self.stop, self.seen = threading.Event(), set()
         self.threads = [threading.Thread(target=each) for each in (self.send, self.receive)]
         for thread in self.threads:
             thread.start()
 
     def send(self):
         start = time.monotonic()
-        while self.goes_on:
+        while not self.stop.wait(0.002):
             due = int((time.monotonic() - start) * self.rate)
             while self.sent < due:
                 kind = "vo"[self.sent % 2]
@@ -199,7 +200,6 @@ class Load:
                 head = (self.sent & 0xFFFF).to_bytes(2, "big") + b"\1\0\0\1\0\0\0\0\0\0"
                 self.socket.send(head + question + b"\0\0\1\0\1")
                 self.sent += 1
-            time.sleep(0.002)
 
     def receive(self):
         self.socket.settimeout(0.5)
@@ -207,7 +207,7 @@ class Load:
             try:
                 reply = self.socket.recv(2048)
             except TimeoutError:
-                if not self.goes_on and time.monotonic() > self.last:
+                if self.stop.is_set() and time.monotonic() > self.last:
                     return
                 continue
             name = reply[13:13 + reply[12]]
@@ -218,7 +218,7 @@ class Load:
     def end(self):
         # A reply comes within 5 s.
         self.last = time.monotonic() + 5.5
-        self.goes_on = False
+        self.stop.set()
         for thread in self.threads:
             thread.join()
 

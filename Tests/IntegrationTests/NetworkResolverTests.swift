@@ -245,7 +245,7 @@ struct NetworkResolverTests {
         let file = try links.scratch.write("nameserver 127.0.0.1\n", to: "servers")
         let daemon = try TestDaemon(
             """
-            upstreams: [{name: network, from: network}, {name: file, from: \(file)}]
+            upstreams: [{name: network, from: network}, {name: file, from: \(file), only: true}]
             routes: [{domains: [corp.example.com], upstreams: [file]}]
             """,
             listen: "127.0.0.1:53",

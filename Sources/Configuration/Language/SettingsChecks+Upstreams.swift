@@ -55,7 +55,7 @@ extension Settings {
                 !reading.isDamaged(path), !reading.isDamaged("\(path).url"),
                 !reading.isDamaged("\(path).from")
             else { return }
-            return reading.report(reading.place(of: path), "`\(path).url` is missing")
+            return reading.report(reading.place(of: path), "`upstreams.url` is missing")
         }
         for option in ["url", "addresses", "ca-file", "validates"]
         where reading.has("\(path).\(option)") {

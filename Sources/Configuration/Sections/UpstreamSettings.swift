@@ -38,10 +38,15 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
+    private var hasInvalidURL = false
+
     /// Value of the option `url`.
     fileprivate var ownURL: UpstreamURL? {
-        get { from == nil ? url : nil }
-        set { url = newValue ?? url }
+        get { from == nil && !hasInvalidURL ? url : nil }
+        set {
+            url = newValue ?? url
+            hasInvalidURL = newValue == nil
+        }
     }
 
     /// Addresses with ports; not empty in checked settings without `from`.

@@ -38,7 +38,7 @@ extension SystemBus.Object {
 extension LinkResolvers {
     /// Returns the indexes of the links with servers or domains; 0 stands for the whole machine.
     static func indexes(inResolved manager: BusValue) -> [Int32] {
-        let entries = (manager["DNS"]?.items ?? []) + (manager["Domains"]?.items ?? [])
+        let entries = ["DNSEx", "DNS", "Domains"].flatMap { manager[$0]?.items ?? [] }
         let indexes = Set(
             entries.compactMap { $0.items.first?.number.flatMap(Int32.init(exactly:)) }
         )

@@ -278,6 +278,7 @@ private struct BusMessage {
 }
 
 /// Reader of the content of a D-Bus message.
+// SAFETY: the message lives during the call that reads it.
 private struct BusReader {
     private static let deepest = 16
 
