@@ -76,12 +76,12 @@ private final class TwoLinks: Sendable {
         return String(end.output.prefix { $0 != ":" })
     }
 
-    /// Names that each server was asked, at the end.
+    /// Names that each server was asked, at the end; their letter case is random.
     func queries() throws -> [[String]] {
         try servers.map { server in
             try server.stop().errors.split(separator: "\n")
                 .filter { $0.contains(" info: 192.0.2.10 ") }
-                .compactMap { $0.components(separatedBy: "192.0.2.10 ").last }
+                .compactMap { $0.components(separatedBy: "192.0.2.10 ").last?.lowercased() }
                 .map { String($0.prefix { $0 != " " }) }
         }
     }

@@ -23,6 +23,9 @@ package enum SettingsManual {
 
         var isRequired = false
 
+        /// Option that can stand in place of this one, which is otherwise required.
+        var alternative: String?
+
         /// Schema of the value; unused for sections and lists.
         var schema = YAMLNode.map([])
 

@@ -80,6 +80,7 @@ extension UpstreamSettings: SettingsEntry {
             \.ownURL,
             .upstreamURL,
             standard: "none: required unless `from` is set",
+            alternative: "from",
             example: UpstreamURL(literal: "https://dns.example/dns-query"),
             """
             Protocol and server. `https://HOST/PATH` is DNS over HTTPS and `tls://HOST` is DNS \
