@@ -9,7 +9,7 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// Reaction to a change of the network and to a resume from sleep.
+/// Reaction to a network change and to a resume from sleep.
 ///
 /// Connections of the old network would hang for minutes, so they are closed, and pending calls are
 /// sent again. Cached answers may suit the old network only, so they are marked stale.
@@ -19,7 +19,6 @@ final class NetworkReaction {
 
     private(set) var components: Components
     private let logger: Logger
-    /// Called after each change of the network.
     var onChange: (@ServiceLoop () -> Void)?
 
     private var network: NetworkWatch?
@@ -32,7 +31,6 @@ final class NetworkReaction {
     /// The mirror of the cache while the captive portal mode bypasses both.
     private var suspended: (any AnswerMirror)?
 
-    /// Way to IPv4 servers through the NAT64.
     private let translation: AddressTranslation
 
     init(_ components: Components, _ translation: AddressTranslation, logger: Logger) {
@@ -116,7 +114,6 @@ final class NetworkReaction {
         }
     }
 
-    /// Detects the families of the network, and follows its NAT64 prefix.
     func startTranslation() {
         let nat64 = components.nat64
         translation.isBroken = { [weak nat64] server in
@@ -126,7 +123,6 @@ final class NetworkReaction {
         components.nat64.networkChanged()
     }
 
-    /// Removes the answers of the former prefix, and repeats calls with the new one.
     private func prefixChanged(_ finding: NAT64.Finding?) {
         translation.use(finding)
         removeDenials()
@@ -134,12 +130,10 @@ final class NetworkReaction {
         renew(after: "NAT64 prefix: \(event ?? "none")")
     }
 
-    /// Removes the cached answers that another NAT64 prefix would change.
     func removeDenials() {
         sweep(components.resolver.prefixChanged())
     }
 
-    /// Starts to watch for events; logs a warning if an event source is not available.
     func start() {
         do {
             network = try NetworkWatch { [weak self] change in
@@ -162,8 +156,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Reacts in one iteration of the service loop; only a large cache is marked stale in later
-    /// ones.
+    /// Reacts in one iteration of the service loop; marks a large cache stale in later ones.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         translation.networkChanged()
@@ -171,7 +164,6 @@ final class NetworkReaction {
         components.nat64.networkChanged()
     }
 
-    /// Closes connections, repeats calls, and marks answers stale.
     private func renew(after event: String) {
         components.http?.reset()
         components.upstreamNetworkChanged()

@@ -89,6 +89,18 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: addresses.reversed()) == prefix)
     }
 
+    @Test("the prefix in use stays while the network announces it, in any order")
+    func severalPrefixes() throws {
+        let prefixes = try ["2001:db8:aaaa::/96", "2001:db8:bbbb::/96"].map(Self.prefix)
+        let addresses = prefixes.flatMap { NAT64Prefix.wellKnownAddresses.map($0.embed) }
+        for current in prefixes {
+            let found = NAT64Prefix(discoveredIn: addresses.reversed(), current: current)
+            #expect(found == current)
+        }
+        let other = try Self.prefix("2001:db8:cccc::/96")
+        #expect(NAT64Prefix(discoveredIn: addresses, current: other) == prefixes[0])
+    }
+
     @Test(
         "addresses without a well-known address, or under a local prefix, have no prefix",
         arguments: ["2001:db8::1", "::ffff:192.0.0.170", "::192.0.0.170", "fe80::192.0.0.170"]

@@ -33,6 +33,25 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
+    @Test("a client may queue half of the names that others leave free")
+    func share() throws {
+        var queue = BatchQueue()
+        var number = 0
+        for client in 1...3 {
+            while queue.refusal(of: network(UInt32(client))) == nil {
+                queue.add(try question("n\(number)"), of: network(UInt32(client)))
+                number += 1
+            }
+            #expect(queue.refusal(of: network(UInt32(client))) == .clientBusy)
+        }
+        #expect(queue.count > ClientLimits.queuedNames * 3 / 4)
+        #expect(queue.refusal(of: network(4)) == nil)
+        // Released names are free for their owner again.
+        let batch = try #require(queue.nextBatch(idle) { $0.count <= 2_048 })
+        #expect(batch.client == network(1))
+        #expect(queue.refusal(of: network(1)) == nil)
+    }
+
     @Test("clients alternate and share no call")
     func turns() throws {
         var queue = BatchQueue()

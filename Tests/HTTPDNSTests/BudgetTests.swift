@@ -365,6 +365,32 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 0)
     }
 
+    @Test(
+        "the stored counts exceed the use by at most one block of each limit",
+        arguments: [
+            Budget.Rule(unitsPerMonth: 10_000_000),
+            Budget.Rule(callsPerDay: 10_000, unitsPerMonth: 10_000_000),
+            Budget.Rule(callsPerDay: 100_000),
+        ]
+    )
+    func reservation(_ rule: Budget.Rule) throws {
+        let store = UsageMemory()
+        var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
+        let block = rule.unitsPerMonth.map { $0 / 1_000 } ?? 10
+        var spent: UInt64 = 0
+        for today in 0..<3 {
+            for _ in 0..<3_000 {
+                let now = midnight + day * Int64(today)
+                let receipt = budget.spend(units: 1, wallSeconds: now)
+                #expect(receipt != nil)
+                spent += 1
+                let stored = store.update("v", today: now / day, durably: true) { _ in false }
+                let count = try #require(stored).unitsThisMonth
+                #expect(count >= spent && count <= spent + block + 1)
+            }
+        }
+    }
+
     @Test("after a crash the count is too high by at most 0.1 % or 10 units")
     func crash() {
         for (rule, block) in [

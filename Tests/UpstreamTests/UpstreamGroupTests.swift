@@ -395,6 +395,25 @@ struct UpstreamGroupTests {
         }
     }
 
+    @Test
+    @ServiceLoop
+    func `a query that is not repeated is sent once to each server`() async throws {
+        let servers = ["one", "two"].map {
+            ScriptedUpstream($0, in: harness, repeatsAfter: .zero) { _ in .silence }
+        }
+        let group = harness.group(servers[0], servers[1])
+        var hasFailed = false
+        group.ask(
+            UpstreamHarness.query,
+            deadline: harness.world.now + .seconds(4),
+            isRepeated: false,
+            Completion { hasFailed = if case .failure = $0 { true } else { false } }
+        )
+        await harness.advance(by: .seconds(4))
+        #expect(hasFailed)
+        #expect(harness.takeAsked() == "one@0 two@400")
+    }
+
     @Test(arguments: [RCode.refused, .servFail])
     @ServiceLoop
     func `a protected upstream that declines all queries is replaced ten minutes after its answers`(

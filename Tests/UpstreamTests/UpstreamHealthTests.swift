@@ -328,7 +328,8 @@ struct AttemptPlanTests {
                 repeatsAfter: [nil, .zero, .seconds(1)].randomElement(using: &random) ?? nil
             )
         }
-        var plan = AttemptPlan(candidates, deadline: deadline)
+        let isRepeated = Bool.random(using: &random)
+        var plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
         var running: [Int: (server: Int, until: Instant)] = [:]
         var times: [Int: Int] = [:]
         var refused: Set<Int> = []
@@ -345,6 +346,7 @@ struct AttemptPlanTests {
                 #expect(until <= now + candidates[server].timeout)
                 #expect(running[number] == nil && !refused.contains(server))
                 #expect((since == nil) == (times[server] == nil))
+                #expect(isRepeated || times[server] == nil)
                 // Only the health of protected servers permits plain DNS.
                 #expect(
                     candidates[server].isProtected

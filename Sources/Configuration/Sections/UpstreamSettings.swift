@@ -31,7 +31,6 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.place = place
     }
 
-    /// Makes an upstream that is not from a file.
     package init(name: String, url: UpstreamURL, addresses: [String] = []) {
         self.init(name: name, place: SettingsPlace())
         self.url = url
@@ -131,7 +130,7 @@ extension UpstreamSettings: SettingsEntry {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of trusted CA certificates, instead of those of the system.
+            PEM file of trusted CA certificates, instead of the system's.
             """
         ),
         .option(

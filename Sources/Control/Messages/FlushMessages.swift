@@ -21,7 +21,6 @@ package struct FlushRequest: CallParameters, Equatable {
     /// True to mark entries stale instead of removing them.
     package var soft: Bool?
 
-    /// Selection of the entries to remove.
     package enum Scope: Sendable, Hashable {
         case all
 
@@ -29,7 +28,6 @@ package struct FlushRequest: CallParameters, Equatable {
 
         case tree(String)
 
-        /// Entries without records.
         case negative
 
         case stale
@@ -59,9 +57,9 @@ package struct FlushRequest: CallParameters, Equatable {
 
     // MARK: - Reading
 
-    /// Returns the scope; an argument with the value false counts as absent.
+    /// Returns the scope; an argument `false` counts as absent.
     ///
-    /// - Throws: `invalidArgument` unless there is exactly one scope, or for `type` without `name`.
+    /// - Throws: `invalidArgument` for no or several scopes, or for `type` without `name`.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }

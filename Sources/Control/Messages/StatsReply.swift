@@ -4,7 +4,6 @@
 package typealias Counts = [String: UInt64]
 
 package struct StatsRequest: CallParameters, Equatable {
-    /// True to reset the counters after the reply.
     package var reset: Bool?
 
     /// Seconds between replies, 1 to 86400; requires `more`.
@@ -69,20 +68,19 @@ package struct StatsReply: Codable, Sendable, Equatable {
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
-/// Counters of queries; each table sums to `total`.
+/// Counters of queries; each table adds up to `total`.
 package struct QueryStats: Codable, Sendable, Equatable {
     package var total: UInt64 = 0
 
     /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain`, `servfail` …; `none` without a reply.
+    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain` and others; `none` without a reply.
     package var byRcode: Counts = [:]
 
-    /// Queries by transport: `udp`, `tcp`.
     package var byTransport: Counts = [:]
 
-    /// Queries that an upstream answered before the vendors replied (`fallback-after`).
+    /// Queries answered by an upstream after `fallback-after`, before the vendors replied.
     package var earlyFallback: UInt64 = 0
 
     package init() {}
@@ -100,7 +98,6 @@ package struct LatencyStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// Distribution of times.
 package struct LatencyQuantiles: Codable, Sendable, Equatable {
     /// Number of samples; without samples, all times are 0.
     package var count: UInt64 = 0

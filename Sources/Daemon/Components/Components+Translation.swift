@@ -16,7 +16,6 @@ extension NAT64.Mode {
 }
 
 extension AddressTranslation {
-    /// Uses the prefix of the NAT64, if any.
     func use(_ finding: NAT64.Finding?) {
         guard let prefix = finding?.prefix else { return use(nil as Embedding?) }
         use { octets in

@@ -2,7 +2,7 @@
 import COpenSSL
 
 enum Digest {
-    /// Returns the MD5 digest (RFC 1321), which is broken but needed by older vendor APIs.
+    /// Returns the MD5 digest (RFC 1321); broken, but needed by older vendor APIs.
     static func md5(_ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try digest("MD5", text)
     }
@@ -36,7 +36,7 @@ enum Digest {
         try hmac("SHA256", octets: 32, key: key, text)
     }
 
-    /// Returns the HMAC-SHA1 (RFC 2104), which only Alibaba's RPC interface needs.
+    /// Returns the HMAC-SHA1 (RFC 2104).
     static func hmacSHA1(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try hmac("SHA1", octets: 20, key: key, text)
     }
@@ -48,7 +48,7 @@ enum Digest {
         _ text: [UInt8]
     ) throws(CipherError) -> [UInt8] {
         ERR_set_mark()
-        // libcurl's TLS must not find these errors in OpenSSL's queue of this thread.
+        // libcurl must not find errors of this function in OpenSSL's queue of the thread.
         defer { ERR_pop_to_mark() }
 
         var code = [UInt8](repeating: 0, count: count)

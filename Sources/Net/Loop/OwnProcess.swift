@@ -4,7 +4,7 @@ internal import CLinux
 package enum OwnProcess {
     /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
     ///
-    /// Call it before any secret is read. Root may still trace the process.
+    /// Call it before any secret is read.
     package static func close() throws(SocketError) {
         guard linux_close_process() == 0 else { throw .last("prctl") }
     }
@@ -16,7 +16,7 @@ package enum OwnProcess {
         guard linux_drop_capabilities() == 0 else { throw .last("capset") }
     }
 
-    /// Returns free memory of all threads to the system, which malloc(3) would keep.
+    /// Returns free memory to the system, which malloc(3) would keep.
     ///
     /// Takes about 1 ms for 30 MiB; call it on a worker thread.
     package static func returnFreeMemory() {
