@@ -82,5 +82,12 @@ extension ControlInterface {
         # level: a changing call.
         # + settings-level: string             the level of the settings or the command line
         method LogLevel(level: ?string) -> (level: string)
+
+        # Sends all names to the DNS servers of the network, so that the login page of a captive
+        # portal opens; hosts, special names and routes with `fallback: none` excepted. Ends by
+        # itself after `for-seconds` (1 to 1800, default 180), or at once with `off`. Failed if the
+        # network names no server, or with `portal: off`. A changing call.
+        # + for-seconds: ?int                  in the request
+        method Portal(off: ?bool) -> (active: bool, seconds: ?int, servers: []string)
         """
 }

@@ -78,11 +78,23 @@ extension ControlInterface {
         # Counts of network changes and of resumes from suspend.
         # + last-age-seconds: ?int             time since the last change or resume
         # Only in Status:
-        # stack: address families with Internet access: v4, v6, dual, none
-        # nat64: prefix in use, such as 64:ff9b::/96
-        # + nat64-from: ?string                upstream that returned the prefix, or settings
-        # + nat64-age-seconds: ?int            time since the prefix is in use
-        type NetworkStats (changes: int, resumes: int, stack: ?string, nat64: ?string)
+        # servers: DNS servers of the network. domains: routing domains of links, without servers
+        #   while the link is down and its names are held
+        # stack: families towards the Internet: v4, v6, dual, none. nat64: prefix in use, such as
+        #   64:ff9b::/96
+        # portal: there is a captive portal, or the captive portal mode is on
+        # + portal-seconds: ?int               time until the mode ends
+        # + nat64-from: ?string                upstream that gave it, or settings
+        # + nat64-age-seconds: ?int            time since it is in use
+        type NetworkStats (
+          changes: int,
+          resumes: int,
+          servers: ?[]string,
+          domains: ?[](domain: string, link: string, servers: []string),
+          stack: ?string,
+          nat64: ?string,
+          portal: ?bool
+        )
 
         # resting: suspended while all queries are logged or watched
         type AccelerationState (on, resting, off)

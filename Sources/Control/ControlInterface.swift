@@ -23,6 +23,7 @@ package enum ControlInterface {
         case settings = "Settings"
         case routes = "Routes"
         case logLevel = "LogLevel"
+        case portal = "Portal"
         case version = "Version"
 
         package var fullName: String { ControlInterface.name + "." + rawValue }

@@ -54,6 +54,15 @@ package final class AnswerCache: Sendable {
         }
     }
 
+    /// Starts or ends a period in which no query is answered from the cache.
+    ///
+    /// - Returns: the mirror, suspended; the caller resumes it at the end of the period.
+    package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
+        let mirror = isBypassed ? restingMirror() : nil
+        table.withLock { $0.isBypassed = isBypassed }
+        return mirror
+    }
+
     // MARK: - Answering
 
     package func hash(_ facts: QueryFacts, in octets: RawSpan) -> UInt64 {

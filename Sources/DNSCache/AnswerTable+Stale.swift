@@ -33,6 +33,7 @@ extension AnswerTable {
         variant: AnswerVariant,
         now: UInt64
     ) -> (reference: Int, isHeld: Bool)? {
+        guard !isBypassed else { return nil }
         let name = question.name.octets
         let hash = hash(name.rawSpan, type: question.type.rawValue)
         var probe = index.probe(hash)

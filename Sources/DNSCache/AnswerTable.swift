@@ -15,6 +15,9 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
+    /// True if no query is answered from the table; entries are still stored.
+    var isBypassed = false
+
     var hitsByServer: [UInt64] = [0]
 
     /// Mirror of the entries; `remove` is called only for entries with a copy.
@@ -154,6 +157,7 @@ package struct AnswerTable: ~Copyable {
         _ hash: UInt64,
         now: UInt64
     ) -> Int? {
+        guard !isBypassed else { return nil }
         var probe = index.probe(hash)
         var failure: Int?
         var hasStale = false

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Administration
+internal import Configuration
 internal import DaemonLog
 internal import Net
 
@@ -17,6 +18,8 @@ extension Daemon: ManagedDaemon {
             upstreamHealth: components.upstreamHealth,
             routeNames: components.routeNames,
             nat64: components.nat64,
+            learned: components.network,
+            hasPortal: network.isPortalKnown && components.settings.portal == .automatic,
             listeners: listenerManager.listeners,
             workers: listenerManager.workers,
             handler: handler,

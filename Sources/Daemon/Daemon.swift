@@ -90,7 +90,7 @@ package final class Daemon {
         self.logger = logger
         let components = try Components(settings, in: dependencies)
         self.components = components
-        components.comeIntoForce()
+        components.comeIntoForce(dependencies, logger)
         components.reportUpstreams(to: logger)
         handler = QueryHandler(
             cache: components.cache,
@@ -150,6 +150,7 @@ package final class Daemon {
         }
         reportCertificates()
         prepareHTTP()
+        network.followResolvers(dependencies)
         network.startTranslation()
         startVendors(components.vendors)
         components.resolver.prefetcher.start()
@@ -308,6 +309,7 @@ package final class Daemon {
         logger.notice("stopping")
         components.resolver.prefetcher.stop()
         components.nat64.stop()
+        network.stop()
         hosts.stop()
         stopVendors()
         accelerator.stop()

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Administration
+internal import Configuration
 internal import DNSCache
+internal import DNSWire
 internal import HTTPDNS
 internal import Logging
 internal import Net
 internal import Resolver
+internal import Upstream
 
 /// Reaction to a network change and to a resume from sleep.
 ///
@@ -14,12 +17,19 @@ internal import Resolver
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
 
-    var components: Components
+    private(set) var components: Components
     private let logger: Logger
     var onChange: (@ServiceLoop () -> Void)?
 
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
+    private var resolvers: ResolverWatch?
+
+    /// True if the network is known to have a captive portal that blocks it.
+    private(set) var isPortalKnown = false
+
+    /// The mirror of the cache while the captive portal mode bypasses both.
+    private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
 
@@ -27,10 +37,89 @@ final class NetworkReaction {
         self.components = components
         self.translation = translation
         self.logger = logger
+        use(components)
+    }
+
+    /// Uses the components of a reload.
+    func use(_ components: Components) {
+        self.components = components
+        let network = components.network
+        network.report = { [logger] in logger.warning("\($0)") }
+        network.onWithdrawal = { [weak self] servers in
+            guard let components = self?.components else { return }
+            for server in servers { components.upstreamHealth.forget(server) }
+            components.resolver.forget(servers)
+        }
+        network.onChange = { [weak self] in self?.resolversChanged($0, $1) }
+        network.onPortal = { [weak self] in self?.portalChanged($0) }
+        if components.settings.portal == .off { network.endPortal() }
+    }
+
+    // MARK: - Resolvers of the network
+
+    /// Follows the DNS servers and routing domains of the network.
+    func followResolvers(_ dependencies: Dependencies) {
+        resolvers = dependencies.resolvers({ [logger] in logger.warning("\($0)") }) {
+            [weak self] links in
+            self?.components.network.use(links)
+        }
+        resolvers?.onPortal = { [weak self] in self?.portalHint($0) }
+        resolvers?.start()
+    }
+
+    func stop() {
+        resolvers?.stop()
+        resolvers = nil
+    }
+
+    private func resolversChanged(_ change: LearnedNetwork.Change, _ text: String) {
+        logger.notice("\(text)")
+        sweep(components.resolver.networkResolversChanged(change))
+        if change.hasOtherServers { components.nat64.networkChanged() }
+    }
+
+    /// Starts or ends the bypass of the cache, also of the answers in the kernel.
+    private func portalChanged(_ isOn: Bool) {
+        let mirror = components.cache.setBypassed(isOn)
+        if isOn { suspended = mirror } else { suspended?.resume() }
+        if !isOn { suspended = nil }
+        let servers = components.network.addresses.map { $0.address.host }.joined(separator: ", ")
+        logger.notice(
+            isOn
+                ? "captive portal mode: all names go to the network's resolver (\(servers))"
+                : "captive portal mode: ended"
+        )
+    }
+
+    /// Takes the hint of NetworkManager that a captive portal blocks the network.
+    func portalHint(_ isBlocked: Bool) {
+        guard isBlocked != isPortalKnown else { return }
+        isPortalKnown = isBlocked
+        guard components.settings.portal == .automatic else { return }
+        logger.notice(
+            isBlocked
+                ? "the network has a captive portal: to log in, run `httpdnsctl portal`"
+                : "the network has no captive portal any more"
+        )
+    }
+
+    /// Runs a sweep: its first step at once, the others in a task.
+    private func sweep(_ sweep: consuming CacheSweep) {
+        var sweep = consume sweep
+        let clocks = components.clocks
+        guard sweep.step(now: clocks.now()) else { return }
+        ServiceLoop.task { [sweep] in
+            await clocks.pause()
+            _ = await sweep.finish(clocks)
+        }
     }
 
     func startTranslation() {
-        components.nat64.onChange = { [weak self] in self?.prefixChanged($0) }
+        let nat64 = components.nat64
+        translation.isBroken = { [weak nat64] server in
+            nat64?.isIPv4Broken ?? false && server.ip.reach == .global
+        }
+        nat64.onChange = { [weak self] in self?.prefixChanged($0) }
         components.nat64.networkChanged()
     }
 
@@ -42,14 +131,7 @@ final class NetworkReaction {
     }
 
     func removeDenials() {
-        var sweep = components.resolver.prefixChanged()
-        let clocks = components.clocks
-        if sweep.step(now: clocks.now()) {
-            ServiceLoop.task { [sweep] in
-                await clocks.pause()
-                _ = await sweep.finish(clocks)
-            }
-        }
+        sweep(components.resolver.prefixChanged())
     }
 
     func start() {
@@ -85,6 +167,7 @@ final class NetworkReaction {
     private func renew(after event: String) {
         components.http?.reset()
         components.upstreamNetworkChanged()
+        components.network.networkChanged()
         let reissued = components.vendors.map { $0.client.networkChanged() }.reduce(0, +)
         var sweep = components.resolver.networkChanged()
         let clocks = components.clocks

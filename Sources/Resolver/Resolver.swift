@@ -31,7 +31,9 @@ package final class Resolver {
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
     let clocks: Clocks
-    package let routes: RouteTable
+    /// The configured routes.
+    package nonisolated var routes: RouteTable { activeRoutes.table }
+    let activeRoutes: ActiveRoutes
     private var comparison: RouteTable.Comparison?
     private let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
@@ -51,6 +53,7 @@ package final class Resolver {
         policy: TTLPolicy,
         answers: AnswerPolicy = AnswerPolicy(),
         nat64: NAT64? = nil,
+        network: LearnedNetwork? = nil,
         probe: @escaping AddressProber.Probe = { _, _ in false },
         freshness: Freshness = Freshness(),
         cache: AnswerCache,
@@ -61,7 +64,8 @@ package final class Resolver {
         self.comparison = comparison
         self.cache = cache
         self.clocks = clocks
-        self.routes = routes
+        let activeRoutes = ActiveRoutes(routes, network)
+        self.activeRoutes = activeRoutes
         plan = ReloadInvalidation.Plan(routes: routes, standard: standard, answers: answers)
         let statistics = old?.statistics ?? ResolverStatistics()
         self.statistics = statistics
@@ -79,7 +83,7 @@ package final class Resolver {
         // call.
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
             target in
-            let match = routes.route(for: target.name)
+            let match = activeRoutes.route(for: target.name)
             guard SpecialNames.answer(target, match) == nil else { return nil }
             return match?.route.upstreams ?? standard
         }
@@ -89,6 +93,7 @@ package final class Resolver {
         cacheWriter = CacheWriter(
             freshness,
             cache: cache,
+            routes: activeRoutes,
             snapshotWaiters: snapshotWaiters,
             clocks: clocks
         )
@@ -108,7 +113,7 @@ package final class Resolver {
             ServiceBindingFilter(
                 answers,
                 policy,
-                routes: routes,
+                routes: activeRoutes,
                 localAnswers: localAnswers,
                 cache: cache,
                 clocks: clocks,
@@ -130,7 +135,7 @@ package final class Resolver {
         staticHosts = StaticHosts(localAnswers, origins: statistics.origins)
         prefetcher = Prefetcher(
             freshness.prefetch,
-            routes: routes,
+            routes: activeRoutes,
             localAnswers: localAnswers,
             singleFlight: singleFlight,
             statistics: statistics,
@@ -151,7 +156,7 @@ package final class Resolver {
         deadline: Instant,
         _ completion: consuming Completion<Resolution>
     ) {
-        let match = routes.route(for: query.question.name)
+        let match = activeRoutes.route(for: query.question.name)
         if let own = ownAnswer(query.question, match) { return completion(own.answer) }
         let now = clocks.now()
         if let lastResort = serveStale.lastResort(query, match, now: now) {
@@ -210,7 +215,7 @@ package final class Resolver {
         deadline: Instant,
         trace: Trace
     ) async -> Resolution {
-        let match = routes.route(for: query.question.name)
+        let match = activeRoutes.route(for: query.question.name)
         if let own = ownAnswer(query.question, match) { return own.answer }
         return await withCheckedContinuation { continuation in
             let pending = PendingQuery(
@@ -256,7 +261,9 @@ package final class Resolver {
     package func preview(_ query: Query) -> Decision {
         let now = clocks.now()
         var decision = Decision(query: query)
-        decision.match = routes.route(for: query.question.name) { decision.passedOver.append($0) }
+        decision.match = activeRoutes.route(for: query.question.name) {
+            decision.passedOver.append($0)
+        }
         decision.hit = hit(query)
         decision.own = ownAnswer(query.question, decision.match)
         decision.lastResort = serveStale.preview(query, decision.match, now: now)

@@ -38,11 +38,20 @@ package enum ResolverLimits {
     /// (RFC 6147 §5.1.7).
     static let synthesizedLifetime: UInt32 = 600
 
+    /// Maximum TTL in seconds of answers in the captive portal mode.
+    static let portalLifetime: UInt32 = 10
+
+    /// Minimum time between two tests of an address family that does not work.
+    static let stackTest: Duration = .seconds(60)
+
     /// Time limit of the query for the NAT64 prefix to one server.
     static let prefixQuery: Duration = .seconds(2)
 
     /// Bounds, in seconds, of the interval between queries for the NAT64 prefix.
     static let prefixLifetime: ClosedRange<UInt32> = 60...86_400
+
+    /// Time for which names of a routing domain go to no server after its link went down.
+    package static let domainHold: Duration = .seconds(5)
 
     /// Maximum number of CNAMEs in one answer.
     static let longestChain = 16

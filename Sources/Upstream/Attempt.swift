@@ -98,6 +98,12 @@ package final class Attempt {
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }
     }
 
+    /// Ends the attempt because its server was withdrawn.
+    func withdraw() {
+        carrier?.cancel(self)
+        complete(.failure(.withdrawn))
+    }
+
     /// Receives the transport's result, once for each call of ``UpstreamTransport/carry(_:)``.
     package func end(_ outcome: consuming Outcome) {
         if let forwarder {

@@ -20,13 +20,21 @@ package final class Forwarder: Forwarding {
 
     private var ednsTestedAt: Instant?
 
+    /// Attempts in flight; nil unless the server can be withdrawn.
+    private var inFlight: [ObjectIdentifier: Attempt]?
+    private var isWithdrawn = false
+
     /// Creates a server; sends nothing.
     ///
-    /// - Parameter url: the address for display.
+    /// - Parameters:
+    ///   - url: the address for display.
+    ///   - isLearned: true if the server can be withdrawn.
+    ///   - latency: the histogram of successful exchanges.
     package init(
         name: String,
         url: String,
         timeout: Duration,
+        isLearned: Bool = false,
         over transport: any UpstreamTransport,
         latency: LatencyHistogram = LatencyHistogram(),
         clocks: Clocks = .system
@@ -37,6 +45,7 @@ package final class Forwarder: Forwarding {
         self.transport = transport
         self.latency = latency
         self.clocks = clocks
+        inFlight = isLearned ? [:] : nil
     }
 
     package var isProtected: Bool { transport.isProtected }
@@ -54,13 +63,16 @@ package final class Forwarder: Forwarding {
     }
 
     package func ask(_ attempt: Attempt) {
+        guard !isWithdrawn else { return attempt.complete(.failure(.withdrawn)) }
         let start = clocks.now()
         attempt.begin(at: self, start, usesEDNS: noEDNSUntil.map { start >= $0 } ?? true)
+        inFlight?[ObjectIdentifier(attempt)] = attempt
         transport.carry(attempt)
     }
 
     /// Receives the transport's reply: counts the result, or repeats the query without EDNS.
     func received(_ outcome: Attempt.Outcome, to attempt: Attempt) {
+        guard !isWithdrawn else { return attempt.complete(.failure(.withdrawn)) }
         let end = clocks.now()
         if case .success(let reply) = outcome {
             if attempt.usesEDNS, reply.rejectsEDNS, end < attempt.deadline {
@@ -69,6 +81,7 @@ package final class Forwarder: Forwarding {
             }
             if attempt.hasRejectedEDNS, !reply.rejectsEDNS { testEDNS() }
         }
+        inFlight?[ObjectIdentifier(attempt)] = nil
         do throws(UpstreamError) {
             let answer = try outcome.get().answer
             counted.note(nil, at: end)
@@ -78,6 +91,15 @@ package final class Forwarder: Forwarding {
             if !attempt.isCancelled { counted.note(error, at: end) }
             attempt.complete(.failure(error))
         }
+    }
+
+    /// Ends the queries in flight, and refuses further ones: the network has left the server.
+    package func withdraw() {
+        isWithdrawn = true
+        let attempts = inFlight ?? [:]
+        inFlight = nil
+        for attempt in attempts.values { attempt.withdraw() }
+        transport.networkChanged()
     }
 
     package func networkChanged() {

@@ -27,27 +27,8 @@ package final class Upstream: Forwarding {
         self.latency = latency
     }
 
-    /// Sum of the servers' counters; `consecutiveFailures` is the lowest of all servers.
-    package var numbers: UpstreamNumbers {
-        var sum = UpstreamNumbers()
-        for numbers in servers.map(\.numbers) {
-            sum.queries += numbers.queries
-            sum.successes += numbers.successes
-            sum.failures.merge(numbers.failures, uniquingKeysWith: +)
-            sum.tcpRetries += numbers.tcpRetries
-            sum.foreignReplies += numbers.foreignReplies
-            sum.connectionsOpened += numbers.connectionsOpened
-            sum.connectionsReused += numbers.connectionsReused
-            guard let latest = numbers.lastErrorAt else { continue }
-            if sum.lastErrorAt.map({ $0 < latest }) ?? true {
-                sum.lastError = numbers.lastError
-                sum.lastErrorAt = latest
-            }
-        }
-        let asked = servers.map(\.numbers).filter { $0.queries > 0 }
-        sum.consecutiveFailures = asked.map(\.consecutiveFailures).min() ?? 0
-        return sum
-    }
+    /// Sum of the servers' counters.
+    package var numbers: UpstreamNumbers { UpstreamNumbers(summing: servers.map(\.numbers)) }
 
     package func ask(_ attempt: Attempt) {
         group.ask(

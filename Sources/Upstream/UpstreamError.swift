@@ -27,6 +27,12 @@ package enum UpstreamError: Error, Hashable {
     /// An operator has paused the upstream; no query was sent.
     case paused
 
+    /// The network does not have the server any more, so the query did not fail.
+    case withdrawn
+
+    /// The upstream has no server now; the text is the reason.
+    case noServer(String)
+
     /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 }
@@ -44,6 +50,8 @@ extension UpstreamError: CustomStringConvertible {
         case .untrusted(let why): "cannot be trusted: \(why)"
         case .loop: "leads back to this server"
         case .paused: "paused by an operator"
+        case .withdrawn: "is no longer a server of the network"
+        case .noServer(let why): why
         case .exhausted(let why): why
         }
     }
@@ -59,6 +67,8 @@ extension UpstreamError: CustomStringConvertible {
         case .untrusted: "untrusted"
         case .loop: "loop"
         case .paused: "paused"
+        case .withdrawn: "withdrawn"
+        case .noServer: "no-server"
         case .exhausted: "exhausted"
         }
     }

@@ -36,6 +36,7 @@ struct Httpdnsctl: ParsableCommand {
             PauseVerb.self,
             ResumeVerb.self, ReloadVerb.self, CheckVerb.self, SettingsVerb.self,
             RoutesVerb.self, LogLevelVerb.self,
+            PortalVerb.self,
             SetupVerb.self, DoctorVerb.self, VersionVerb.self, CompletionVerb.self,
         ]
     )

@@ -153,6 +153,10 @@ struct FixedHandler: ControlHandling {
         Samples.routes
     }
 
+    func portal(_ request: PortalRequest) async throws(MethodError) -> PortalReply {
+        PortalReply(active: request.off != true, seconds: request.forSeconds)
+    }
+
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply {
         LogLevelReply(level: request.level ?? "info", settingsLevel: "info")
     }

@@ -22,11 +22,12 @@ import start
 import tables
 import tcp
 import vendor_misses
+import vpn
 import workers
 
 COMMANDS = [
     hits, latency, accelerate, tcp, workers, forward, doh, vendor_misses, fail_over, bill, families,
-    memory, start, micro,
+    vpn, memory, start, micro,
 ]
 
 

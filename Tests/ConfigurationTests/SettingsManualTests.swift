@@ -57,10 +57,12 @@ struct SettingsManualTests {
         _ = try folder.write("00112233445566778899aabbccddeeff", to: "volcengine.secret")
         _ = try folder.write("no certificates yet", to: "ca.pem")
         let loaded = try settings(
-            of: uncommented(SettingsManual.text).replacing(
-                "/etc/httpdnsd/",
-                with: folder.path + "/"
-            )
+            // An upstream has either `url` or `from`.
+            of: uncommented(SettingsManual.text).replacing("    from: network\n", with: "")
+                .replacing(
+                    "/etc/httpdnsd/",
+                    with: folder.path + "/"
+                )
         )
         #expect(loaded.vendors.map(\.name) == VendorKind.allCases.map(\.rawValue))
         #expect(loaded.vendors.map(\.account.kind) == VendorKind.allCases)

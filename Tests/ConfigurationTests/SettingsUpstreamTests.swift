@@ -256,4 +256,60 @@ struct SettingsUpstreamTests {
         #expect(environment.isLocal(try #require(SocketAddress("127.0.0.1:53"))))
         #expect(!environment.isLocal(try #require(SocketAddress("192.0.2.1:53"))))
     }
+
+    // MARK: - Servers of a network or of a file
+
+    @Test("an upstream can take its servers from the network or from a file")
+    func sources() throws {
+        let text = "upstreams: [{name: a, from: network}, {name: b, from: /run/x}]"
+        let upstreams = try settings(of: text).upstreams
+        #expect(upstreams.map(\.from) == [.network, .file("/run/x")])
+        #expect(upstreams.allSatisfy { $0.servers.isEmpty })
+    }
+
+    @Test(
+        "`from` replaces the options of a server, and `network` is possible once",
+        arguments: [
+            (
+                "{name: a, from: network, url: \"udp://192.0.2.1\"}",
+                "`url` is not allowed with `from`"
+            ),
+            ("{name: a, from: network, ca-file: /x}", "`ca-file` is not allowed with `from`"),
+            ("{name: a, from: network, validates: true}", "`validates` is not allowed with `from`"),
+            ("{name: a, from: netwrok}", "did you mean `network`?"),
+            ("{name: a, from: x/y}", "must be `network` or an absolute path"),
+            ("{name: a}", "`upstreams.url` is missing"),
+            ("{name: a, from: network}, {name: b, from: network}", "only one upstream can have"),
+        ]
+    )
+    func wrongSources(_ entries: String, _ message: String) {
+        let found = problems(in: "upstreams: [\(entries)]")
+        #expect(found.contains { $0.contains(message) }, "\(found)")
+    }
+
+    @Test("a route with `fallback: none` cannot use servers of a network")
+    func untrusted() {
+        let found = problems(
+            in: """
+                vendors: {a: {kind: json, url: "https://dns.example/r", servers: [192.0.2.1]}}
+                routes: [{domains: [example.com], vendors: [a], upstreams: [n], fallback: none}]
+                upstreams: [{name: n, from: network}]
+                """
+        )
+        #expect(found.count == 1 && found[0].contains("cannot use `n`"), "\(found)")
+    }
+
+    @Test("plain upstreams before encrypted ones cause a warning: the order does not matter")
+    func order() throws {
+        let plain = "{name: isp, url: \"udp://192.0.2.1\"}"
+        let encrypted = "{name: dot, url: \"tls://192.0.2.2\"}"
+        let warnings = try settings(of: "upstreams: [\(plain), \(encrypted)]").warnings
+        #expect(
+            warnings.count == 1 && warnings[0].message.contains("`dot` is queried before `isp`")
+        )
+        #expect(try settings(of: "upstreams: [\(encrypted), \(plain)]").warnings.isEmpty)
+        #expect(
+            try settings(of: "upstreams: [{name: n, from: network}, \(encrypted)]").warnings.isEmpty
+        )
+    }
 }

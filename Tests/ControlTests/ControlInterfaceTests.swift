@@ -56,7 +56,7 @@ struct InterfaceTests {
             members("method") == [
                 "Status", "Stats", "Flush", "Lookup", "Explain", "Resolve", "Dump", "Top", "Bill",
                 "Prove", "Watch", "Pause", "Resume", "Reload", "Check", "Settings", "Routes",
-                "LogLevel",
+                "LogLevel", "Portal",
                 "Version",
             ]
         )

@@ -13,6 +13,7 @@ struct MessageFormatTests {
         Samples.rejected, Samples.settings,
         Samples.routes, Samples.paused, Samples.resumed, Samples.version,
         FlushReply(removed: 1), LogLevelReply(level: "info", settingsLevel: "info"),
+        PortalReply(active: true, seconds: 180, servers: ["192.0.2.1"]),
         PauseReply(upstream: "isp", changed: true, isPaused: true),
     ]
 

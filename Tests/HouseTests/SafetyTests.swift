@@ -13,7 +13,7 @@ private let allowance = [
     "DaemonLog": 5,
     "HTTPDNS": 57,
     "Locks": 14,
-    "Net": 489,
+    "Net": 554,
     "httpdns-emulator": 22,
     "httpdnsctl": 78,
     "httpdnsd": 2,

@@ -58,7 +58,8 @@ struct VarlinkTests {
         let verbs = [
             "Status", "Stats", "Flush", "Lookup", "Top", "Bill", "Watch", "Pause", "Resume",
             "Reload",
-            "Check", "Settings", "Routes", "LogLevel", "Version",
+            "Check", "Settings", "Routes", "LogLevel", "Portal",
+            "Version",
         ]
         #expect(Set(methods).isSuperset(of: verbs.map { "io.httpdnsd.Control.\($0)" }))
         #expect(Set(methods).isSuperset(of: ["org.varlink.service.GetInfo"]))

@@ -280,12 +280,14 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an unprotected upstream that is first in the settings is used first`() async throws {
+    func `a protected upstream is used before an unprotected one that is first in the settings`()
+        async throws
+    {
         let group = harness.group(
             ScriptedUpstream("isp", in: harness) { _ in .answer(1) },
             ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(1) }
         )
-        #expect(try await harness.ask(group) == .success("isp"))
+        #expect(try await harness.ask(group) == .success("dot"))
     }
 
     @Test

@@ -418,6 +418,15 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.nsswitch = "hosts: files mdns4 dns # mdns4_minimal\n"
         },
         Fixture("none", .nsswitch, .ok, "nsswitch.conf does not exist") { $0.nsswitch = nil },
+        Fixture("a proxy", .proxy, .warning, "http_proxy=http://192.0.2.1:3128") {
+            $0.proxies = [
+                ProxySetting(
+                    place: "/etc/environment",
+                    name: "http_proxy",
+                    value: "http://192.0.2.1:3128"
+                )
+            ]
+        },
         Fixture("a variable", .environment, .warning, "RES_OPTIONS=use-vc") {
             $0.environment = ["RES_OPTIONS": "use-vc"]
         },

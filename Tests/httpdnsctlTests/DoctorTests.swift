@@ -47,13 +47,47 @@ struct DoctorTests {
         #expect(report.findings.contains { $0.check == "daemon" && $0.state == .failure })
     }
 
+    @Test(
+        "proxies are found in each form of an assignment, without passwords",
+        arguments: [
+            ("http_proxy=http://192.0.2.1:3128", "http_proxy http://192.0.2.1:3128"),
+            (
+                "export HTTPS_PROXY=\"http://me:pw@proxy.example/\"",
+                "HTTPS_PROXY http://proxy.example/"
+            ),
+            ("DefaultEnvironment=all_proxy=socks5://a:1 X=y", "all_proxy socks5://a:1"),
+            ("DefaultEnvironment=\"http_proxy=http://a:1\"", "http_proxy http://a:1"),
+            ("# http_proxy=http://a:1", ""), ("no_proxy=example.com", ""), ("http_proxy=", ""),
+            ("http_proxy", ""), ("PATH=/bin:/usr/bin", ""),
+        ]
+    )
+    func proxies(_ line: String, _ expected: String) {
+        let found = ProxySetting.assignments(in: line + "\n", "/etc/environment")
+        #expect(found.map { "\($0.name) \($0.value)" }.joined(separator: ", ") == expected)
+    }
+
+    @Test(
+        "proxies of desktops are found",
+        arguments: [
+            ("[system/proxy]\nmode='manual'\n", "mode manual"),
+            ("[system/proxy]\nmode='none'\n", ""), ("[other]\nmode='manual'\n", ""),
+            ("[Proxy Settings]\nProxyType=1\n", "ProxyType 1"),
+            ("[Proxy Settings]\nProxyType=0\n", ""),
+        ]
+    )
+    func desktopProxies(_ text: String, _ expected: String) {
+        let found = ProxySetting.desktop(in: text, "/f")
+        #expect(found.map { "\($0.name) \($0.value)" }.joined(separator: ", ") == expected)
+    }
+
     @Test("the names of the checks are unchanged")
     func names() {
         #expect(
             Check.all.map(\.name) == [
                 "unit", "daemon", "version", "control-socket", "settings", "secrets", "descriptors",
                 "kernel", "port-53", "answers", "resolv-conf", "setup", "nsswitch", "environment",
-                "name-cache", "getaddrinfo", "containers", "vendors", "client-address", "upstreams",
+                "proxy", "name-cache", "getaddrinfo", "containers", "vendors", "client-address",
+                "upstreams",
                 "clock", "certificates", "interception",
             ]
         )

@@ -74,6 +74,15 @@ struct ProgramTests {
                 return .results(request.text == nil ? Samples.reloaded : Samples.rejected)
             case .settings: return .results(Samples.settings)
             case .routes: return .results(Samples.routes)
+            case .portal:
+                let request = try? call.arguments(as: PortalRequest.self)
+                return .results(
+                    PortalReply(
+                        active: request?.off != true,
+                        seconds: request?.forSeconds ?? 180,
+                        servers: ["192.0.2.1"]
+                    )
+                )
             case .logLevel:
                 let level = try? call.arguments(as: LogLevelRequest.self).level
                 return .results(LogLevelReply(level: level ?? "info", settingsLevel: "info"))
@@ -124,7 +133,7 @@ struct ProgramTests {
 
     private static let commands = [
         "status", "stats", "top", "watch", "lookup", "explain", "resolve", "dump", "flush", "pause",
-        "resume", "reload", "check", "settings", "routes", "log-level", "setup", "doctor",
+        "resume", "reload", "check", "settings", "routes", "log-level", "portal", "setup", "doctor",
         "version",
         "completion",
     ]
@@ -488,6 +497,25 @@ struct ProgramTests {
         #expect(level.output == "debug (settings: info)\n")
         let json = try await runControl("--socket", daemon.path, "--json", "log-level")
         #expect(json.output.contains(#""settings-level" : "info""#))
+    }
+
+    @Test("portal prints its duration and servers; a wrong duration is refused")
+    func portal() async throws {
+        let daemon = try daemon()
+        defer { daemon.stop() }
+        let on = try await runControl("--socket", daemon.path, "portal", "--for", "10m")
+        #expect(
+            on.output.contains("on for 10 min") && on.output.contains("192.0.2.1"),
+            "\(on.output)"
+        )
+        let off = try await runControl("--socket", daemon.path, "portal", "--off")
+        #expect(off.output == "captive portal mode: off\n")
+        for words in [
+            ["--for", "31m"], ["--for", "0"], ["--for", "x"], ["--for", "3m", "--off"],
+        ] {
+            let arguments = ["--socket", daemon.path, "portal"] + words
+            #expect(try await runControl(arguments).status == 2, "\(words)")
+        }
     }
 
     @Test(

@@ -253,7 +253,7 @@ package struct ControlDispatcher: Sendable {
                 return try await handler.check(request)
             }
             return try await Self.message(reply)
-        case .settings, .routes, .logLevel:
+        case .settings, .routes, .logLevel, .portal:
             return try await inspection(by: method, call, from: peer)
         case .version:
             _ = try call.arguments(as: NoParameters.self)
@@ -274,6 +274,10 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: LogLevelRequest.self)
             if request.level != nil { try allowChange(call, by: peer) }
             return try await Self.message(try await handler.logLevel(request))
+        case .portal:
+            let request = try call.arguments(as: PortalRequest.self)
+            try allowChange(call, by: peer)
+            return try await Self.message(try await handler.portal(request))
         default:
             _ = try call.arguments(as: NoParameters.self)
             try allowPrivacy(call, to: peer)

@@ -83,6 +83,9 @@ package protocol ControlHandling: Sendable {
 
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply
 
+    /// Starts or ends the captive portal mode.
+    func portal(_ request: PortalRequest) async throws(MethodError) -> PortalReply
+
     func reload() async throws(MethodError) -> ReloadReply
 
     func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply

@@ -28,8 +28,11 @@ extension StatusReply {
         let absent = state.listeners.map(\.address)
             .filter { !$0.ip.isUnspecified && !isLocal($0) }
             .map { "listener \($0): no interface has this address" }
+        let portal =
+            state.hasPortal && state.learned.portalEnd == nil
+            ? "the network has a captive portal: run `httpdnsctl portal` to log in" : nil
         let problems =
-            [reload, snapshot].compactMap(\.self) + absent + vendors.compactMap(\.problem)
+            [reload, snapshot, portal].compactMap(\.self) + absent + vendors.compactMap(\.problem)
             + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
@@ -56,6 +59,16 @@ extension StatusReply {
         )
         cache.snapshot = state.cacheFile.map { SnapshotStatus($0, now: now) }
         network = NetworkStats(state.network, now: now)
+        network.servers = state.learned.addresses.map(\.text)
+        network.domains = state.learned.domains.map { domain in
+            NetworkDomain(
+                domain: domain.domain.text,
+                link: domain.link,
+                servers: domain.servers.map(\.text)
+            )
+        }
+        network.portal = state.hasPortal || state.learned.portalEnd != nil
+        network.portalSeconds = state.learned.portalEnd?.seconds(from: now)
         network.stack = state.nat64.stack.rawValue
         if let finding = state.nat64.finding {
             network.nat64 = "\(finding.prefix)"
@@ -67,6 +80,11 @@ extension StatusReply {
         self.resolvConf = resolvConf
         self.problems = problems
     }
+}
+
+extension LinkResolvers.Server {
+    /// Address, with a port unless it is 53.
+    var text: String { address.port == 53 ? address.host : "\(address)" }
 }
 
 extension SnapshotStatus {

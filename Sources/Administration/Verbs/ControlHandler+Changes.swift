@@ -98,10 +98,14 @@ extension ControlHandler {
             return await offLoop { RoutesReply(routes: routes.map(RouteEntry.init)) }
         }
         let query = Query(question: Question(name: try Self.name(text, "name"), type: .a))
-        guard let match = daemon.state.resolver.preview(query).match,
-            let route = routes.first(where: { "\($0.place)" == match.route.place })
-        else { throw .notFound(what: "route of \(text.shortened)") }
-        return RoutesReply(routes: [RouteEntry(route)], pattern: match.pattern.text)
+        guard let match = daemon.state.resolver.preview(query).match else {
+            throw .notFound(what: "route of \(text.shortened)")
+        }
+        let route = routes.first { "\($0.place)" == match.route.place }.map(RouteEntry.init)
+        return RoutesReply(
+            routes: [route ?? RouteEntry(ofNetwork: match)],
+            pattern: match.pattern.text
+        )
     }
 
     package func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply {
@@ -124,7 +128,51 @@ extension ControlHandler {
     }
 }
 
+// MARK: - Captive portals
+
+extension ControlHandler {
+    package func portal(_ request: PortalRequest) async throws(MethodError) -> PortalReply {
+        let state = daemon.state
+        let seconds = request.forSeconds ?? PortalRequest.seconds.standard
+        guard PortalRequest.seconds.range.contains(seconds) else {
+            let range = PortalRequest.seconds.range
+            throw .invalidArgument(
+                argument: "for-seconds",
+                reason: "not from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        if request.off == true {
+            state.learned.endPortal()
+        } else if state.settings.portal == .off {
+            throw .failed(reason: "the settings have `portal: off`")
+        } else if !state.learned.startPortal(.seconds(Int64(seconds))) {
+            throw .failed(
+                reason:
+                    "the network names no DNS server; `httpdnsctl status` shows those that it names"
+            )
+        }
+        let end = state.learned.portalEnd
+        return PortalReply(
+            active: end != nil,
+            seconds: end?.seconds(from: state.clocks.now()),
+            servers: state.learned.addresses.map(\.text)
+        )
+    }
+}
+
 extension RouteEntry {
+    /// Makes the entry of a route that a link has brought, or of the captive portal mode.
+    fileprivate init(ofNetwork match: RouteTable.Match) {
+        self.init(
+            place: match.route.place,
+            domains: [match.pattern.text],
+            except: [],
+            vendors: [],
+            upstreams: match.route.upstreams?.members.map(\.name) ?? [],
+            fallback: "upstream"
+        )
+    }
+
     fileprivate init(_ route: RouteSettings) {
         self.init(
             place: "\(route.place)",

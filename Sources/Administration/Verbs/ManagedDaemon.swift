@@ -47,6 +47,10 @@ package struct DaemonState {
     package var upstreamHealth: HealthTable
     package var routeNames: RouteNames
     package var nat64: NAT64
+    package var learned: LearnedNetwork
+
+    /// True if the network is known to have a captive portal.
+    package var hasPortal: Bool
 
     package var listeners: [Listeners]
     package var workers: [UDPWorker]
@@ -79,6 +83,8 @@ package struct DaemonState {
         upstreamHealth: HealthTable,
         routeNames: RouteNames,
         nat64: NAT64,
+        learned: LearnedNetwork,
+        hasPortal: Bool,
         listeners: [Listeners],
         workers: [UDPWorker],
         handler: QueryHandler,
@@ -100,6 +106,8 @@ package struct DaemonState {
         self.upstreamHealth = upstreamHealth
         self.routeNames = routeNames
         self.nat64 = nat64
+        self.learned = learned
+        self.hasPortal = hasPortal
         self.listeners = listeners
         self.workers = workers
         self.handler = handler

@@ -23,6 +23,9 @@ package enum SettingsManual {
 
         var isRequired = false
 
+        /// Option that can stand in place of this one, which is otherwise required.
+        var alternative: String?
+
         var schema = YAMLNode.map([])
 
         /// Default; nil without a fixed default.

@@ -15,10 +15,15 @@ package enum SettingsSchema {
     }
 
     private static func object(of entries: [SettingsManual.Entry]) -> YAMLNode {
-        object(
+        let all = object(
             entries.filter { !$0.doc.isEmpty }.map { ($0.name, schema(of: $0)) },
             required: entries.filter(\.isRequired).map(\.name)
         )
+        guard let entry = entries.first(where: { $0.alternative != nil }) else { return all }
+        let choices = [entry.name, entry.alternative ?? ""].map { name in
+            YAMLNode.map([("required", .list([.text(name)]))])
+        }
+        return joined(all, .map([("anyOf", .list(choices))]))
     }
 
     private static func schema(of entry: SettingsManual.Entry) -> YAMLNode {

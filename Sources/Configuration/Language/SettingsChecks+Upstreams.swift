@@ -17,6 +17,7 @@ extension Settings {
                 )
             }
             seen[upstream.name] = seen[upstream.name] ?? reading.place(of: path)
+            checkSource(of: upstream, path, &reading)
             if reading.has("\(path).url"), !reading.isDamaged("\(path).url") {
                 checkAddresses(of: upstream, path, &reading)
                 checkProtection(of: upstream, path, &reading)
@@ -28,6 +29,65 @@ extension Settings {
                 )
             }
         }
+        checkOrder(&reading)
+        for (index, route) in routes.enumerated() where route.fallback == .none {
+            let learned = route.upstreams.first { name in
+                upstreams.contains { $0.name == name && $0.from != nil }
+            }
+            guard let learned else { continue }
+            reading.report(
+                reading.place(of: "routes[\(index)].upstreams"),
+                "a route with `fallback: none` cannot use `\(learned)`: the network chooses its"
+                    + " servers",
+                hint: "name an upstream with `url`"
+            )
+        }
+    }
+
+    /// Checks that an upstream has either a URL or a source of servers.
+    private func checkSource(
+        of upstream: UpstreamSettings,
+        _ path: String,
+        _ reading: inout SettingsReading
+    ) {
+        guard let source = upstream.from else {
+            guard !reading.has("\(path).url"), !reading.has("\(path).from"),
+                !reading.isDamaged(path), !reading.isDamaged("\(path).url"),
+                !reading.isDamaged("\(path).from")
+            else { return }
+            return reading.report(reading.place(of: path), "`upstreams.url` is missing")
+        }
+        for option in ["url", "addresses", "ca-file", "validates"]
+        where reading.has("\(path).\(option)") {
+            reading.report(
+                reading.place(of: "\(path).\(option)"),
+                "`\(option)` is not allowed with `from`: its source names the servers",
+                hint: "remove one of the two options"
+            )
+        }
+        let first = upstreams.firstIndex { $0.from == source }
+        if source == .network, let first, "upstreams[\(first)]" != path {
+            reading.report(
+                reading.place(of: "\(path).from"),
+                "only one upstream can have `from: network`",
+                hint: "`\(upstreams[first].name)` has it"
+            )
+        }
+    }
+
+    /// Warns about plain upstreams before encrypted ones, which do not take precedence.
+    private func checkOrder(_ reading: inout SettingsReading) {
+        let standard = upstreams.enumerated().filter { !$0.element.only && $0.element.from == nil }
+        guard let plain = standard.first(where: { $0.element.url.isUnprotected }),
+            let encrypted = standard.last(where: { !$0.element.url.isUnprotected }),
+            plain.offset < encrypted.offset
+        else { return }
+        reading.warn(
+            reading.place(of: "upstreams[\(plain.offset)]"),
+            "the encrypted upstream `\(encrypted.element.name)` is queried before"
+                + " `\(plain.element.name)`, which is plain DNS",
+            hint: "list encrypted upstreams first"
+        )
     }
 
     private func checkAddresses(

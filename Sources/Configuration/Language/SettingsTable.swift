@@ -146,12 +146,16 @@ extension SettingsOption {
     }
 
     /// Makes an option without a default; `standard` describes the meaning of nil.
+    ///
+    /// - Parameter alternative: an option that can stand in place of this one, of which one is
+    ///   required.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value?> & Sendable,
         _ kind: SettingsKind<Value>,
         required: Bool = false,
         standard: String = "none",
+        alternative: String? = nil,
         example: Value,
         _ doc: String
     ) -> SettingsOption {
@@ -170,6 +174,7 @@ extension SettingsOption {
                     facts: "\(kind.expected); " + (required ? "required" : "default \(standard)"),
                     form: .example(kind.write(example)),
                     isRequired: required,
+                    alternative: alternative,
                     schema: kind.schema
                 )
             }

@@ -27,6 +27,8 @@ package struct Settings: Sendable, Equatable {
 
     package var dns64 = DNS64Setting.vendors
 
+    package var portal = PortalSetting.automatic
+
     package var hosts = HostsSettings()
     package var cache = CacheSettings()
     package var answers = AnswerSettings()
@@ -236,11 +238,11 @@ extension Settings {
             .nat64,
             """
             Prefix of the NAT64 that translates between IPv6 and IPv4 (RFC 6052), for networks \
-            without IPv4. `auto` asks the upstreams for the network's prefix (RFC 7050) while the \
-            machine has IPv6 only, after each change of the network and by the TTL of the prefix. \
-            Where IPv4 has no route, vendors and upstreams with IPv4 addresses are reached through \
-            the NAT64. `off` uses no prefix. `rebinding` and `private-answers` apply a prefix in \
-            the settings on each network.
+            without IPv4. `auto` asks the DNS servers of the network, then the upstreams, for the \
+            network's prefix (RFC 7050) while only IPv6 works, after each change of the network \
+            and by the TTL of the prefix. Where IPv4 does not work, vendors and upstreams with \
+            IPv4 addresses are reached through the NAT64. `off` uses no prefix. `rebinding` and \
+            `private-answers` apply a prefix in the settings on each network.
             """
         ),
         .option(
@@ -252,6 +254,17 @@ extension Settings {
             machine has IPv6 only and `nat64` has a prefix. `vendors`: names that a route sends to \
             vendors. `all`: also names of upstreams, for networks whose resolvers do not \
             synthesize. `off`: none. Clients that request DNSSEC get no synthesized addresses.
+            """
+        ),
+        .option(
+            "portal",
+            \.portal,
+            .choice(),
+            """
+            Captive portals: login pages of networks that block everything else. `auto`: `status` \
+            and the log report a portal that NetworkManager has found, and `httpdnsctl portal` \
+            sends all names to the DNS servers of the network for a limited time, so that the \
+            login page opens. `off`: neither.
             """
         ),
         .section(

@@ -14,6 +14,12 @@ package enum DNS64Setting: String, Sendable, Hashable, CaseIterable {
     case vendors, all, off
 }
 
+/// Value of `portal`.
+package enum PortalSetting: String, Sendable, Hashable, CaseIterable {
+    case automatic = "auto"
+    case off
+}
+
 extension SettingsKind where Value == NAT64Setting {
     static var nat64: SettingsKind {
         .scalar(

@@ -10,6 +10,9 @@ package struct UpstreamSettings: Sendable, Equatable {
 
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
+    /// Source of servers that change; then `url` is not used.
+    package var from: UpstreamSource?
+
     /// Addresses; port 0 means the port of `url`.
     package var addresses: [SocketAddress] = []
 
@@ -34,8 +37,20 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
-    /// Addresses with ports; checked settings have at least one.
+    private var hasInvalidURL = false
+
+    /// Value of the option `url`.
+    fileprivate var ownURL: UpstreamURL? {
+        get { from == nil && !hasInvalidURL ? url : nil }
+        set {
+            url = newValue ?? url
+            hasInvalidURL = newValue == nil
+        }
+    }
+
+    /// Addresses with ports; not empty in checked settings without `from`.
     package var servers: [SocketAddress] {
+        guard from == nil else { return [] }
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
         return addresses.map { address in
             var address = address
@@ -61,9 +76,10 @@ extension UpstreamSettings: SettingsEntry {
         ),
         .option(
             "url",
-            \.url,
+            \.ownURL,
             .upstreamURL,
-            required: true,
+            standard: "none: required unless `from` is set",
+            alternative: "from",
             example: UpstreamURL(literal: "https://dns.example/dns-query"),
             """
             Protocol and server. `https://HOST/PATH` is DNS over HTTPS and `tls://HOST` is DNS \
@@ -71,7 +87,24 @@ extension UpstreamSettings: SettingsEntry {
             `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
             is plain DNS over TCP only. The host may have a `:PORT`. Plain DNS can be read and \
             forged on the network path: its answers are labelled as unprotected, and a plain \
-            upstream is queried only while the encrypted upstreams before it are down.
+            upstream is queried only while the encrypted upstreams are down, whatever their order.
+            """
+        ),
+        .option(
+            "from",
+            \.from,
+            .upstreamSource,
+            example: .network,
+            """
+            Source of the servers, instead of `url`. `network`: the DNS servers of the networks \
+            that this machine is connected to, from systemd-resolved, NetworkManager, resolvconf, \
+            dhcpcd, or /etc/resolv.conf as saved by `httpdnsctl setup`. A path: the servers in \
+            this file, in the format of resolv.conf(5). Changes take effect without a reload. \
+            Routing domains of a link (`~corp.example` of a VPN) become routes to its servers \
+            while the link is up, unless a configured route is more specific or has \
+            `fallback: none`. For 5 s after the link went down, these names go to no server. A \
+            network chooses these servers, so they are queried last, and never for a route with \
+            `fallback: none`.
             """
         ),
         .option(

@@ -49,6 +49,14 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
+    /// Creates the URL of a server with plain DNS, or with DNS over TLS if it has a certificate.
+    package init(to address: SocketAddress, tlsName: String?) {
+        scheme = tlsName == nil ? .udp : .tls
+        host = tlsName ?? address.host
+        port = address.port
+        path = ""
+    }
+
     /// Creates a URL from a literal; traps if it is invalid.
     init(literal: String) {
         do throws(Mismatch) {

@@ -80,3 +80,37 @@ package struct LogLevelReply: Codable, Sendable, Equatable {
         self.settingsLevel = settingsLevel
     }
 }
+
+package struct PortalRequest: CallParameters, Equatable {
+    /// Duration of the captive portal mode; nil for 180 s.
+    package var forSeconds: Int?
+
+    /// True to end the mode.
+    package var off: Bool?
+
+    package init(forSeconds: Int? = nil, off: Bool? = nil) {
+        self.forSeconds = forSeconds
+        self.off = off
+    }
+
+    package enum CodingKeys: CodingKey, CaseIterable { case forSeconds, off }
+
+    /// Valid durations, and the default, in seconds.
+    package static let seconds = (range: 1...1_800, standard: 180)
+}
+
+package struct PortalReply: Codable, Sendable, Equatable {
+    package var active: Bool
+
+    /// Time until the mode ends; nil while it is off.
+    package var seconds: Int?
+
+    /// DNS servers of the network.
+    package var servers: [String]
+
+    package init(active: Bool, seconds: Int? = nil, servers: [String] = []) {
+        self.active = active
+        self.seconds = seconds
+        self.servers = servers
+    }
+}

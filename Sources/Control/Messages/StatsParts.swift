@@ -95,7 +95,20 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
     package var lastAgeSeconds: Int?
 
-    /// Address families with Internet access: `v4`, `v6`, `dual` or `none`; nil in `Stats`.
+    /// DNS servers of the network, without those of routing domains only; nil in `Stats`, as the
+    /// following.
+    package var servers: [String]?
+
+    /// Routing domains of links, such as of a VPN.
+    package var domains: [NetworkDomain]?
+
+    /// True if the network has a captive portal, or the captive portal mode is on.
+    package var portal: Bool?
+
+    /// Time until the captive portal mode ends; nil while it is off.
+    package var portalSeconds: Int?
+
+    /// Families that work towards the Internet: `v4`, `v6`, `dual` or `none`.
     package var stack: String?
 
     package var nat64: String?
@@ -106,6 +119,23 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     package var nat64AgeSeconds: Int?
 
     package init() {}
+}
+
+/// Routing domain of a link.
+package struct NetworkDomain: Codable, Sendable, Equatable {
+    package var domain: String
+
+    /// Name of the interface.
+    package var link: String
+
+    /// Servers for names of the domain; empty while the link is down and its names are held.
+    package var servers: [String]
+
+    package init(domain: String, link: String, servers: [String]) {
+        self.domain = domain
+        self.link = link
+        self.servers = servers
+    }
 }
 
 package struct LogStats: Codable, Sendable, Equatable {

@@ -3,13 +3,6 @@ internal import Configuration
 internal import DNSWire
 internal import Net
 internal import Resolver
-internal import Upstream
-
-extension Components {
-    /// Servers to ask for the NAT64 prefix, in order; resolvers of the local network know the
-    /// prefix.
-    var prefixServers: [any Forwarding] { upstreams.flatMap(\.servers) }
-}
 
 extension NAT64.Mode {
     init(_ setting: NAT64Setting) {

@@ -22,7 +22,7 @@ extension Components {
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
         // Separate HTTP client: vendors and upstreams must not exhaust each other's connections.
         var http = old?.upstreamHTTP
-        if http == nil, all.contains(where: { $0.url.scheme == .https }) {
+        if http == nil, all.contains(where: { $0.from == nil && $0.url.scheme == .https }) {
             http = UpstreamHTTP(
                 queries: dependencies.http(),
                 probes: dependencies.http(),
@@ -34,6 +34,16 @@ extension Components {
         for settings in all {
             if let known = old?.upstream(of: settings) {
                 upstreams.append(known)
+                continue
+            }
+            if let source = settings.from {
+                upstreams.append(
+                    LearnedUpstream(
+                        name: settings.name,
+                        url: "\(source)",
+                        timeout: settings.timeout
+                    )
+                )
                 continue
             }
             if settings.url.scheme == .tls, tls[settings.caFile] == nil {
@@ -59,7 +69,7 @@ extension Components {
         return (upstreams, http)
     }
 
-    private static func way(
+    static func way(
         of settings: UpstreamSettings,
         to address: SocketAddress,
         _ http: UpstreamHTTP?,

@@ -30,7 +30,9 @@ extension Components {
             clocks: dependencies.clocks,
             source: settings.account.source(servers: settings.servers),
             usage: dependencies.usage,
-            hasIPv6: dependencies.hasIPv6
+            hasIPv6: { [detected = dependencies.detected, hasIPv6 = dependencies.hasIPv6] in
+                detected.current != .v4 && hasIPv6()
+            }
         )
     }
 }

@@ -5,6 +5,7 @@ internal import Configuration
 internal import DNSCache
 internal import DNSWire
 internal import HTTPDNS
+internal import Logging
 package import Net
 internal import Resolver
 internal import Upstream
@@ -27,6 +28,9 @@ struct Components {
     let resolver: Resolver
 
     let nat64: NAT64
+
+    /// Shared with the former components.
+    let network: LearnedNetwork
 
     let routeNames: RouteNames
 
@@ -80,8 +84,14 @@ struct Components {
             ?? NAT64(
                 NAT64.Mode(settings.nat64),
                 clocks: clocks,
-                detect: dependencies.stack
+                probe: StackProbe(
+                    routes: dependencies.stack,
+                    clocks: clocks,
+                    connect: dependencies.connect
+                ),
+                detected: dependencies.detected
             )
+        network = old?.network ?? LearnedNetwork(clocks: clocks)
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
         resolver = Resolver(
             routes: routing.table,
@@ -89,6 +99,7 @@ struct Components {
             policy: TTLPolicy(settings.cache),
             answers: AnswerPolicy(settings),
             nat64: nat64,
+            network: network,
             probe: dependencies.probe,
             freshness: Freshness(settings.cache),
             cache: cache,
@@ -98,10 +109,21 @@ struct Components {
         )
     }
 
-    func comeIntoForce() {
-        nat64.servers = { [prefixServers] in prefixServers }
+    func comeIntoForce(_ dependencies: Dependencies, _ logger: Logger) {
+        startLearning(dependencies, logger)
+        nat64.servers = { [network, upstreams] in
+            // The prefix is a property of the network, so its own resolvers know it best.
+            network.servers + upstreams.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
+        }
+        nat64.targets = { [settings] in
+            let servers =
+                settings.vendors.flatMap(\.servers) + settings.upstreams.flatMap(\.servers)
+            return servers.filter { $0.port != 0 && $0.ip.reach == .global }
+        }
         cache.setRotation(settings.answers.order == .rotate)
-        upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers))
+        upstreamHealth.keep(
+            only: upstreams + upstreams.flatMap(\.servers) + network.allServers
+        )
         let believed = upstreams.flatMap(\.servers).filter(\.validates)
         resolver.origins.believe(only: Set(believed.map { UpstreamStage.origin(of: $0) }))
         let unprotected = vendors.filter { !$0.client.facts.isProtected }

@@ -28,9 +28,36 @@ package struct Dependencies {
 
     var hasIPv6: @Sendable () -> Bool = { false }
 
+    /// Address families with a route to the Internet.
     var stack: () -> NetworkStack = { .dual }
 
+    /// Connects to a server, to test its address family.
+    var connect: StackProbe.Connect = { _, _ in true }
+
+    /// Address families that work.
+    var detected = DetectedStack()
+
+    /// Way to IPv4 servers through a NAT64.
     var translation = AddressTranslation()
+
+    /// Watches the DNS servers in a file as long as the result lives.
+    var resolverFile: ResolverFile = { _, _, _ in nil }
+
+    /// Makes the watch of the DNS settings of the network; nil if tests set them.
+    var resolvers: Resolvers = { _, _ in nil }
+
+    typealias ResolverFile =
+        @ServiceLoop (
+            _ path: String,
+            _ report: @escaping @ServiceLoop (String) -> Void,
+            _ handler: @escaping @ServiceLoop ([LinkResolvers.Server]) -> Void
+        ) -> AnyObject?
+
+    typealias Resolvers =
+        @ServiceLoop (
+            _ report: @escaping @ServiceLoop (String) -> Void,
+            _ handler: @escaping @ServiceLoop ([LinkResolvers]) -> Void
+        ) -> ResolverWatch?
 
     typealias Kernel =
         @Sendable (Int, Instant, UInt64) throws(AccelerationError) -> KernelAnswers
@@ -45,7 +72,10 @@ package struct Dependencies {
             kernel: kernel,
             usage: usageFile,
             hasIPv6: { hasGlobalIPv6() },
-            stack: NetworkStack.ofMachine
+            stack: NetworkStack.ofMachine,
+            connect: { await StackProbe.connects(to: $0, $1) },
+            resolverFile: { ResolverFileWatch($0, report: $1, $2) },
+            resolvers: { ResolverWatch(report: $0, $1) }
         )
     }
 

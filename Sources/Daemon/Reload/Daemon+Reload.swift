@@ -204,10 +204,10 @@ extension Daemon {
             hosts: newHosts?.table ?? old.resolver.hosts,
             sameVendors: Set(kept.map(\.name))
         )
-        new.comeIntoForce()
+        new.comeIntoForce(dependencies, logger)
         new.reportUpstreams(to: logger, after: old)
         handler.use(new.resolver)
-        network.components = new
+        network.use(new)
         log?.use(new.settings.log)
         queryLog.use(new.settings.log.queries)
         exchangeVendors(old, new, renamed)

@@ -16,6 +16,8 @@ package final class FileWatch {
 
     private var file: Int32?
 
+    private let fileEvents: Int32
+
     /// Watch of the directory, and the next path component.
     private var directory: (watch: Int32, name: String)?
 
@@ -23,12 +25,16 @@ package final class FileWatch {
     ///
     /// A write is reported when the writer closes the file. Throws if the user has no inotify
     /// instances or watches left.
+    ///
+    /// - Parameter isDirectory: true for a directory whose entries are watched.
     package init(
         _ path: String,
+        isDirectory: Bool = false,
         _ handler: @escaping @ServiceLoop () -> Void
     ) throws(SocketError) {
         self.path = path
         self.handler = handler
+        fileEvents = Self.fileEvents | (isDirectory ? Self.directoryEvents : 0)
         inotify = try OwnedDescriptor(
             inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)),
             from: "inotify_init1"
@@ -44,7 +50,7 @@ package final class FileWatch {
 
     private func renew() throws(SocketError) {
         let old = [file, directory?.watch].compactMap(\.self)
-        file = try add(path, Self.fileEvents)
+        file = try add(path, fileEvents)
         directory = nil
         var above = Self.parent(path)
         while true {

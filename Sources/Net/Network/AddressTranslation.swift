@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Replacement of IPv4 servers by NAT64 addresses if IPv4 has no route.
+/// Replacement of IPv4 servers by addresses of the NAT64, where IPv4 does not work.
 @ServiceLoop
 package final class AddressTranslation {
     /// Returns the IPv6 octets for IPv4 octets; nil if the address cannot be translated.
     package typealias Embedding = @ServiceLoop (_ octets: [UInt8]) -> [UInt8]?
 
     private let hasRoute: (SocketAddress) -> Bool
+
+    /// Returns true for a server to which IPv4 has a route that does not work.
+    package var isBroken: @ServiceLoop (SocketAddress) -> Bool = { _ in false }
 
     private var embed: Embedding?
 
@@ -33,7 +36,7 @@ package final class AddressTranslation {
         guard let embed, !server.isIPv6 else { return server }
         if let found = known[server] { return found }
         let translated =
-            hasRoute(server)
+            hasRoute(server) && !isBroken(server)
             ? nil : embed(server.octets).flatMap { SocketAddress(octets: $0, port: server.port) }
         if known.count >= Self.maximumKnown { known = [:] }
         known[server] = translated ?? server

@@ -41,8 +41,9 @@ struct NetworkLook {
         return state
     }
 
+    /// Sends one request, and calls `note` with each fact of the reply.
     @ServiceLoop
-    private func ask(
+    func ask(
         _ type: Int,
         _ body: [UInt8],
         flags: Int = ROUTE_FLAG_DUMP,

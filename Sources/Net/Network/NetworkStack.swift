@@ -35,7 +35,7 @@ package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
 
 extension SocketAddress {
     /// True for loopback, 169.254.0.0/16 and fe80::/10.
-    fileprivate var isLinkLocal: Bool {
+    var isLinkLocal: Bool {
         isIPv6
             ? octets[0] == 0xFE && octets[1] & 0xC0 == 0x80
                 || octets.dropLast().allSatisfy { $0 == 0 }

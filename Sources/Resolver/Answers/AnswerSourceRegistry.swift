@@ -25,6 +25,9 @@ package final class AnswerSourceRegistry: Sendable {
 
         var believed: Set<String> = []
 
+        /// Upstreams whose servers the network or a file names.
+        var learnedUpstreams: Set<String> = []
+
         var unprotectedVendors: Set<String> = []
 
         init() {
@@ -84,6 +87,14 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
+    /// Returns the numbers of the servers with these names, also as the fallback of a vendor.
+    func numbers(named names: Set<String>) -> Set<UInt16> {
+        table.withLock { table in
+            let known = table.origins.indices.filter { names.contains(table.origins[$0].name) }
+            return Set(known.compactMap(UInt16.init(exactly:)))
+        }
+    }
+
     /// Returns the vendor that would be called without a cache hit on this source; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
@@ -107,6 +118,16 @@ package final class AnswerSourceRegistry: Sendable {
     }
 
     // MARK: - Protection
+
+    package func setLearned(upstreams: Set<String>) {
+        table.withLock { $0.learnedUpstreams = upstreams }
+    }
+
+    /// True if the source was a server of the network at the time of the answer.
+    func isLearned(_ number: UInt16) -> Bool {
+        let upstream = name(number).prefix { $0 != "/" }
+        return table.withLock { $0.learnedUpstreams.contains(String(upstream)) }
+    }
 
     package func setUnprotected(vendors: Set<String>) {
         table.withLock { $0.unprotectedVendors = vendors }

@@ -30,8 +30,11 @@ struct NameSources: Equatable {
         parameters = route?.options.parameters
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
-            (group?.members ?? []).flatMap(\.servers).map {
-                (UpstreamStage.origin(of: $0), $0.validates)
+            (group?.members ?? []).flatMap { member in
+                // The servers of a network change; the upstream stays the same.
+                member is LearnedUpstream
+                    ? [(member.name, false)]
+                    : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }
             },
             uniquingKeysWith: { first, _ in first }
         )

@@ -67,12 +67,12 @@ package struct SnapshotValidity: Sendable {
     ///
     /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
-        // Synthesized answers are invalid, because the NAT64 prefix may have changed.
-        let isSynthesized = { [origins] (answer: CachedAnswer) in
-            origins.isSynthesized(answer.server)
+        // The network, and its NAT64 prefix, may have changed.
+        let dependsOnNetwork = { [origins] (answer: CachedAnswer) in
+            origins.isSynthesized(answer.server) || origins.isLearned(answer.server)
         }
         let judge = judge(former)
-        return { !isSynthesized($0) && judge($0) }
+        return { !dependsOnNetwork($0) && judge($0) }
     }
 
     private func judge(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {

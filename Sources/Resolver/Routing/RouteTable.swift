@@ -41,6 +41,9 @@ package struct Route: Sendable {
         /// query.
         package var fallbackAfter: Duration?
 
+        /// False if answers are not stored.
+        package var isCached = true
+
         /// Address families to request from vendors; nil for the vendor's setting.
         package var families: FamilyChoice?
 
@@ -114,6 +117,12 @@ package struct RouteTable: Sendable {
         fileprivate init(_ entry: Entry, _ pattern: RoutePattern) {
             self.entry = entry
             self.pattern = pattern
+        }
+
+        /// Creates the match of a route that is in no table.
+        init(_ route: Route, for domain: Name) {
+            entry = Entry(route, number: -1, sources: -1, except: [])
+            pattern = .suffix(domain)
         }
 
         /// Domain of the pattern; the zone of synthetic negative answers.

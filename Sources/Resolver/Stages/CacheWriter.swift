@@ -8,6 +8,7 @@ internal import Net
 final class CacheWriter {
     private let freshness: Freshness
     private let cache: AnswerCache
+    private let routes: ActiveRoutes
     private let snapshotWaiters: SnapshotWaiters
     private let clocks: Clocks
 
@@ -19,13 +20,24 @@ final class CacheWriter {
     init(
         _ freshness: Freshness,
         cache: AnswerCache,
+        routes: ActiveRoutes,
         snapshotWaiters: SnapshotWaiters,
         clocks: Clocks
     ) {
         self.freshness = freshness
         self.cache = cache
+        self.routes = routes
         self.snapshotWaiters = snapshotWaiters
         self.clocks = clocks
+    }
+
+    /// Number of changes of the routes; see `PendingQuery.generation`.
+    var generation: Int { routes.generation }
+
+    /// True if a link has taken the name of `query`, or has left it, since its start.
+    private func isRouteFormer(_ query: PendingQuery) -> Bool {
+        query.generation != generation
+            && routes.route(for: query.query.question.name) !== query.match
     }
 
     /// Prevents failures of queries in flight from being cached.
@@ -51,6 +63,10 @@ final class CacheWriter {
 
     /// Caches an answer, and the answers to other questions from the same call.
     func keep(_ answer: ResolvedAnswer, _ query: PendingQuery) {
+        guard !isRouteFormer(query) else {
+            query.trace?.note("not cached: the routes of the network have changed")
+            return
+        }
         if answer.resolution.isFailure {
             // A cached failure would hide the answer in a snapshot that is being loaded.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
@@ -70,7 +86,9 @@ final class CacheWriter {
         _ match: RouteTable.Match?,
         _ trace: Trace?
     ) {
-        guard resolution.lifetime > 0, isRight(resolution, question) else {
+        guard resolution.lifetime > 0, match?.route.options.isCached ?? true,
+            isRight(resolution, question)
+        else {
             trace?.note("not cached: \(question.name) \(question.type)")
             return
         }

@@ -34,6 +34,9 @@ final class PendingQuery: FairEntry {
     /// Value of `CacheWriter.networksLeft` at the start.
     var networksLeft: UInt64 = 0
 
+    /// Value of `CacheWriter.generation` at the start.
+    var generation = 0
+
     var place: Int?
 
     /// Waiting clients; some may already be completed.

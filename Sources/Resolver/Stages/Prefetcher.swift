@@ -11,7 +11,7 @@ package import Net
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
-    private let routes: RouteTable
+    private let routes: ActiveRoutes
     private let localAnswers: LocalAnswers
     private let singleFlight: SingleFlight
     private let statistics: ResolverStatistics
@@ -34,7 +34,7 @@ package final class Prefetcher {
 
     init(
         _ rule: Freshness.Prefetch?,
-        routes: RouteTable,
+        routes: ActiveRoutes,
         localAnswers: LocalAnswers,
         singleFlight: SingleFlight,
         statistics: ResolverStatistics,

@@ -13,7 +13,7 @@ internal import Upstream
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy
     private let lifetimes: TTLPolicy
-    private let routes: RouteTable
+    private let routes: ActiveRoutes
     private let localAnswers: LocalAnswers
     private let cache: AnswerCache
     private let clocks: Clocks
@@ -22,7 +22,7 @@ final class ServiceBindingFilter {
     init(
         _ policy: AnswerPolicy,
         _ lifetimes: TTLPolicy,
-        routes: RouteTable,
+        routes: ActiveRoutes,
         localAnswers: LocalAnswers,
         cache: AnswerCache,
         clocks: Clocks,

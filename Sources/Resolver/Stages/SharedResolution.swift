@@ -19,6 +19,9 @@ final class SharedResolution {
     /// Upstreams for queries without other sources; nil if there are none.
     private let standard: UpstreamGroup?
 
+    /// The same without the servers that a network names, for routes with `fallback: none`.
+    private let chosen: UpstreamGroup?
+
     private let dns64: DNS64
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
@@ -43,6 +46,7 @@ final class SharedResolution {
         self.addressGuard = addressGuard
         self.denials = denials
         self.standard = standard
+        chosen = standard.flatMap { $0.withoutLearned() }
         self.dns64 = dns64
         self.localAnswers = localAnswers
         self.cacheWriter = cacheWriter
@@ -50,7 +54,8 @@ final class SharedResolution {
     }
 
     private func group(_ match: RouteTable.Match?) -> UpstreamGroup? {
-        match?.route.upstreams ?? standard
+        guard let route = match?.route else { return standard }
+        return route.upstreams ?? (route.fallsBack ? standard : chosen)
     }
 
     /// Returns the sources that `begin` would query, in order; sends nothing.
@@ -79,7 +84,9 @@ final class SharedResolution {
     /// Resolves `query` by its deadline, possibly before this function returns.
     func begin(_ query: PendingQuery) {
         query.networksLeft = cacheWriter.networksLeft
+        query.generation = cacheWriter.generation
         query.resolution = self
+        dns64.noteQuery()
         if let target = dns64.pointerTarget(of: query.query) {
             return dns64.pointer(query, target, Completion { query.resolution?.end(query, $0) })
         }

@@ -242,6 +242,11 @@ package final class UpstreamStage {
         return number
     }
 
+    /// Forgets the numbers of servers that the network does not have any more.
+    func forget(_ servers: [any Forwarding]) {
+        for server in servers { numbers[ObjectIdentifier(server)] = nil }
+    }
+
     private static func failure(_ error: UpstreamError, _ query: Query) -> Resolution {
         switch error {
         case .unreachable:
@@ -256,6 +261,8 @@ package final class UpstreamStage {
             .failure(query, code, "reported by the upstream")
         case .exhausted:
             .exhausted(query)
+        case .withdrawn, .noServer:
+            .absent(query, "\(error)")
         case .timedOut, .declined, .rateLimited, .broken:
             .failure(
                 query,
@@ -273,6 +280,13 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
+    /// SERVFAIL while the network has no server for a name; not cached, because it can change soon.
+    fileprivate static func absent(_ query: Query, _ text: String) -> Resolution {
+        var failure = Resolution.failure(query, .networkError, text)
+        failure.lifetime = 0
+        return failure
+    }
+
     /// SERVFAIL for a query beyond a limit; not cached, because a client at its limit must not
     /// cause failures for other clients.
     fileprivate static func exhausted(_ query: Query) -> Resolution {

@@ -49,6 +49,9 @@ final class DNS64 {
     /// Prefix in use; nil if nothing is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
+    /// Notes that a client waits for an answer.
+    func noteQuery() { nat64?.noteQuery() }
+
     /// Returns the prefix if the name of `query` may get synthesized addresses.
     func prefix(for query: Query, _ match: RouteTable.Match?) -> NAT64Prefix? {
         guard query.asksForAddress, query.question.recordClass == .in, let prefix else {

@@ -28,8 +28,16 @@ package final class NAT64 {
 
     package private(set) var finding: Finding?
 
-    /// Address families of the machine at the latest network change.
-    package private(set) var stack = NetworkStack.none
+    /// The address families that work, by routes and by connections (``StackProbe``).
+    package private(set) var stack = NetworkStack.none {
+        didSet { detected.current = stack }
+    }
+
+    /// True if IPv4 has a route, but does not work.
+    package var isIPv4Broken: Bool { stack == .v6 && probe.byRoutes == .dual }
+
+    /// Returns servers of the Internet to test, of both families.
+    package var targets: @ServiceLoop () -> [SocketAddress] = { [] }
 
     package var onChange: (@ServiceLoop (Finding?) -> Void)?
 
@@ -39,8 +47,13 @@ package final class NAT64 {
     package var prefix: NAT64Prefix? { finding?.prefix }
 
     private var mode: Mode
-    private let detect: () -> NetworkStack
+    private let probe: StackProbe
+    private let detected: DetectedStack
     private let clocks: Clocks
+
+    /// The test of the families in flight, and the time after which a query repeats it.
+    private var testing: Task<Void, Never>?
+    private var testDue: Instant?
 
     /// Signal of the discovery in flight; a network change cancels the discovery.
     private var signal: CancellationSignal?
@@ -50,16 +63,25 @@ package final class NAT64 {
     /// True if the prefix is from the former network.
     private var isUnconfirmed = false
 
-    /// Creates the object without a prefix; `networkChanged` starts discovery.
-    package init(_ mode: Mode, clocks: Clocks, detect: @escaping () -> NetworkStack) {
+    /// Creates a NAT64 without a prefix; `networkChanged` starts it.
+    ///
+    /// - Parameter detected: gets the families that work.
+    package init(
+        _ mode: Mode,
+        clocks: Clocks,
+        probe: StackProbe,
+        detected: DetectedStack = DetectedStack()
+    ) {
         self.mode = mode
         self.clocks = clocks
-        self.detect = detect
+        self.probe = probe
+        self.detected = detected
     }
 
     isolated deinit {
         timer?.cancel()
         signal?.cancel()
+        testing?.cancel()
     }
 
     package func use(_ mode: Mode) {
@@ -71,9 +93,15 @@ package final class NAT64 {
     /// Detects the address families of the network, and the prefix.
     package func networkChanged() {
         stop()
-        failures = 0
         isUnconfirmed = true
-        stack = detect()
+        adopt(probe.byRoutes)
+        test()
+    }
+
+    /// Takes the families that work.
+    private func adopt(_ families: NetworkStack) {
+        failures = 0
+        stack = families
         guard stack == .v6 else { return use(nil) }
         switch mode {
         case .off: use(nil)
@@ -83,6 +111,13 @@ package final class NAT64 {
     }
 
     package func stop() {
+        stopDiscovery()
+        testing?.cancel()
+        testing = nil
+        testDue = nil
+    }
+
+    private func stopDiscovery() {
         timer?.cancel()
         timer = nil
         signal?.cancel()
@@ -103,6 +138,37 @@ package final class NAT64 {
 /// Returns the NAT64 prefixes under which an address counts as the embedded IPv4 address: the
 /// prefix of the settings, and the prefix in use.
 typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
+
+// MARK: - Families
+
+extension NAT64 {
+    /// Tests the families, if both have a route.
+    private func test() {
+        testDue = nil
+        guard testing == nil, probe.byRoutes == .dual else { return }
+        testing = ServiceLoop.task { [weak self, probe, servers = targets()] in
+            let families = await probe.test(servers)
+            guard let self, !Task.isCancelled else { return }
+            testing = nil
+            tested(families)
+        }
+    }
+
+    private func tested(_ families: NetworkStack) {
+        // Without a client, nothing is sent: the next query repeats the test.
+        testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
+        guard families != stack else { return }
+        stopDiscovery()
+        isUnconfirmed = true
+        adopt(families)
+    }
+
+    /// Tests a family again that does not work, if that is due.
+    func noteQuery() {
+        guard let testDue, clocks.now() >= testDue else { return }
+        test()
+    }
+}
 
 // MARK: - Discovery
 

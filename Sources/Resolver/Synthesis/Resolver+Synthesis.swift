@@ -2,6 +2,7 @@
 package import DNSCache
 internal import DNSWire
 internal import Net
+package import Upstream
 
 extension Resolver: DNS64.Resolving {
     func resolveAddresses(
@@ -13,7 +14,7 @@ extension Resolver: DNS64.Resolving {
         if let fresh = cache.freshAnswer(for: query.question, variant: query.variant, now: now) {
             return completion(Resolution(fresh.answer))
         }
-        let match = routes.route(for: query.question.name)
+        let match = activeRoutes.route(for: query.question.name)
         singleFlight.ask(
             query,
             match,
@@ -43,4 +44,19 @@ extension Resolver: DNS64.Resolving {
             type == .aaaa || type.isServiceBinding || origins.isSynthesized(number)
         }
     }
+
+    /// Removes the answers that a change of the network's resolvers has made invalid.
+    ///
+    /// - Returns: the sweep; the caller must run it to its end.
+    package func networkResolversChanged(_ change: LearnedNetwork.Change) -> CacheSweep {
+        let numbers = origins.numbers(named: change.sources)
+        let domains = change.domains
+        return CacheSweep(removingFrom: cache, now: clocks.now()) {
+            [activeRoutes] name, _, _, number in
+            numbers.contains(number) || activeRoutes.areTaken(domains, name)
+        }
+    }
+
+    /// Forgets servers that the network does not have any more.
+    package func forget(_ servers: [any Forwarding]) { upstreams.forget(servers) }
 }

@@ -80,6 +80,11 @@ package final class HealthTable {
         return (isPaused(server) ? .paused : health.condition, health.latency)
     }
 
+    /// Removes a server that was withdrawn.
+    package func forget(_ server: any Forwarding) {
+        pages[ObjectIdentifier(server)] = nil
+    }
+
     // MARK: - Pausing
 
     func isPaused(_ server: any Forwarding) -> Bool {

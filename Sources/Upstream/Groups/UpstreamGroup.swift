@@ -2,7 +2,10 @@
 package import DNSWire
 package import Net
 
-/// Upstreams in the order of the settings, with failover, hedging and health checks.
+/// Upstreams with failover, hedging and health checks.
+///
+/// Encrypted servers come first, then plain ones, then those that the network or a file names; each
+/// in the order of the settings.
 ///
 /// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules.
 @ServiceLoop
@@ -11,8 +14,9 @@ package final class UpstreamGroup {
 
     package let health: HealthTable
 
-    fileprivate let servers: [any Forwarding]
-    fileprivate let pages: [HealthTable.Page]
+    /// Members whose servers change.
+    private let learned: [LearnedUpstream]
+    private var latestRoster: UpstreamRoster
 
     /// Queries in flight that may need another server.
     private var pending: [Run] = []
@@ -22,8 +26,29 @@ package final class UpstreamGroup {
     package init(_ members: [any Forwarding], health: HealthTable = HealthTable()) {
         self.members = members
         self.health = health
-        servers = members.flatMap(\.servers)
-        pages = servers.map(health.page)
+        learned = members.compactMap { $0 as? LearnedUpstream }
+        latestRoster = UpstreamRoster(members, health, version: Self.version(of: learned))
+    }
+
+    /// Returns a group without learned members; itself if it has none, nil if it has only these.
+    package func withoutLearned() -> UpstreamGroup? {
+        guard !learned.isEmpty else { return self }
+        let others = members.filter { !($0 is LearnedUpstream) }
+        return others.isEmpty ? nil : UpstreamGroup(others, health: health)
+    }
+
+    private static func version(of learned: [LearnedUpstream]) -> Int {
+        learned.reduce(0) { $0 + $1.version }
+    }
+
+    /// The present servers.
+    var roster: UpstreamRoster {
+        guard !learned.isEmpty else { return latestRoster }
+        let version = Self.version(of: learned)
+        if version != latestRoster.version {
+            latestRoster = UpstreamRoster(members, health, version: version)
+        }
+        return latestRoster
     }
 
     package struct Reply: Sendable {
@@ -58,7 +83,9 @@ package final class UpstreamGroup {
         guard now < deadline, !(cancellation?.isCancelled ?? false) else {
             return completion(.failure(.timedOut))
         }
-        let standing = standing(now)
+        let roster = roster
+        let (servers, pages) = (roster.servers, roster.pages)
+        let standing = standing(roster, now)
         for (index, page) in pages.enumerated() where !page.health.isFit {
             let server = servers[index]
             guard !health.isPaused(server) else { continue }
@@ -66,9 +93,7 @@ package final class UpstreamGroup {
             if page.health.isDue(at: now) { health.probe(server, until: now + server.timeout) }
         }
         guard !standing.order.isEmpty else {
-            return completion(
-                .failure(servers.contains(where: health.isPaused) ? .paused : .loop)
-            )
+            return completion(.failure(noneUsable(servers)))
         }
         if let index = standing.measure { health.measure(servers[index]) }
         var (untrusted, hasFit): ([Int], Bool) = ([], false)
@@ -92,19 +117,28 @@ package final class UpstreamGroup {
             )
         }
         let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
-        let run = Run(query, plan, self, cancellation, trace, completion)
+        let run =
+            Run(query, plan, self, roster, deadline, isRepeated, cancellation, trace, completion)
         if hasFit || untrusted.isEmpty { run.begin(now) } else { run.begin(now, untrusted) }
     }
 
     /// Servers in the order in which a query would use them now; excluded servers are last.
     package var standing: [(server: any Forwarding, condition: ServerCondition)] {
-        let order = standing(health.clocks.now()).order
+        let roster = roster
+        let servers = roster.servers
+        let order = standing(roster, health.clocks.now()).order
         let others = servers.indices.filter { !order.contains($0) }
         return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
     }
 
-    private func standing(_ now: Instant) -> ServerSelection {
-        guard servers.count > 1 else {
+    private func noneUsable(_ servers: [any Forwarding]) -> UpstreamError {
+        if servers.contains(where: health.isPaused) { return .paused }
+        return servers.isEmpty ? learned.first?.error ?? .loop : .loop
+    }
+
+    private func standing(_ roster: UpstreamRoster, _ now: Instant) -> ServerSelection {
+        let (servers, pages) = (roster.servers, roster.pages)
+        guard servers.count != 1 else {
             return ServerSelection(
                 aloneAndLoops: pages[0].health.loops,
                 isPaused: health.isPaused(servers[0])
@@ -122,7 +156,7 @@ package final class UpstreamGroup {
         )
     }
 
-    fileprivate func wake(_ run: Run, at instant: Instant?) {
+    func wake(_ run: Run, at instant: Instant?) {
         if let instant {
             if run.place == nil {
                 run.place = pending.count
@@ -156,196 +190,5 @@ package final class UpstreamGroup {
         if let end = loopsUntil, now >= end {
             health.seekLoop(through: server, failedSince: end - UpstreamLimits.loopRest)
         }
-    }
-}
-
-/// Query in flight, sent to one or more servers.
-@ServiceLoop
-private final class Run {
-    private let query: Query
-    private let group: UpstreamGroup
-    private var plan: AttemptPlan
-    private let cancellation: CancellationSignal?
-    private let trace: Trace?
-
-    private var completion: Completion<UpstreamGroup.Outcome>?
-
-    private(set) var wake: Instant?
-
-    /// Index in `pending` of the group; nil if no `tick` is scheduled.
-    fileprivate var place: Int?
-
-    /// Servers that returned an error response, with the start of each attempt.
-    private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
-
-    private var latestError = UpstreamError.timedOut
-
-    init(
-        _ query: Query,
-        _ plan: AttemptPlan,
-        _ group: UpstreamGroup,
-        _ cancellation: CancellationSignal?,
-        _ trace: Trace?,
-        _ completion: consuming Completion<UpstreamGroup.Outcome>
-    ) {
-        self.query = query
-        self.plan = plan
-        self.group = group
-        self.cancellation = cancellation
-        self.trace = trace
-        self.completion = consume completion
-    }
-
-    func begin(_ now: Instant) {
-        cancellation?.whenCancelled { [self] in end(.failure(.timedOut)) }
-        perform(plan.begin(now: now), .first)
-    }
-
-    /// Probes the untrusted servers; the query waits for the probes.
-    func begin(_ now: Instant, _ untrusted: [Int]) {
-        latestError = group.pages[untrusted[0]].health.failure ?? latestError
-        let probed = untrusted.filter { group.pages[$0].health.isRecheckable(at: now) }
-        for index in probed { plan.suspected(index) }
-        begin(now)
-        for index in probed {
-            let server = group.servers[index]
-            health.recheck(server, until: now + server.timeout) { [self] in judged(index, $0) }
-        }
-    }
-
-    /// Suspects silent servers and sends a hedged query.
-    func tick(_ now: Instant) {
-        guard let wake, wake <= now else { return }
-        for each in plan.newlySuspicious(now: now) {
-            suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
-        }
-        guard !isOver else { return }
-        perform(plan.tick(now: now), .hedge)
-    }
-
-    private var health: HealthTable { group.health }
-
-    private var isOver: Bool { completion == nil }
-
-    private func wait() { wait(until: isOver ? nil : plan.nextEvent()) }
-
-    private func wait(until instant: Instant?) {
-        guard wake != instant else { return }
-        wake = instant
-        group.wake(self, at: instant)
-    }
-
-    private func perform(_ move: AttemptPlan.Move?, _ why: Trace.Why) {
-        switch move {
-        case .ask(let number, let server, let until, let since):
-            ask(server, number, why, until, since)
-        case .end:
-            for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
-            end(.failure(declined.first?.error ?? latestError))
-        case nil: break
-        }
-        wait()
-    }
-
-    private func ask(
-        _ index: Int,
-        _ number: Int,
-        _ why: Trace.Why,
-        _ until: Instant,
-        _ since: Instant?
-    ) {
-        let server = group.servers[index]
-        let began = health.clocks.now()
-        server.ask(
-            Attempt(
-                query,
-                deadline: until,
-                repeating: since,
-                cancellation: cancellation,
-                place: trace?.begin(server.name, server.url, why, now: began),
-                number: number,
-                server: index,
-                began: began,
-                Completion { [self] in ended($0) }
-            )
-        )
-    }
-
-    private func ended(_ attempt: Attempt) {
-        switch attempt.outcome {
-        case .success(let reply):
-            let server = group.servers[attempt.server]
-            attempt.place?.end(
-                reply.message(to: query.question).summary,
-                at: health.clocks.now()
-            )
-            health.answered(server, group.pages[attempt.server], began: attempt.began)
-            guard plan.answered(attempt.number) else { return }
-            let reply = UpstreamGroup.Reply(
-                answer: reply,
-                upstream: server,
-                isOfRepetition: attempt.earlier != nil
-            )
-            end(.success(reply))
-        case .failure(let error):
-            attempt.place?.end("\(error)", at: health.clocks.now())
-            failed(attempt, error)
-        }
-    }
-
-    private func failed(_ failed: Attempt, _ error: UpstreamError) {
-        guard !failed.isCancelled else { return }
-        let server = group.servers[failed.server]
-        health.failed(server, error, began: failed.began)
-        latestError = error
-        if error.isDecline {
-            declined.append((server, error, failed.began))
-            health.suspect(server, silentSince: nil, until: health.clocks.now() + server.timeout)
-        } else if error != .timedOut
-            || failed.deadline - failed.began >= min(server.timeout, UpstreamLimits.fairWait)
-        {
-            suspect(
-                failed.server,
-                silentSince: failed.began,
-                until: failed.deadline,
-                isSilent: error == .timedOut
-            )
-        }
-        guard !isOver else { return }
-        let now = health.clocks.now()
-        perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next)
-    }
-
-    /// Suspects and probes a server; a silent server only if the server sent no reply since
-    /// `began`.
-    private func suspect(
-        _ index: Int,
-        silentSince began: Instant,
-        until end: Instant,
-        isSilent: Bool
-    ) {
-        guard !isSilent || group.pages[index].health.isSilent(since: began) else { return }
-        plan.suspected(index)
-        health.suspect(group.servers[index], silentSince: began, until: end) { [self] in
-            judged(index, $0)
-        }
-    }
-
-    private func judged(_ index: Int, _ isDown: Bool) {
-        guard !isOver else { return }
-        perform(plan.judged(index, isDown: isDown, now: health.clocks.now()), .next)
-    }
-
-    private func end(_ outcome: UpstreamGroup.Outcome) {
-        wait(until: nil)
-        guard let completion = completion.take() else { return }
-        completion(outcome)
-    }
-}
-
-extension Message {
-    fileprivate var summary: String {
-        let records = answers.map { "\($0.type) \($0.data) (\($0.ttl) s)" }
-        return ([rcode.description] + records).joined(separator: ", ")
     }
 }

@@ -73,11 +73,4 @@ extension UpstreamNumbers {
         transport.count(in: &numbers)
         add(numbers)
     }
-
-    fileprivate mutating func add(_ other: UpstreamNumbers) {
-        tcpRetries += other.tcpRetries
-        foreignReplies += other.foreignReplies
-        connectionsOpened += other.connectionsOpened
-        connectionsReused += other.connectionsReused
-    }
 }

@@ -56,13 +56,14 @@ struct Check: Sendable {
     /// All checks; the cause of a failure comes before its effects.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
-        resolvConf, setup, nsswitch, environment, nameCache, getaddrinfo, containers, vendors,
+        resolvConf, setup, nsswitch, environment, proxy, nameCache, getaddrinfo, containers,
+        vendors,
         clientAddress, upstreams, clock, certificates, interception,
     ]
 
     private static let ofFiles: Set = [
         secrets.name, resolvConf.name, setup.name, nsswitch.name, containers.name,
-        certificates.name,
+        certificates.name, proxy.name,
     ]
 
     static func examine(_ facts: MachineFacts) -> [Finding] {

@@ -59,6 +59,7 @@ struct Gatherer {
             options.settings ?? settingsOfDaemon(machine) ?? MachineFacts.settings
         machine.hasSettings = tree.exists(machine.settingsPath)
         machine.secrets = secrets(in: machine.settingsPath)
+        machine.proxies = proxies([:])
         guard machine.isLive else { return machine }
 
         machine.answers = answers(machine)
@@ -71,6 +72,7 @@ struct Gatherer {
                 .filter(\.isOnlyForRoot).map(\.path)
         }
         machine.environment = environment()
+        machine.proxies = proxies(proxyVariables())
         progress("testing getaddrinfo")
         machine.lookup = lookup(machine)
         progress("checking the settings")
@@ -259,6 +261,14 @@ struct Gatherer {
     private func environment() -> [String: String] {
         var values: [String: String] = [:]
         for name in ["RES_OPTIONS", "LOCALDOMAIN", "HOSTALIASES"] {
+            values[name] = environmentValue(name)
+        }
+        return values
+    }
+
+    private func proxyVariables() -> [String: String] {
+        var values: [String: String] = [:]
+        for name in ProxySetting.variables.flatMap({ [$0, $0.uppercased()] }) {
             values[name] = environmentValue(name)
         }
         return values

@@ -35,6 +35,8 @@ struct MachineFacts: Sendable {
 
     var environment: [String: String] = [:]
 
+    var proxies: [ProxySetting] = []
+
     var lookup: SystemLookup?
 
     var containerFiles: [String: String] = [:]

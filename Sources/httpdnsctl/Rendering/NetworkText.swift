@@ -8,6 +8,18 @@ enum NetworkText {
             + Units.count(network.resumes, "resume", "resumes") + last
     }
 
+    /// DNS servers and routing domains of the network; nil if there are none.
+    static func resolvers(_ network: NetworkStats) -> Table.Cell? {
+        let servers = network.servers ?? []
+        let domains = (network.domains ?? []).map { domain in
+            let servers = domain.servers.isEmpty ? "held" : domain.servers.joined(separator: " ")
+            return "\(domain.domain) (\(domain.link): \(servers))"
+        }
+        guard !servers.isEmpty || !domains.isEmpty else { return nil }
+        let all = [servers.isEmpty ? "no server" : servers.joined(separator: " ")] + domains
+        return Table.Cell(all.joined(separator: ", "))
+    }
+
     /// NAT64 prefix with origin and age; nil if the machine has IPv4.
     static func translation(_ network: NetworkStats) -> Table.Cell? {
         guard network.stack == "v6" else { return nil }

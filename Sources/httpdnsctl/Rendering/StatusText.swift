@@ -30,6 +30,9 @@ enum StatusText {
         if status.network.lastAgeSeconds != nil {
             table.add("network", Table.Cell(NetworkText.render(status.network)))
         }
+        if let resolvers = NetworkText.resolvers(status.network) {
+            table.add("network DNS", resolvers)
+        }
         if let translation = NetworkText.translation(status.network) {
             table.add("families", translation)
         }

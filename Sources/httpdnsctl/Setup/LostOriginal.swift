@@ -39,7 +39,7 @@ extension ResolverFacts {
 
     private static let createdFiles: Set = [
         Paths.resolvedDropIn, Paths.networkManagerConfig, Paths.resolvconfDropIn,
-        Paths.dhclientHook,
+        Paths.dhclientHook, Paths.networkServers,
     ]
 
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {

@@ -46,6 +46,7 @@ struct ResolverFacts: Sendable {
         static let dhcpcdConfig = "/etc/dhcpcd.conf"
         static let dhclientHooks = "/etc/dhcp/dhclient-enter-hooks.d"
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
+        static let networkServers = "/etc/httpdnsd/network-resolv.conf"
 
         static let indicators = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
@@ -55,7 +56,7 @@ struct ResolverFacts: Sendable {
 
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
-            resolvconfDropIn, dhcpcdConfig, dhclientHook,
+            resolvconfDropIn, dhcpcdConfig, dhclientHook, networkServers,
         ]
     }
 }

@@ -54,6 +54,7 @@ private enum VarlinkOracle {
         try judge(call, as: DescriptionRequest.self)
         try judge(call, as: LookupRequest.self)
         try judge(call, as: LogLevelRequest.self)
+        try judge(call, as: PortalRequest.self)
         try judge(call, as: RoutesRequest.self)
         try judge(call, as: BillRequest.self)
         if let request = try judge(call, as: PauseRequest.self) { _ = try? request.subject() }

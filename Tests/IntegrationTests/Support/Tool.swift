@@ -5,6 +5,8 @@ import Testing
 /// Programs that tests need, with their Debian packages.
 enum Tool: String, CaseIterable {
     case curl
+    case dbus = "dbus-daemon"
+    case dbusmock = "python3-dbusmock"
     case dnsdist
     case dig = "bind9-dnsutils"
     case dnspython = "python3-dnspython"
@@ -26,6 +28,9 @@ enum Tool: String, CaseIterable {
         switch self {
         case .dnspython: "/usr/lib/python3/dist-packages/dns/resolver.py"
         case .prometheus: "/usr/lib/python3/dist-packages/prometheus_client/parser.py"
+        case .dbus: "dbus-daemon"
+        case .dbusmock: "/usr/lib/python3/dist-packages/dbusmock/__init__.py"
+        // Interpreter of Java scripts; needs Java.
         case .java: "bsh"
         case .systemd: "systemd-socket-activate"
         default: "\(self)"

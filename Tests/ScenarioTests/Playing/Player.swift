@@ -71,6 +71,10 @@ final class Player {
         case .timeout: try await awaitTimeout()
         case .nothing: await world.advance(by: .zero)
         case .networkChange(let stack): stage.networkChanged(to: stack)
+        case .portal(let seconds):
+            let request = PortalRequest(forSeconds: seconds, off: seconds == nil)
+            try await operate { _ = try await $0.portal(request) }
+        case .resolvers(let lines): stage.resolversChanged(lines)
         case .hosts(let lines): stage.hostsChanged(lines)
         case .flush(let scope, let isSoft):
             try await operate { _ = try await $0.flush(scope, soft: isSoft) }

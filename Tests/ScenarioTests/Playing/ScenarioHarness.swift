@@ -99,6 +99,25 @@ extension ScenarioHarness {
         daemon.network.react(to: "another network")
     }
 
+    /// Takes lines such as `tun0 192.0.2.53 ~corp.example.com`.
+    func resolversChanged(_ lines: [String]) {
+        let links = lines.map { line in
+            let words = line.split(separator: " ").map(String.init)
+            let domains = words.filter { $0.hasPrefix("~") }.map { String($0.dropFirst()) }
+            let servers = words.compactMap { SocketAddress($0, defaultPort: 53) }
+            var link = LinkResolvers(
+                .resolved,
+                link: words[0],
+                servers: servers.map { LinkResolvers.Server($0) },
+                domains: domains.filter { $0 != "." },
+                isDefault: domains.isEmpty
+            )
+            link.takesAll = domains.contains(".")
+            return link
+        }
+        daemon.components.network.use(links)
+    }
+
     func hostsChanged(_ lines: [String]) {
         var table = HostsReading(settings.hosts).table
         let text = lines.map { $0 + "\n" }.joined()

@@ -89,6 +89,8 @@ extension Scenario {
         case networkChange(NetworkStack?)
 
         case hosts([String])
+        case resolvers([String])
+        case portal(seconds: Int?)
         case flush(FlushRequest.Scope, isSoft: Bool)
         case pause(vendor: String)
         case resume(vendor: String)

@@ -48,6 +48,10 @@ extension ScenarioReader {
                 throw error("`\(arguments[0])` is not v4, v6, dual or none")
             }
             return .networkChange(stack)
+        case ("PORTAL", 1):
+            let isEnd = arguments[0] == "OFF"
+            return .portal(seconds: isEnd ? nil : try integer(arguments[0]))
+        case ("NETWORK_RESOLVERS", 0): return .resolvers(try lines())
         case ("HOSTS", 0): return .hosts(try lines())
         case ("FLUSH", 1...) where arguments[0] == "SOFT":
             return .flush(try scope(Array(arguments.dropFirst())), isSoft: true)

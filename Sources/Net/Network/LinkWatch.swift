@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+private import CLinux
+
+/// Network interfaces by index, and the changes of their names and states.
+@ServiceLoop
+package final class LinkWatch {
+    /// Interface of this machine.
+    package struct Link: Sendable, Hashable {
+        package let name: String
+
+        /// True if the interface is up and has a carrier.
+        package let isRunning: Bool
+
+        package init(name: String, isRunning: Bool) {
+            self.name = name
+            self.isRunning = isRunning
+        }
+    }
+
+    /// Time in which changes are collected: an interface that comes up sends several messages.
+    private static let settling = Duration.milliseconds(20)
+
+    private static let burst = 64
+
+    package private(set) var links: [Int32: Link]
+
+    private let socket: OwnedDescriptor
+    private let look: NetworkLook
+    private let handler: @ServiceLoop () -> Void
+    private var watch: DescriptorWatch?
+    private var timer: LoopTimer?
+
+    /// Watches this process's network namespace, until released.
+    ///
+    /// - Throws: as `NetworkWatch`.
+    package convenience init(_ handler: @escaping @ServiceLoop () -> Void) throws {
+        try self.init(
+            events: OwnedDescriptor(NetworkLook.openEvents(), from: "netlink"),
+            look: NetworkLook(),
+            handler
+        )
+    }
+
+    init(
+        events: consuming OwnedDescriptor,
+        look: NetworkLook,
+        _ handler: @escaping @ServiceLoop () -> Void
+    ) throws {
+        let raw = events.raw
+        socket = events
+        self.look = look
+        self.handler = handler
+        // The notification socket already exists, so no change is missed.
+        links = try look.links()
+        watch = nil
+        watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
+    }
+
+    isolated deinit {
+        watch?.cancel()
+        timer?.cancel()
+    }
+
+    private func read() {
+        var hasNews = false
+        for _ in 0..<Self.burst {
+            do {
+                guard
+                    let datagram = try ReceiveBuffer.receive(
+                        from: socket.raw,
+                        upTo: ReceiveBuffer.capacity
+                    )
+                else { break }
+                hasNews = try NetlinkMessage.all(in: datagram).contains(where: isNews) || hasNews
+            } catch {
+                // Notifications were lost, or one cannot be parsed.
+                hasNews = true
+            }
+        }
+        guard hasNews, timer == nil else { return }
+        timer = LoopTimer(at: Clock.now + Self.settling) { [weak self] in self?.update() }
+    }
+
+    private func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
+        guard case .link(let fact)? = try NetworkFact(message) else { return false }
+        let isEnd = message.type == ROUTE_DELETED_LINK
+        return links[fact.index] != (isEnd ? nil : Link(fact))
+    }
+
+    private func update() {
+        timer = nil
+        guard let new = try? look.links() else {
+            // The kernel was busy: try again.
+            timer = LoopTimer(at: Clock.now + .seconds(1)) { [weak self] in self?.update() }
+            return
+        }
+        guard new != links else { return }
+        links = new
+        handler()
+    }
+}
+
+extension LinkWatch.Link {
+    fileprivate init(_ fact: NetworkFact.Link) {
+        self.init(name: fact.name, isRunning: fact.isRunning)
+    }
+}
+
+extension NetworkLook {
+    /// Returns all interfaces by index.
+    @ServiceLoop
+    fileprivate func links() throws -> [Int32: LinkWatch.Link] {
+        var links: [Int32: LinkWatch.Link] = [:]
+        try ask(ROUTE_GET_LINK, [UInt8](repeating: 0, count: 16)) { fact in
+            if case .link(let link) = fact { links[link.index] = LinkWatch.Link(link) }
+        }
+        return links
+    }
+}

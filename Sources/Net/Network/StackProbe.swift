@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+private import Glibc
+private import Locks
+
+/// Test which address families work towards the Internet: routes, and TCP connections.
+///
+/// Without a route, a family does not work.  With routes of both families, one of them can still be
+/// without effect: a router that has lost its IPv4 uplink keeps the route.  Then a TCP connection to
+/// servers that the daemon uses anyway decides.  Nothing is sent while only one family has a route,
+/// and no data is sent at all.
+@ServiceLoop
+package final class StackProbe {
+    /// Opens a connection, and closes it; false if that fails.
+    package typealias Connect = @ServiceLoop (SocketAddress, _ deadline: Instant) async -> Bool
+
+    /// Time limit of a connection.
+    package static let patience = Duration.seconds(2)
+
+    /// Maximum servers of a family that are tested, all at the same time.
+    package static let maximumServers = 2
+
+    private let routes: () -> NetworkStack
+    private let connect: Connect
+    private let clocks: Clocks
+
+    /// Creates a probe.
+    ///
+    /// - Parameter routes: returns the families that have a route.
+    package init(
+        routes: @escaping () -> NetworkStack,
+        clocks: Clocks = .system,
+        connect: @escaping Connect = { await StackProbe.connects(to: $0, $1) }
+    ) {
+        self.routes = routes
+        self.clocks = clocks
+        self.connect = connect
+    }
+
+    /// Families by their routes.
+    package var byRoutes: NetworkStack { routes() }
+
+    /// Returns the families that work, of which `servers` are tested.
+    ///
+    /// A family without a server, or with neither family's servers reachable, counts by its route:
+    /// the servers may be down.
+    package func test(_ servers: [SocketAddress]) async -> NetworkStack {
+        let stack = routes()
+        guard stack == .dual else { return stack }
+        let v4 = Array(servers.lazy.filter { !$0.isIPv6 }.prefix(Self.maximumServers))
+        let v6 = Array(servers.lazy.filter(\.isIPv6).prefix(Self.maximumServers))
+        guard !v4.isEmpty, !v6.isEmpty else { return stack }
+        let deadline = clocks.now() + Self.patience
+        async let first = reaches(v4, deadline)
+        async let second = reaches(v6, deadline)
+        let (hasIPv4, hasIPv6) = (await first, await second)
+        guard hasIPv4 || hasIPv6 else { return stack }
+        return NetworkStack(hasIPv4: hasIPv4, hasIPv6: hasIPv6)
+    }
+
+    /// Returns true if one of the servers accepts a connection.
+    private func reaches(_ servers: [SocketAddress], _ deadline: Instant) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            for server in servers {
+                group.addTask { await self.connect(server, deadline) }
+            }
+            for await isReached in group where isReached {
+                group.cancelAll()
+                return true
+            }
+            return false
+        }
+    }
+
+    /// Returns true if a server accepts or refuses a connection: both show that packets arrive.
+    package static func connects(to server: SocketAddress, _ deadline: Instant) async -> Bool {
+        do throws(SocketError) {
+            try await StreamConnection.connect(to: server, deadline: deadline).close()
+            return true
+        } catch {
+            return error == .system(call: "connect", code: ECONNREFUSED)
+        }
+    }
+}
+
+/// The families that work, for any thread; nil before the first test.
+package final class DetectedStack: Sendable {
+    private let stack = Lock<NetworkStack?>(nil)
+
+    package init() {}
+
+    package var current: NetworkStack? {
+        get { stack.withLock { $0 } }
+        set { stack.withLock { $0 = newValue } }
+    }
+}

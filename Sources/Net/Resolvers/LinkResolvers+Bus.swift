@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+private import Glibc
+
+extension SystemBus.Object {
+    static let resolved = SystemBus.Object(
+        "org.freedesktop.resolve1",
+        "/org/freedesktop/resolve1",
+        "org.freedesktop.resolve1.Manager"
+    )
+
+    static let networkManager = SystemBus.Object(
+        "org.freedesktop.NetworkManager",
+        "/org/freedesktop/NetworkManager/DnsManager",
+        "org.freedesktop.NetworkManager.DnsManager"
+    )
+
+    /// NetworkManager, with its view of the way to the Internet.
+    static let connectivity = SystemBus.Object(
+        "org.freedesktop.NetworkManager",
+        "/org/freedesktop/NetworkManager",
+        "org.freedesktop.NetworkManager"
+    )
+
+    /// Link of systemd-resolved; sd-bus escapes the first octet of a number in a path.
+    static func resolvedLink(_ index: Int32) -> SystemBus.Object {
+        let digits = "\(index)"
+        let path = "_3" + digits
+        return SystemBus.Object(
+            "org.freedesktop.resolve1",
+            "/org/freedesktop/resolve1/link/\(path)",
+            "org.freedesktop.resolve1.Link"
+        )
+    }
+}
+
+// MARK: - systemd-resolved
+
+extension LinkResolvers {
+    /// Returns the indexes of the links with servers or domains; 0 stands for the whole machine.
+    static func indexes(inResolved manager: BusValue) -> [Int32] {
+        let entries = ["DNSEx", "DNS", "Domains"].flatMap { manager[$0]?.items ?? [] }
+        let indexes = Set(
+            entries.compactMap { $0.items.first?.number.flatMap(Int32.init(exactly:)) }
+        )
+        return Array(indexes.sorted().prefix(maximumLinks))
+    }
+
+    /// Reads the properties of systemd-resolved and of its links.
+    static func reading(
+        resolved manager: BusValue,
+        links: [Int32: BusValue],
+        names: [Int32: String]
+    ) -> [LinkResolvers] {
+        indexes(inResolved: manager).compactMap { index in
+            guard let name = index == 0 ? "" : names[index] else { return nil }
+            // An older systemd-resolved has no property with ports and names.
+            let extended = manager["DNSEx"]?.items
+            let encrypts = (links[index] ?? manager)["DNSOverTLS"]?.text == "yes"
+            let servers = (extended ?? manager["DNS"]?.items ?? []).compactMap {
+                Server(resolved: $0.items, index, encrypts: encrypts)
+            }
+            let routing = (manager["Domains"]?.items ?? []).compactMap { entry -> String? in
+                let parts = entry.items
+                guard parts.count == 3, parts[0].number == Int64(index), parts[2].boolean == true
+                else { return nil }
+                return parts[1].text
+            }
+            var result = LinkResolvers(.resolved, link: name, servers: servers)
+            result.route(routing, isDefault: links[index]?["DefaultRoute"]?.boolean)
+            return result
+        }
+    }
+}
+
+extension LinkResolvers.Server {
+    /// Reads `(iiay)` or `(iiayqs)`: index, family, address, port and name in the certificate.
+    fileprivate init?(resolved parts: [BusValue], _ index: Int32, encrypts: Bool) {
+        guard parts.count >= 3, parts[0].number == Int64(index), let octets = parts[2].octets else {
+            return nil
+        }
+        let port = parts.count > 3 ? parts[3].number ?? 0 : 0
+        let name = parts.count > 4 ? parts[4].text ?? "" : ""
+        let tlsName = encrypts && !name.isEmpty ? name : nil
+        let isLinkLocal = SocketAddress(octets: octets, port: 0)?.isLinkLocal ?? false
+        guard
+            let address = SocketAddress(
+                octets: octets,
+                port: port == 0 ? (tlsName == nil ? 53 : 853) : UInt16(clamping: port),
+                scope: isLinkLocal ? UInt32(clamping: index) : 0
+            )
+        else { return nil }
+        self.init(address, tlsName: tlsName)
+    }
+}
+
+// MARK: - NetworkManager
+
+extension LinkResolvers {
+    /// Reads the property `Configuration` of NetworkManager's `DnsManager`.
+    ///
+    /// Entries come in the order of their priority.  Entries with a negative priority exclude those
+    /// with a greater one (nm-settings(5), `dns-priority`).
+    static func reading(
+        networkManager manager: BusValue
+    ) -> (links: [LinkResolvers], unreadable: [String]) {
+        let entries = manager["Configuration"]?.items ?? []
+        let priorities = entries.map { $0["priority"]?.number ?? 0 }
+        let limit = priorities.min().flatMap { $0 < 0 ? $0 : nil } ?? .max
+        var unreadable: [String] = []
+        var links: [LinkResolvers] = []
+        for (entry, priority) in zip(entries, priorities) where priority <= limit {
+            let link = entry["interface"]?.text ?? ""
+            let servers = (entry["nameservers"]?.items ?? []).compactMap(\.text).compactMap {
+                text in
+                let server = Server(networkManager: text, link)
+                if server == nil { unreadable.append(String(text.prefix(80))) }
+                return server
+            }
+            let routing = (entry["domains"]?.items ?? []).compactMap(\.text)
+                .filter { $0.hasPrefix("~") }.map { String($0.dropFirst()) }
+            // IPv4 and IPv6 of a link are two entries.
+            if let index = links.firstIndex(where: { $0.link == link }) {
+                let all = links[index].servers + servers
+                links[index].servers = Array(all.prefix(maximumServers))
+                let before = links[index].domains + (links[index].takesAll ? ["."] : [])
+                links[index].route(before + routing.filter { !before.contains($0) })
+            } else {
+                var new = LinkResolvers(.networkManager, link: link, servers: servers)
+                new.route(routing)
+                links.append(new)
+            }
+        }
+        return (links, unreadable)
+    }
+}
+
+extension LinkResolvers.Server {
+    /// Reads a server such as `192.0.2.53`, `fe80::1` or `dns+tls://192.0.2.53#dns.example`.
+    ///
+    /// A name after a plain address is for programs that encrypt by themselves.
+    fileprivate init?(networkManager text: String, _ link: String) {
+        let scheme = text.firstRange(of: "://")
+        let parts = text[(scheme?.upperBound ?? text.startIndex)...].split(
+            separator: "#",
+            maxSplits: 1
+        )
+        let name = parts.count > 1 ? String(parts[1]) : nil
+        let tlsName: String?
+        switch scheme.map({ text[..<$0.lowerBound] }) {
+        case nil, "dns+udp": tlsName = nil
+        case "dns+tls": tlsName = name
+        default: return nil
+        }
+        guard let host = parts.first,
+            let address = SocketAddress(String(host), defaultPort: tlsName == nil ? 53 : 853)
+        else { return nil }
+        guard address.isLinkLocal, address.isIPv6, address.scope == 0 else {
+            self.init(address, tlsName: tlsName)
+            return
+        }
+        // SAFETY: the name lives during the call.
+        let scope = unsafe if_nametoindex(link)
+        guard scope != 0,
+            let scoped = SocketAddress(octets: address.octets, port: address.port, scope: scope)
+        else { return nil }
+        self.init(scoped, tlsName: tlsName)
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// DNS settings of a network link, as the program reports them that manages the link.
+package struct LinkResolvers: Sendable, Hashable {
+    /// DNS server of a network.
+    package struct Server: Sendable, Hashable {
+        package let address: SocketAddress
+
+        /// Name in the certificate of a server with DNS over TLS; nil for plain DNS.
+        package let tlsName: String?
+
+        package init(_ address: SocketAddress, tlsName: String? = nil) {
+            self.address = address
+            self.tlsName = tlsName
+        }
+    }
+
+    /// Program that reports the settings.
+    package enum Source: String, Sendable, Hashable {
+        case resolved = "systemd-resolved"
+        case networkManager = "NetworkManager"
+        case resolvconf
+        case dhcpcd
+        case file
+    }
+
+    package var source: Source
+
+    /// Name of the interface; empty for settings of the whole machine.
+    package var link: String
+
+    package var servers: [Server]
+
+    /// Routing domains, without `~`: their names are queried through this link.
+    package var domains: [String]
+
+    /// True if the servers also answer names of no link's domains.
+    package var isDefault: Bool
+
+    /// True if names of no link's domains are queried through such links only (`~.`).
+    package var takesAll = false
+
+    package init(
+        _ source: Source,
+        link: String,
+        servers: [Server],
+        domains: [String] = [],
+        isDefault: Bool = true
+    ) {
+        self.source = source
+        self.link = link
+        self.servers = Array(servers.prefix(Self.maximumServers))
+        self.domains = domains
+        self.isDefault = isDefault
+    }
+
+    /// Maximum servers and routing domains of a link, and maximum links.
+    package static let maximumServers = 8
+    package static let maximumDomains = 64
+    package static let maximumLinks = 64
+}
+
+// MARK: - Routing domains
+
+extension LinkResolvers {
+    /// Sets the routing domains, of which `.` stands for all names.
+    ///
+    /// As in systemd-resolved, a link with routing domains does not answer other names, unless the
+    /// program says so.
+    mutating func route(_ routing: [String], isDefault: Bool? = nil) {
+        takesAll = routing.contains { $0.isEmpty || $0 == "." }
+        domains = Array(
+            routing.filter { !$0.isEmpty && $0 != "." }.prefix(Self.maximumDomains)
+        )
+        self.isDefault = takesAll || isDefault ?? domains.isEmpty
+    }
+}
+
+// MARK: - resolv.conf
+
+extension LinkResolvers {
+    /// Reads a file in the format of resolv.conf(5); also returns the lines that are not readable.
+    ///
+    /// - Parameter isPrivate: true if the servers are only for the domains of the file, which
+    ///   openresolv calls a private interface.
+    static func reading(
+        resolvConf text: String,
+        _ source: Source,
+        link: String,
+        isPrivate: Bool = false
+    ) -> (LinkResolvers, unreadable: [String]) {
+        var servers: [Server] = []
+        var domains: [String] = []
+        var unreadable: [String] = []
+        for line in text.split(whereSeparator: \.isNewline) {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            switch words.first {
+            case "nameserver":
+                guard words.count > 1,
+                    let address = SocketAddress(String(words[1]), defaultPort: 53)
+                else {
+                    unreadable.append(String(line.prefix(80)))
+                    continue
+                }
+                servers.append(Server(address))
+            case "domain", "search": domains += words.dropFirst().map(String.init)
+            default: break
+            }
+        }
+        var result = LinkResolvers(source, link: link, servers: servers)
+        if isPrivate { result.route(domains, isDefault: false) }
+        return (result, unreadable)
+    }
+}
+
+// MARK: - Merging
+
+extension LinkResolvers {
+    /// Merges the reports of several sources, of which the first one for a link counts.
+    ///
+    /// Settings of the whole machine count only if no earlier source has any server.
+    ///
+    /// - Parameters:
+    ///   - running: names of the interfaces that are up; nil if unknown.
+    ///   - isOwn: true for addresses of this machine, which are removed.
+    static func merged(
+        _ sources: [[LinkResolvers]],
+        running: Set<String>?,
+        isOwn: (SocketAddress) -> Bool
+    ) -> [LinkResolvers] {
+        var result: [LinkResolvers] = []
+        for source in sources {
+            let known = Set(result.map(\.link))
+            for var entry in source where !known.contains(entry.link) {
+                guard entry.link.isEmpty || running?.contains(entry.link) ?? true,
+                    result.count < maximumLinks
+                else { continue }
+                entry.servers.removeAll { isOwn($0.address) }
+                guard !entry.servers.isEmpty else { continue }
+                if entry.link.isEmpty, entry.source == .file, !result.isEmpty { continue }
+                result.append(entry)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+private import Glibc
+
+/// Files in which programs store the DNS settings of networks.
+package struct ResolverFiles: Sendable {
+    /// Directory with a file per interface, in the format of resolv.conf(5).
+    struct Directory: Sendable {
+        let source: LinkResolvers.Source
+        let path: String
+
+        /// Directory with a file for each interface whose servers are only for its domains.
+        var privates: String?
+
+        /// Directory with files `METRIC INTERFACE`; only the first interface is then used.
+        var exclusives: String?
+    }
+
+    var directories: [Directory]
+
+    /// Files of the whole machine, in order of preference, with the program that writes them.
+    var files: [(source: LinkResolvers.Source, path: String)]
+
+    /// Files of a system under `root`, which is empty except in tests.
+    package init(root: String = "") {
+        let openresolv = root + "/run/resolvconf"
+        directories = [
+            Directory(
+                source: .resolvconf,
+                path: openresolv + "/interfaces",
+                privates: openresolv + "/private",
+                exclusives: openresolv + "/exclusive"
+            ),
+            Directory(source: .resolvconf, path: openresolv + "/interface"),
+            Directory(source: .dhcpcd, path: root + "/run/dhcpcd/hook-state/resolv.conf"),
+        ]
+        files = [
+            (.resolved, root + "/run/systemd/resolve/resolv.conf"),
+            (.networkManager, root + "/run/NetworkManager/resolv.conf"),
+            (.file, root + Self.saved),
+        ]
+    }
+
+    /// Copy of `/etc/resolv.conf`, which `httpdnsctl setup` makes before it changes the file.
+    package static let saved = "/etc/httpdnsd/network-resolv.conf"
+
+    /// Maximum octets that are read of a file.
+    private static let largest = 64 << 10
+
+    // MARK: - Reading
+
+    /// Reads a regular file; nil if there is none.
+    static func text(_ path: String) -> String? {
+        // SAFETY: the path lives during the call, and read writes at most the octets of the array.
+        let raw = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard raw >= 0 else { return nil }
+        let file = OwnedDescriptor(taking: raw)
+        var facts = stat()
+        guard unsafe fstat(file.raw, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        var octets = [UInt8](repeating: 0, count: largest)
+        let count = unsafe octets.withUnsafeMutableBytes {
+            unsafe Glibc.read(file.raw, $0.baseAddress, $0.count)
+        }
+        return count >= 0 ? String(decoding: octets[..<count], as: UTF8.self) : nil
+    }
+
+    /// Returns the names in a directory, sorted.
+    private static func entries(_ path: String) -> [String] {
+        // SAFETY: the stream is closed once; an entry is valid until the next call.
+        guard let stream = unsafe opendir(path) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while names.count < 4 * LinkResolvers.maximumLinks, let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Reads a directory; `links` are the names of all interfaces.
+    func read(
+        _ directory: Directory,
+        _ links: Set<String>
+    ) -> (links: [LinkResolvers], unreadable: [String]) {
+        var result: [LinkResolvers] = []
+        var unreadable: [String] = []
+        let privates = Set(directory.privates.map(Self.entries) ?? [])
+        var names = Self.entries(directory.path)
+        if let first = directory.exclusives.map(Self.entries)?.first?.split(separator: " ").last {
+            names = names.filter { $0 == first }
+        }
+        for name in names {
+            guard let text = Self.text("\(directory.path)/\(name)") else { continue }
+            let (entry, lines) = LinkResolvers.reading(
+                resolvConf: text,
+                directory.source,
+                link: Self.link(of: name, links),
+                isPrivate: privates.contains(name)
+            )
+            unreadable += lines
+            if let index = result.firstIndex(where: { $0.link == entry.link }) {
+                // Two programs configure one interface, such as for IPv4 and for IPv6.
+                let all = result[index].servers + entry.servers
+                result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
+            } else {
+                result.append(entry)
+            }
+        }
+        return (result, unreadable)
+    }
+
+    /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `eth0.100.dhcp`.
+    ///
+    /// NetworkManager stores the settings of all its interfaces in one file.
+    static func link(of file: String, _ links: Set<String>) -> String {
+        if file == "NetworkManager" { return "" }
+        var name = Substring(file)
+        while true {
+            if links.contains(String(name)) { return String(name) }
+            guard let dot = name.lastIndex(of: ".") else { return file }
+            name = name[..<dot]
+        }
+    }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The DNS servers and routing domains of the networks that this machine is connected to.
+///
+/// The sources are systemd-resolved and NetworkManager over D-Bus, the files of resolvconf,
+/// openresolv and dhcpcd, and the copy of `/etc/resolv.conf` that `httpdnsctl setup` has made.
+@ServiceLoop
+package final class ResolverWatch {
+    /// Called with the settings of all links when they have changed.
+    private let handler: @ServiceLoop ([LinkResolvers]) -> Void
+
+    /// Called with an event that a log should have.
+    private let report: @ServiceLoop (String) -> Void
+
+    /// Called when NetworkManager has found, or lost, a captive portal that blocks the network.
+    package var onPortal: (@ServiceLoop (Bool) -> Void)?
+    private var hasPortal = false
+
+    /// Value of `Connectivity` for a captive portal (`NM_CONNECTIVITY_PORTAL`).
+    private static let connectivityPortal: Int64 = 2
+
+    private let files: ResolverFiles
+    private let busAddress: String?
+    private let isOwn: (SocketAddress) -> Bool
+
+    private var links: LinkWatch?
+    private var bus: SystemBus?
+    private var watches: [FileWatch] = []
+
+    /// Reports of systemd-resolved and NetworkManager; nil if the program does not run.
+    private var resolved: (manager: BusValue, links: [Int32: BusValue])?
+    private var networkManager: BusValue?
+
+    /// Number of the latest query of each service; replies to earlier ones are ignored.
+    private var queries: [String: UInt64] = [:]
+
+    /// Services that have not replied since the start: until then their files are not used.
+    private var awaited: Set<String> = []
+
+    private var timer: LoopTimer?
+    private var patience: LoopTimer?
+    private var latest: [LinkResolvers]?
+    private var reported: Set<String> = []
+
+    /// Time in which changes are collected.
+    private static let settling = Duration.milliseconds(20)
+
+    /// Time to wait for the services after the start.
+    private static let startTime = Duration.milliseconds(500)
+
+    private static let maximumReports = 64
+
+    /// Creates a watch; `start` begins.
+    ///
+    /// - Parameters:
+    ///   - bus: address of the system bus; nil for the system's.
+    ///   - isOwn: true for addresses of this machine.
+    package init(
+        _ files: ResolverFiles = ResolverFiles(),
+        bus: String? = nil,
+        isOwn: @escaping (SocketAddress) -> Bool = { $0.isOwn },
+        report: @escaping @ServiceLoop (String) -> Void,
+        _ handler: @escaping @ServiceLoop ([LinkResolvers]) -> Void
+    ) {
+        self.files = files
+        busAddress = bus
+        self.isOwn = isOwn
+        self.report = report
+        self.handler = handler
+    }
+
+    /// Begins to watch; a source that cannot be watched is reported and left out.
+    package func start() {
+        attempt("links") { links = try LinkWatch { [weak self] in self?.linksChanged() } }
+        for directory in files.directories {
+            attempt(directory.path) {
+                watches.append(
+                    try FileWatch(directory.path, isDirectory: true) { [weak self] in
+                        self?.changed()
+                    }
+                )
+            }
+        }
+        for (source, path) in files.files {
+            attempt(path) {
+                watches.append(
+                    try FileWatch(path) { [weak self] in
+                        // systemd-resolved sends no signal for some properties, such as domains.
+                        if source == .resolved { self?.query(SystemBus.Object.resolved.service) }
+                        self?.changed()
+                    }
+                )
+            }
+        }
+        let services = [SystemBus.Object.resolved, .networkManager, .connectivity]
+        awaited = Set(services.map(\.service))
+        patience = LoopTimer(at: Clock.now + Self.startTime) { [weak self] in
+            self?.awaited = []
+            self?.changed()
+        }
+        let bus = SystemBus(busAddress, watching: services) { [weak self] in self?.query($0) }
+        self.bus = bus
+        attempt("the system bus") { try bus.open() }
+        if !bus.isOpen { awaited = [] }
+        changed()
+    }
+
+    /// Ends all watches.
+    package func stop() {
+        bus?.close()
+        (links, bus, watches) = (nil, nil, [])
+        for timer in [timer, patience] { timer?.cancel() }
+        (timer, patience) = (nil, nil)
+    }
+
+    private func attempt(_ what: String, _ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            report("network resolvers: cannot watch \(what): \(error), ignoring")
+        }
+    }
+
+    // MARK: - D-Bus
+
+    /// Names and states of links have changed, which systemd-resolved reports by their index.
+    private func linksChanged() {
+        query(SystemBus.Object.resolved.service)
+        changed()
+    }
+
+    private func query(_ service: String) {
+        if service == SystemBus.Object.connectivity.service { queryConnectivity() }
+        let number = (queries[service] ?? 0) + 1
+        queries[service] = number
+        let object: SystemBus.Object =
+            service == SystemBus.Object.resolved.service ? .resolved : .networkManager
+        bus?.properties(object) { [weak self] reply in
+            guard let self, queries[service] == number else { return }
+            guard object == .resolved, let reply else { return received(reply, of: object, [:]) }
+            let indexes = LinkResolvers.indexes(inResolved: reply).filter { $0 != 0 }
+            queryLinks(indexes[...], [:]) { [weak self] links in
+                guard let self, queries[service] == number else { return }
+                received(reply, of: object, links)
+            }
+        }
+    }
+
+    private func queryConnectivity() {
+        bus?.properties(.connectivity) { [weak self] reply in
+            guard let self else { return }
+            let isBlocked = reply?["Connectivity"]?.number == Self.connectivityPortal
+            guard isBlocked != hasPortal else { return }
+            hasPortal = isBlocked
+            onPortal?(isBlocked)
+        }
+    }
+
+    private func queryLinks(
+        _ indexes: ArraySlice<Int32>,
+        _ found: [Int32: BusValue],
+        _ completion: @escaping @ServiceLoop ([Int32: BusValue]) -> Void
+    ) {
+        guard let index = indexes.first, let bus else { return completion(found) }
+        bus.properties(.resolvedLink(index)) { [weak self] reply in
+            var found = found
+            found[index] = reply
+            self?.queryLinks(indexes.dropFirst(), found, completion)
+        }
+    }
+
+    private func received(
+        _ reply: BusValue?,
+        of object: SystemBus.Object,
+        _ links: [Int32: BusValue]
+    ) {
+        if object == .resolved {
+            resolved = reply.map { ($0, links) }
+        } else {
+            networkManager = reply
+        }
+        awaited.remove(object.service)
+        changed()
+    }
+
+    // MARK: - Result
+
+    private func changed() {
+        guard timer == nil else { return }
+        timer = LoopTimer(at: Clock.now + Self.settling) { [weak self] in
+            self?.timer = nil
+            self?.update()
+        }
+    }
+
+    private func update() {
+        guard awaited.isEmpty else { return }
+        let all = links?.links
+        let names = Set((all ?? [:]).values.map(\.name))
+        let running = all.map { Set($0.values.lazy.filter(\.isRunning).map(\.name)) }
+        var sources: [[LinkResolvers]] = []
+        if let resolved {
+            let list = LinkResolvers.reading(
+                resolved: resolved.manager,
+                links: resolved.links,
+                names: (all ?? [:]).mapValues(\.name)
+            )
+            sources.append(list)
+        }
+        if let networkManager {
+            let (list, unreadable) = LinkResolvers.reading(networkManager: networkManager)
+            note(unreadable, in: "NetworkManager")
+            sources.append(list)
+        }
+        for directory in files.directories {
+            let (list, unreadable) = files.read(directory, names)
+            note(unreadable, in: directory.path)
+            sources.append(list)
+        }
+        for (source, path) in files.files {
+            // The program itself has reported more.
+            if source == .resolved && resolved != nil { continue }
+            if source == .networkManager && networkManager != nil { continue }
+            guard let text = ResolverFiles.text(path) else { continue }
+            let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
+            note(unreadable, in: path)
+            sources.append([entry])
+        }
+        let merged = LinkResolvers.merged(sources, running: running, isOwn: isOwn)
+        guard merged != latest else { return }
+        latest = merged
+        handler(merged)
+    }
+
+    /// Reports each unreadable line once.
+    private func note(_ unreadable: [String], in source: String) {
+        for line in unreadable where reported.count < Self.maximumReports {
+            guard reported.insert("\(source)\0\(line)").inserted else { continue }
+            report("network resolvers: \(source): cannot read `\(line)`, ignoring the line")
+        }
+    }
+}
+
+extension SocketAddress {
+    /// True for loopback, unspecified and all other addresses of this machine.
+    package var isOwn: Bool {
+        if isUnspecified || !isIPv6 && octets[0] == 127 { return true }
+        return SocketAddress.source(towards: self)?.octets == octets
+    }
+}
+
+/// The DNS servers in a file in the format of resolv.conf(5), and their changes.
+@ServiceLoop
+package final class ResolverFileWatch {
+    private let path: String
+    private let isOwn: (SocketAddress) -> Bool
+    private let report: @ServiceLoop (String) -> Void
+    private let handler: @ServiceLoop ([LinkResolvers.Server]) -> Void
+    private var watch: FileWatch?
+    private var latest: [LinkResolvers.Server]?
+    private var reported: Set<String> = []
+
+    private static let maximumReports = 64
+
+    /// Reads the file, calls `handler`, and again after each change of the servers.
+    package init(
+        _ path: String,
+        isOwn: @escaping (SocketAddress) -> Bool = { $0.isOwn },
+        report: @escaping @ServiceLoop (String) -> Void,
+        _ handler: @escaping @ServiceLoop ([LinkResolvers.Server]) -> Void
+    ) {
+        self.path = path
+        self.isOwn = isOwn
+        self.report = report
+        self.handler = handler
+        do {
+            watch = try FileWatch(path) { [weak self] in self?.update() }
+        } catch {
+            report("network resolvers: cannot watch \(path): \(error), ignoring changes")
+        }
+        update()
+    }
+
+    private func update() {
+        let text = ResolverFiles.text(path) ?? ""
+        let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
+        for line in unreadable where reported.count < Self.maximumReports {
+            guard reported.insert(line).inserted else { continue }
+            report("network resolvers: \(path): cannot read `\(line)`, ignoring the line")
+        }
+        let servers = entry.servers.filter { !isOwn($0.address) }
+        guard servers != latest else { return }
+        latest = servers
+        handler(servers)
+    }
+}

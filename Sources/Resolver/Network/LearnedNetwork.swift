@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+package import DNSWire
+package import Net
+package import Upstream
+
+/// The DNS servers and routing domains of the network, as upstream servers and routes.
+///
+/// Lives as long as the daemon.  ``NetworkPlan`` has the rules.
+@ServiceLoop
+package final class LearnedNetwork {
+    /// A routing domain in use.
+    package struct Domain: Sendable {
+        package let domain: Name
+        package let link: String
+        package let servers: [LinkResolvers.Server]
+
+        /// True if the link is down: the names go to no other server for some seconds.
+        package let isHeld: Bool
+    }
+
+    /// A route that a link has brought.
+    private struct Learned {
+        let match: RouteTable.Match
+        let upstream: LearnedUpstream
+    }
+
+    /// Makes the connection to a server for the upstream; nil if that is impossible.
+    package typealias Make =
+        @ServiceLoop (LinkResolvers.Server, _ upstream: LearnedUpstream) -> Forwarder?
+
+    /// Answers that a change has made invalid: those for names in these domains, and those of these
+    /// sources.
+    package struct Change: Sendable {
+        package var domains: [Name] = []
+        package var sources: Set<String> = []
+
+        /// True if the servers of ordinary names have changed.
+        package var hasOtherServers = false
+
+        package var isEmpty: Bool { domains.isEmpty && sources.isEmpty && !hasOtherServers }
+    }
+
+    /// Called after each change with the invalid answers and a text for the log.
+    package var onChange: (@ServiceLoop (Change, _ text: String) -> Void)?
+
+    /// Called with a message about settings that are ignored.
+    package var report: (@ServiceLoop (String) -> Void)?
+
+    /// Called with servers that are not used any more.
+    package var onWithdrawal: (@ServiceLoop ([any Forwarding]) -> Void)?
+
+    private var plan = NetworkPlan()
+    private var links: [LinkResolvers] = []
+    private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
+    private var routes: [Name: Learned] = [:]
+
+    /// The upstream of the settings; nil if they have none, and then no name goes to the network.
+    private(set) var upstream: LearnedUpstream?
+
+    /// The captive portal mode; nil while it is off.
+    var portal: PortalMode?
+
+    /// Called at the start and the end of the captive portal mode.
+    package var onPortal: (@ServiceLoop (_ isOn: Bool) -> Void)?
+
+    /// Holds the servers while the settings have no upstream of the network.
+    let unused = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
+
+    private var make: Make?
+    private(set) var health = HealthTable()
+    let clocks: Clocks
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
+    private var reported: Set<String> = []
+
+    private static let maximumReports = 64
+
+    /// Number of changes of the routes.
+    var generation = 0
+
+    package init(clocks: Clocks) { self.clocks = clocks }
+
+    // MARK: - Reading
+
+    /// Servers for names of no routing domain, as upstream servers.
+    package var servers: [any Forwarding] { (upstream ?? unused).servers }
+
+    /// All servers in use.
+    package var allServers: [any Forwarding] { Array(forwarders.values) }
+
+    package var addresses: [LinkResolvers.Server] { plan.servers }
+
+    package var domains: [Domain] {
+        plan.routes.map { route in
+            Domain(
+                domain: route.domain,
+                link: route.link,
+                servers: route.heldUntil == nil ? route.servers : [],
+                isHeld: route.heldUntil != nil
+            )
+        }
+    }
+
+    /// Returns the route of the most specific routing domain that has `name`.
+    func match(_ name: Name) -> RouteTable.Match? {
+        guard !routes.isEmpty else { return nil }
+        var ancestor: Name? = name
+        while let domain = ancestor {
+            if let route = routes[domain] { return route.match }
+            ancestor = domain.parent
+        }
+        return nil
+    }
+
+    // MARK: - Changing
+
+    /// Uses the upstream of new settings; nil if they have none.
+    package func use(
+        _ upstream: LearnedUpstream?,
+        health: HealthTable,
+        _ make: @escaping Make
+    ) {
+        let isSame = upstream === self.upstream && self.make != nil
+        self.health = health
+        self.make = make
+        guard !isSame else { return }
+        let former = Array(forwarders.values)
+        forwarders = [:]
+        routes = [:]
+        self.upstream?.use([], absence: "the upstream is not in the settings any more")
+        self.upstream = upstream
+        apply()
+        withdraw(former)
+    }
+
+    /// Takes the DNS settings of all links.
+    package func use(_ links: [LinkResolvers]) {
+        self.links = links
+        let before = plan
+        let outcome = plan.use(links, now: clocks.now())
+        for text in outcome.rejected where reported.count < Self.maximumReports {
+            guard reported.insert(text).inserted else { continue }
+            report?("network resolvers: ignoring the routing domain `\(text)`")
+        }
+        changed(outcome, since: before)
+    }
+
+    private func expire() {
+        let before = plan
+        let outcome = plan.expire(now: clocks.now())
+        changed(outcome, since: before, ended: outcome.domains)
+    }
+
+    /// - Parameter ended: domains whose names are ordinary ones now.
+    private func changed(
+        _ outcome: NetworkPlan.Outcome,
+        since before: NetworkPlan,
+        ended: [Name] = []
+    ) {
+        let kept = plan.allServers
+        let withdrawn = forwarders.filter { !kept.contains($0.key) }
+        for server in withdrawn.keys { forwarders[server] = nil }
+        apply()
+        withdraw(Array(withdrawn.values))
+        alarm.set(plan.wake)
+        let change = Change(
+            domains: outcome.domains,
+            sources: Set(outcome.servers.map { UpstreamStage.origin(of: name, $0) }),
+            hasOtherServers: plan.servers != before.servers
+        )
+        guard !change.isEmpty || plan.routes != before.routes else { return }
+        let names = ended.map(\.text).joined(separator: ", ")
+        onChange?(change, text + (ended.isEmpty ? "" : "; no longer held: \(names)"))
+    }
+
+    private var name: String { (upstream ?? unused).name }
+
+    /// Makes the connections and routes of the plan.
+    private func apply() {
+        guard let make else { return }
+        let upstream = upstream ?? unused
+        func servers(_ list: [LinkResolvers.Server]) -> [any Forwarding] {
+            list.compactMap { server in
+                if let known = forwarders[server] { return known }
+                let new = make(server, upstream)
+                forwarders[server] = new
+                return new
+            }
+        }
+        upstream.use(servers(plan.servers))
+        guard self.upstream != nil else { return }
+        var all: [Name: Learned] = [:]
+        for route in plan.routes {
+            let learned = routes[route.domain] ?? self.learned(route, upstream)
+            let isHeld = route.heldUntil != nil
+            learned.upstream.use(
+                isHeld ? [] : servers(route.servers),
+                absence: "\(route.link): the link of `\(route.domain.text)` is down"
+            )
+            all[route.domain] = learned
+        }
+        if Set(all.keys) != Set(routes.keys) { generation += 1 }
+        routes = all
+    }
+
+    private func learned(_ route: NetworkPlan.Route, _ upstream: LearnedUpstream) -> Learned {
+        let own = LearnedUpstream(
+            name: upstream.name,
+            url: upstream.url,
+            timeout: upstream.timeout,
+            latency: upstream.latency
+        )
+        let match = RouteTable.Match(
+            Route(
+                place: "link \(route.link) (\(route.source.rawValue))",
+                vendors: [],
+                upstreams: UpstreamGroup([own], health: health),
+                fallsBack: true,
+                allowsPrivateAnswers: true
+            ),
+            for: route.domain
+        )
+        return Learned(match: match, upstream: own)
+    }
+
+    /// Ends the use of servers.
+    package func withdraw(_ former: [Forwarder]) {
+        guard !former.isEmpty else { return }
+        for server in former { server.withdraw() }
+        onWithdrawal?(former)
+    }
+
+    /// Drops all connections after a change of the network.
+    package func networkChanged() {
+        for server in forwarders.values { server.networkChanged() }
+    }
+
+    private var text: String {
+        let servers = plan.servers.map { $0.address.host }.joined(separator: ", ")
+        let routes = plan.routes.map { route in
+            let state = route.heldUntil == nil ? "" : ", held"
+            return "\(route.domain.text) (\(route.link)\(state))"
+        }
+        return "network resolvers: \(servers.isEmpty ? "none" : servers)"
+            + (routes.isEmpty ? "" : "; routing domains: \(routes.joined(separator: ", "))")
+    }
+}
+
+extension UpstreamStage {
+    /// Returns the name of a server of the network in `AnswerSourceRegistry`.
+    nonisolated static func origin(of name: String, _ server: LinkResolvers.Server) -> String {
+        "\(name)/\(server.url)"
+    }
+}
+
+extension LinkResolvers.Server {
+    /// URL as in the settings, such as `udp://192.0.2.53`.
+    package var url: String {
+        let host = address.isIPv6 ? "[\(address.host)]" : address.host
+        let port = address.port == (tlsName == nil ? 53 : 853) ? "" : ":\(address.port)"
+        guard let tlsName else { return "udp://\(host)\(port)" }
+        return "tls://\(tlsName)\(port) (\(address.host))"
+    }
+}

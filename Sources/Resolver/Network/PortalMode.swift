@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+package import Net
+internal import Upstream
+
+/// Period in which the network's resolver answers, so that the user can log in to a captive portal.
+///
+/// A route for all names, which leaves out hosts, special names, routing domains of links and routes
+/// with `fallback: none`.  Its answers are short and not stored, and the cache is bypassed.
+struct PortalMode {
+    let end: Instant
+    let match: RouteTable.Match
+    let timer: any Cancellable
+}
+
+extension LearnedNetwork {
+    /// Time until the captive portal mode ends; nil while it is off.
+    package var portalEnd: Instant? { portal?.end }
+
+    /// Starts or prolongs the captive portal mode; false if the network names no server.
+    package func startPortal(_ time: Duration) -> Bool {
+        let upstream = upstream ?? unused
+        guard !upstream.servers.isEmpty else { return false }
+        let end = clocks.now() + time
+        portal?.timer.cancel()
+        var options = Route.Options()
+        options.isCached = false
+        options.isPrefetched = false
+        options.minimumTTL = 0
+        options.maximumTTL = ResolverLimits.portalLifetime
+        let route = Route(
+            place: "captive portal mode",
+            vendors: [],
+            upstreams: UpstreamGroup([upstream], health: health),
+            fallsBack: true,
+            allowsPrivateAnswers: true,
+            servesStale: false,
+            options: options
+        )
+        let isNew = portal == nil
+        portal = PortalMode(
+            end: end,
+            match: RouteTable.Match(route, for: .root),
+            timer: clocks.timer(end) { [weak self] in self?.endPortal() }
+        )
+        generation += 1
+        if isNew { onPortal?(true) }
+        return true
+    }
+
+    /// Ends the captive portal mode.
+    package func endPortal() {
+        guard let portal else { return }
+        portal.timer.cancel()
+        self.portal = nil
+        generation += 1
+        onPortal?(false)
+    }
+}

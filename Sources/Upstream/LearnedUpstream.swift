@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Upstream whose servers change while the daemon runs: those of the network or of a file.
+///
+/// A group selects among its ``servers``, and follows their changes.
+package final class LearnedUpstream: Forwarding {
+    package let name: String
+    package let url: String
+    package let timeout: Duration
+    package let latency: LatencyHistogram
+
+    /// A network chooses its servers, so they are not trusted.
+    package let isProtected = false
+
+    package private(set) var servers: [any Forwarding] = []
+
+    /// Reason for which there may be no server.
+    private var absence = "the network names no DNS server"
+
+    /// Number of changes.
+    private(set) var version = 0
+
+    /// Counters of former servers.
+    private var former = UpstreamNumbers()
+
+    /// Source of the servers, which lives as long as this upstream.
+    package var source: AnyObject?
+
+    /// Creates an upstream without servers.
+    ///
+    /// - Parameter url: the source of the servers, for display.
+    package init(
+        name: String,
+        url: String,
+        timeout: Duration,
+        latency: LatencyHistogram = LatencyHistogram()
+    ) {
+        self.name = name
+        self.url = url
+        self.timeout = timeout
+        self.latency = latency
+    }
+
+    /// Replaces the servers.
+    ///
+    /// - Parameter absence: the reason if there are none.
+    package func use(_ servers: [any Forwarding], absence: String? = nil) {
+        if let absence { self.absence = absence }
+        guard !servers.elementsEqual(self.servers, by: { $0 === $1 }) else { return }
+        for server in self.servers where !servers.contains(where: { $0 === server }) {
+            former.add(server.numbers)
+        }
+        self.servers = servers
+        version += 1
+    }
+
+    /// Error of a query for which there is no server.
+    var error: UpstreamError { .noServer(absence) }
+
+    package var numbers: UpstreamNumbers {
+        var sum = UpstreamNumbers(summing: servers.map(\.numbers))
+        sum.add(former)
+        return sum
+    }
+
+    package func ask(_ attempt: Attempt) {
+        guard let first = servers.first else { return attempt.end(.failure(error)) }
+        first.ask(attempt)
+    }
+
+    package func networkChanged() {
+        for server in servers { server.networkChanged() }
+    }
+}
+
+extension UpstreamNumbers {
+    /// Sums the counters of the servers of an upstream; `consecutiveFailures` is the best server's.
+    init(summing all: [UpstreamNumbers]) {
+        self.init()
+        for numbers in all { add(numbers) }
+        let asked = all.filter { $0.queries > 0 }
+        consecutiveFailures = asked.map(\.consecutiveFailures).min() ?? 0
+    }
+
+    /// Adds the counters of a server, except `consecutiveFailures`.
+    mutating func add(_ other: UpstreamNumbers) {
+        queries += other.queries
+        successes += other.successes
+        failures.merge(other.failures, uniquingKeysWith: +)
+        tcpRetries += other.tcpRetries
+        foreignReplies += other.foreignReplies
+        connectionsOpened += other.connectionsOpened
+        connectionsReused += other.connectionsReused
+        guard let latest = other.lastErrorAt else { return }
+        if lastErrorAt.map({ $0 < latest }) ?? true {
+            lastError = other.lastError
+            lastErrorAt = latest
+        }
+    }
+}

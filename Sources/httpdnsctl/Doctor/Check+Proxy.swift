@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Proxy of an environment variable or of desktop settings.
+struct ProxySetting: Equatable, Sendable {
+    /// File, or `this shell`.
+    var place: String
+
+    /// Variable or option.
+    var name: String
+
+    /// URL without user name and password; or the mode of the desktop.
+    var value: String
+
+    /// Variables that curl, Go, Python and other programs read, in lower case.
+    static let variables: Set = ["http_proxy", "https_proxy", "all_proxy"]
+
+    /// Reads assignments to environment variables, in any form that shells and systemd accept.
+    static func assignments(in text: String, _ place: String) -> [ProxySetting] {
+        text.split(separator: "\n").flatMap { line -> [ProxySetting] in
+            let words = line.split { " \t;\"'".contains($0) }.map(String.init)
+            guard line.first(where: { $0 != " " && $0 != "\t" }) != "#" else { return [] }
+            return words.enumerated().compactMap { index, word in
+                guard let equals = word.firstRange(of: "=") else { return nil }
+                let whole = String(word[..<equals.lowerBound])
+                // systemd: `DefaultEnvironment=http_proxy=URL`.
+                let rest = String(word[equals.upperBound...])
+                if !variables.contains(whole.lowercased()), rest.contains("=") {
+                    return assignments(in: rest, place).first
+                }
+                guard variables.contains(whole.lowercased()) else { return nil }
+                let value = rest.isEmpty && index + 1 < words.count ? words[index + 1] : rest
+                return value.isEmpty
+                    ? nil : ProxySetting(place: place, name: whole, value: withoutUser(value))
+            }
+        }
+    }
+
+    /// Reads settings of GNOME (a dconf key file) or KDE (kioslaverc).
+    static func desktop(in text: String, _ place: String) -> [ProxySetting] {
+        var section = ""
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: "=", maxSplits: 1).map { part in
+                String(part.filter { $0 != " " && $0 != "'" })
+            }
+            if line.hasPrefix("[") { section = String(line) }
+            guard words.count == 2 else { continue }
+            switch (section, words[0], words[1]) {
+            case ("[system/proxy]", "mode", "manual"), ("[system/proxy]", "mode", "auto"):
+                return [ProxySetting(place: place, name: "mode", value: words[1])]
+            case ("[Proxy Settings]", "ProxyType", let type) where ["1", "2", "3"].contains(type):
+                return [ProxySetting(place: place, name: "ProxyType", value: type)]
+            default: break
+            }
+        }
+        return []
+    }
+
+    private static func withoutUser(_ url: String) -> String {
+        guard let at = url.lastIndex(of: "@") else { return url }
+        let scheme = url.firstRange(of: "://").map { String(url[..<$0.upperBound]) } ?? ""
+        return scheme + url[url.index(after: at)...]
+    }
+}
+
+extension Check {
+    /// Checks for proxies, which resolve names in the place of programs.
+    static let proxy = Check("proxy") { machine in
+        machine.proxies.map { proxy in
+            .warning(
+                "\(proxy.place): \(proxy.name)=\(proxy.value): programs that use this proxy do not "
+                    + "resolve names themselves, so they get none of the daemon's answers",
+                fix: "remove the proxy, or add the domains to no_proxy (in the desktop's settings: "
+                    + "to the hosts without proxy)"
+            )
+        }
+    }
+}
+
+extension Gatherer {
+    private static let environmentFiles = [
+        "/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/systemd/system.conf",
+        "/etc/systemd/user.conf",
+    ]
+
+    private static let environmentDirectories = [
+        "/etc/environment.d", "/etc/profile.d", "/etc/systemd/system.conf.d",
+        "/etc/systemd/user.conf.d",
+    ]
+
+    private static let desktopDirectories = ["/etc/dconf/db/local.d", "/etc/dconf/db/site.d"]
+
+    /// Maximum proxies that are reported.
+    private static let maximumProxies = 20
+
+    /// Returns the proxies of environment variables and of the desktop.
+    ///
+    /// - Parameter variables: the environment of this process.
+    func proxies(_ variables: [String: String]) -> [ProxySetting] {
+        let shell = variables.sorted { $0.key < $1.key }.flatMap { name, value in
+            ProxySetting.assignments(in: "\(name)=\(value)", "this shell")
+        }
+        func files(in directories: [String]) -> [String] {
+            directories.flatMap { directory in
+                tree.names(in: directory).sorted().map { directory + "/" + $0 }
+            }
+        }
+        let environment = (Self.environmentFiles + files(in: Self.environmentDirectories))
+            .flatMap { ProxySetting.assignments(in: tree.text($0) ?? "", $0) }
+        let homes = tree.names(in: "/home").sorted().map { "/home/\($0)/.config/kioslaverc" }
+        let desktop = (files(in: Self.desktopDirectories) + ["/etc/xdg/kioslaverc"] + homes)
+            .flatMap { ProxySetting.desktop(in: tree.text($0) ?? "", $0) }
+        return Array((shell + environment + desktop).prefix(Self.maximumProxies))
+    }
+}

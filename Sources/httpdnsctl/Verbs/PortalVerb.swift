@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import Control
+
+struct PortalVerb: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "portal",
+        abstract: "Use the network's DNS for a while, to log in to it.",
+        discussion: """
+            A captive portal, such as of a hotel, redirects all names to its login page until you \
+            log in. This verb sends all names to the DNS servers of the network, past the cache, \
+            until its time is over; hosts, special names, and routes with `fallback: none` are \
+            excepted. Answers of that time are not stored.
+
+            EXAMPLES
+              httpdnsctl portal
+              httpdnsctl portal --for 10m
+              httpdnsctl portal --off
+            """
+    )
+
+    @OptionGroup var options: Options
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("Duration, 1s to 30m; by default 3m.", valueName: "duration")
+    )
+    var time: String?
+
+    @Flag(name: .long, help: "End it now.")
+    var off = false
+
+    func validate() throws {
+        if off, time != nil { throw ValidationError("--for and --off exclude each other") }
+        if let time, Self.seconds(time) == nil {
+            throw ValidationError("--for: `\(time)` is not a duration from 1s to 30m, such as 3m")
+        }
+    }
+
+    /// Returns the seconds of a duration such as `90s` or `3m`; nil if it is invalid.
+    static func seconds(_ text: String) -> Int? {
+        let units = ["s": 1, "m": 60]
+        let unit = text.last.flatMap { units[String($0)] }
+        let digits = unit == nil ? Substring(text) : text.dropLast()
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int(digits),
+            case let (seconds, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1),
+            !isTooLarge, PortalRequest.seconds.range.contains(seconds)
+        else { return nil }
+        return seconds
+    }
+
+    func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
+        let request = PortalRequest(
+            forSeconds: time.flatMap(Self.seconds),
+            off: off ? true : nil
+        )
+        let reply = try client.call(.portal, request)
+        try show(reply, as: PortalReply.self) { reply, _ in
+            guard reply.active else { return "captive portal mode: off\n" }
+            let servers = reply.servers.map(printable).joined(separator: ", ")
+            return
+                "captive portal mode: on for \(Units.seconds(reply.seconds ?? 0)), all names go to "
+                + "\(servers)\n"
+        }
+        return .ok
+    }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A machine with a link to a network and a link to a VPN; unbound is the server of each.
+private final class TwoLinks: Sendable {
+    static let lan = "192.0.2.1"
+    static let vpn = "198.51.100.1"
+
+    let machine: Namespace
+    let scratch: Scratch
+    let servers: [Child]
+    private let network: Namespace
+
+    init() throws {
+        let scratch = try Scratch()
+        self.scratch = scratch
+        (machine, network) = (try Namespace(), try Namespace())
+        try machine.connect(to: network, "192.0.2.10/24", "\(Self.lan)/24")
+        try Self.shell(network, "ip address add \(Self.vpn)/32 dev cable")
+        try Self.shell(
+            machine,
+            """
+            ip route add default via \(Self.lan)
+            ip link add tun0 type veth peer name far
+            ip link set far up
+            ip link set tun0 up
+            mount -t tmpfs tmpfs /run
+            """
+        )
+        let network = network
+        func unbound(_ address: String, _ lines: String) throws -> Child {
+            let file = try scratch.write(
+                """
+                server:
+                    interface: \(address)
+                    access-control: 0.0.0.0/0 allow
+                    do-ip6: no
+                    username: ""
+                    chroot: ""
+                    directory: "\(scratch.path)"
+                    pidfile: ""
+                    use-syslog: no
+                    logfile: ""
+                    log-queries: yes
+                    verbosity: 1
+                    num-threads: 1
+                    local-zone: "." static
+                    \(lines)
+                remote-control:
+                    control-enable: no
+
+                """,
+                to: "\(address).conf"
+            )
+            let child = try Child("unbound", ["-d", "-c", file], in: network)
+            _ = try child.line(with: "start of service")
+            return child
+        }
+        servers = [
+            try unbound(Self.lan, "local-data: \"www.example.com. 300 IN A 203.0.113.1\""),
+            try unbound(
+                Self.vpn,
+                "local-data: \"app.corp.example.com. 300 IN A 203.0.113.2\""
+            ),
+        ]
+    }
+
+    static func shell(_ namespace: Namespace, _ text: String) throws {
+        let end = try namespace.run("sh", ["-ec", text])
+        try #require(end.status == 0, "\(end.errors)")
+    }
+
+    func index(of link: String) throws -> String {
+        let end = try machine.run("ip", ["-o", "link", "show", link])
+        return String(end.output.prefix { $0 != ":" })
+    }
+
+    /// Names that each server was asked, at the end; their letter case is random.
+    func queries() throws -> [[String]] {
+        try servers.map { server in
+            try server.stop().errors.split(separator: "\n")
+                .filter { $0.contains(" info: 192.0.2.10 ") }
+                .compactMap { $0.components(separatedBy: "192.0.2.10 ").last?.lowercased() }
+                .map { String($0.prefix { $0 != " " }) }
+        }
+    }
+}
+
+/// Private system bus with a scripted systemd-resolved.
+private final class ScriptedBus: Sendable {
+    enum Service {
+        case resolved, networkManager
+
+        var name: String {
+            self == .resolved ? "org.freedesktop.resolve1" : "org.freedesktop.NetworkManager"
+        }
+
+        var path: String { "/" + name.split(separator: ".").joined(separator: "/") }
+
+        var interface: String { self == .resolved ? name + ".Manager" : name }
+    }
+
+    private let scripted: Service
+    let address: String
+    private let machine: Namespace
+    private let bus: Child
+    private let service: Child
+
+    /// Starts the bus and the service, and waits until it has its name.
+    init(_ scripted: Service, in machine: Namespace, _ scratch: Scratch) throws {
+        self.machine = machine
+        self.scripted = scripted
+        address = "unix:path=\(scratch.file("bus"))"
+        let file = try scratch.write(
+            """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+              "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig>
+              <type>system</type>
+              <listen>\(address)</listen>
+              <auth>EXTERNAL</auth>
+              <policy context="default">
+                <allow user="*"/><allow own="*"/><allow send_destination="*"/>
+                <allow receive_sender="*"/><allow send_type="method_call"/>
+              </policy>
+            </busconfig>
+            """,
+            to: "bus.conf"
+        )
+        bus = try Child(
+            "dbus-daemon",
+            ["--config-file=\(file)", "--nofork", "--print-address=1"],
+            in: machine
+        )
+        _ = try bus.line(with: "unix:")
+        service = try Child(
+            "/usr/bin/python3",
+            [
+                "-u", "-m", "dbusmock", "--system", scripted.name, scripted.path,
+                scripted.interface,
+            ],
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": address],
+            in: machine
+        )
+        try TwoLinks.shell(
+            machine,
+            """
+            until busctl --address=\(address) status \(scripted.name) >/dev/null 2>&1; do :; done
+            """
+        )
+    }
+
+    /// Replaces the properties; `links` are indexes with an address and a routing domain.
+    func set(_ links: [(index: String, address: String, domain: String?)], isNew: Bool = false)
+        throws
+    {
+        let servers = links.flatMap { link in
+            [link.index, "2", "4"] + link.address.split(separator: ".").map(String.init)
+                + ["0", ""]
+        }
+        let routed = links.filter { $0.domain != nil }
+        let domains = routed.flatMap { [$0.index, $0.domain ?? "", "true"] }
+        let properties =
+            ["2", "DNSEx", "a(iiayqs)", "\(links.count)"] + servers
+            + ["Domains", "a(isb)", "\(routed.count)"] + domains
+        try set(properties, isNew: isNew)
+    }
+
+    /// Sets properties: their number, then name, type and value of each.
+    func set(_ properties: [String], isNew: Bool = false) throws {
+        let member = isNew ? "AddProperties" : "UpdateProperties"
+        let call = [
+            "--address=\(address)", "call", scripted.name, scripted.path,
+            "org.freedesktop.DBus.Mock", member, "sa{sv}", scripted.interface,
+        ]
+        let end = try machine.run("busctl", call + properties)
+        try #require(end.status == 0, "\(end.errors)")
+    }
+}
+
+@Suite(
+    "The network's resolvers as an upstream",
+    .needs(.unshare, .ip, .dig, .unbound, .dbus, .dbusmock, .systemd),
+    .hangLimit
+)
+struct NetworkResolverTests {
+    private static let settings = "upstreams: [{name: network, from: network}]"
+
+    @Test("a VPN's names go to its servers only, and are held after its link went down")
+    func routing() throws {
+        let links = try TwoLinks()
+        let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
+        let lan = (index: try links.index(of: "cable"), address: TwoLinks.lan, domain: String?.none)
+        let vpn = (
+            index: try links.index(of: "tun0"), address: TwoLinks.vpn,
+            domain: String?.some("corp.example.com")
+        )
+        try bus.set([lan], isNew: true)
+        let daemon = try TestDaemon(
+            Self.settings,
+            listen: "127.0.0.1:53",
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
+            in: links.machine
+        )
+        _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["203.0.113.1"])
+
+        try bus.set([lan, vpn])
+        _ = try daemon.program.line(with: "routing domains: corp.example.com (tun0)")
+        #expect(try daemon.dig("app.corp.example.com", "A").data("A") == ["203.0.113.2"])
+        let status = try JSON(try daemon.control("status", "--json").output)["network"]
+        #expect(status["servers"].array.compactMap(\.string) == [TwoLinks.lan])
+        let domain = status["domains"].array.first
+        #expect(domain?["domain"].string == "corp.example.com")
+        #expect(domain?["link"].string == "tun0")
+        #expect(domain?["servers"].array.compactMap(\.string) == [TwoLinks.vpn])
+        let explained = try daemon.control("explain", "app.corp.example.com").output
+        #expect(explained.contains("link tun0 (systemd-resolved)"), "\(explained)")
+        #expect(explained.contains("unprotected"), "\(explained)")
+
+        try TwoLinks.shell(links.machine, "ip link del tun0")
+        _ = try daemon.program.line(with: "corp.example.com (tun0, held)")
+        #expect(try daemon.dig("new.corp.example.com", "A").text.contains("SERVFAIL"))
+        _ = try daemon.program.line(with: "no longer held: corp.example.com")
+        #expect(try daemon.dig("app.corp.example.com", "A").text.contains("NXDOMAIN"))
+        try daemon.stop()
+
+        let queries = try links.queries()
+        #expect(Set(queries[0].filter { $0.contains("corp") }) == ["app.corp.example.com."])
+        #expect(queries[0].count { $0.contains("corp") } == 1)
+        #expect(Set(queries[1].filter { $0 != "." }) == ["app.corp.example.com."])
+    }
+
+    @Test("the files of openresolv, and those of `from`, are followed")
+    func files() throws {
+        let links = try TwoLinks()
+        try TwoLinks.shell(
+            links.machine,
+            """
+            mkdir -p /run/resolvconf/interfaces /run/resolvconf/private
+            echo nameserver \(TwoLinks.lan) > /run/resolvconf/interfaces/cable.dhclient
+            """
+        )
+        let file = try links.scratch.write("nameserver 127.0.0.1\n", to: "servers")
+        let daemon = try TestDaemon(
+            """
+            upstreams: [{name: network, from: network}, {name: file, from: \(file), only: true}]
+            routes: [{domains: [corp.example.com], upstreams: [file]}]
+            """,
+            listen: "127.0.0.1:53",
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/run/none"],
+            in: links.machine
+        )
+        _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["203.0.113.1"])
+        // 127.0.0.1 is the daemon itself, and is not taken.
+        #expect(try daemon.dig("app.corp.example.com", "A").text.contains("SERVFAIL"))
+        try links.scratch.write("nameserver \(TwoLinks.vpn)\nnameserver x\n", to: "servers")
+        _ = try daemon.program.line(with: "upstream file: servers: \(TwoLinks.vpn)")
+        #expect(try daemon.dig("app.corp.example.com", "A").data("A") == ["203.0.113.2"])
+
+        try TwoLinks.shell(links.machine, "rm /run/resolvconf/interfaces/cable.dhclient")
+        _ = try daemon.program.line(with: "network resolvers: none")
+        #expect(try daemon.dig("other.example.com", "A").text.contains("SERVFAIL"))
+        try daemon.stop()
+    }
+
+    @Test("NetworkManager's hint at a captive portal is reported, and the mode reaches its server")
+    func portal() throws {
+        let links = try TwoLinks()
+        try TwoLinks.shell(
+            links.machine,
+            """
+            mkdir -p /run/resolvconf/interfaces
+            echo nameserver \(TwoLinks.lan) > /run/resolvconf/interfaces/cable.dhclient
+            """
+        )
+        let bus = try ScriptedBus(.networkManager, in: links.machine, links.scratch)
+        try bus.set(["1", "Connectivity", "u", "4"], isNew: true)
+        let daemon = try TestDaemon(
+            "upstreams: [{name: none, url: \"tls://192.0.2.99\"}]",
+            listen: "127.0.0.1:53",
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
+            in: links.machine
+        )
+        _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
+        try bus.set(["1", "Connectivity", "u", "2"])
+        _ = try daemon.program.line(with: "the network has a captive portal")
+        let blocked = try daemon.control("status", "--json")
+        #expect(blocked.status == 4)
+        #expect(try JSON(blocked.output)["network"]["portal"].bool == true)
+
+        let on = try daemon.control("portal", "--for", "10m")
+        #expect(on.status == 0 && on.output.contains(TwoLinks.lan), "\(on.output)\(on.errors)")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["203.0.113.1"])
+        #expect(try daemon.cached("www.example.com").isEmpty)
+        #expect(try daemon.control("portal", "--off").status == 0)
+        try bus.set(["1", "Connectivity", "u", "4"])
+        _ = try daemon.program.line(with: "no captive portal any more")
+        let free = try JSON(try daemon.control("status", "--json").output)
+        #expect(free["network"]["portal"].bool == false)
+        try daemon.stop()
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Net
+
+@Suite("DNS settings of links")
+struct LinkResolversTests {
+    private static func server(_ text: String, tls: String? = nil) throws -> LinkResolvers.Server {
+        LinkResolvers.Server(
+            try #require(SocketAddress(text, defaultPort: tls == nil ? 53 : 853)),
+            tlsName: tls
+        )
+    }
+
+    // MARK: - resolv.conf
+
+    @Test("only nameserver lines of resolv.conf are servers; unreadable ones are reported")
+    func resolvConf() throws {
+        let (entry, unreadable) = LinkResolvers.reading(
+            resolvConf: """
+                # nameserver 192.0.2.9
+                search example.com ~corp.example.com
+                nameserver 192.0.2.1
+                nameserver\t2001:db8::1  ; a comment
+                nameserver dns.example
+                nameserver
+                options edns0
+                """,
+            .resolvconf,
+            link: "eth0"
+        )
+        #expect(entry.servers == [try Self.server("192.0.2.1"), try Self.server("2001:db8::1")])
+        #expect(entry.domains.isEmpty)
+        #expect(entry.isDefault)
+        #expect(unreadable == ["nameserver dns.example", "nameserver"])
+    }
+
+    @Test("the servers of a private interface are only for its domains")
+    func privateInterface() {
+        let (entry, _) = LinkResolvers.reading(
+            resolvConf: "domain corp.example.com\nnameserver 192.0.2.1\n",
+            .resolvconf,
+            link: "tun0",
+            isPrivate: true
+        )
+        #expect(entry.domains == ["corp.example.com"])
+        #expect(!entry.isDefault)
+    }
+
+    @Test("a link has at most 8 servers")
+    func bounded() {
+        let text = (1...20).map { "nameserver 192.0.2.\($0)\n" }.joined()
+        let (entry, _) = LinkResolvers.reading(resolvConf: text, .file, link: "")
+        #expect(entry.servers.count == LinkResolvers.maximumServers)
+    }
+
+    @Test(
+        "the interface of a resolvconf file is the longest name before a dot",
+        arguments: [
+            ("eth0", "eth0"), ("eth0.dhclient", "eth0"), ("eth0.100.dhcp", "eth0.100"),
+            ("tun9.openvpn", "tun9.openvpn"), ("NetworkManager", ""),
+        ]
+    )
+    func interface(_ file: String, _ link: String) {
+        #expect(ResolverFiles.link(of: file, ["eth0", "eth0.100"]) == link)
+    }
+
+    // MARK: - systemd-resolved
+
+    private static func resolved(
+        _ servers: [(Int64, [UInt8], Int64, String)],
+        _ domains: [(Int64, String, Bool)]
+    ) -> BusValue {
+        .table([
+            "DNSEx": .list(
+                servers.map { index, octets, port, name in
+                    .list([.number(index), .number(2), .octets(octets), .number(port), .text(name)])
+                }
+            ),
+            "Domains": .list(
+                domains.map { .list([.number($0.0), .text($0.1), .boolean($0.2)]) }
+            ),
+        ])
+    }
+
+    @Test("route-only domains of systemd-resolved are routing domains, others are not")
+    func resolvedDomains() throws {
+        let manager = Self.resolved(
+            [(2, [192, 0, 2, 1], 0, ""), (3, [198, 51, 100, 1], 5353, "")],
+            [(2, "lan.example", false), (3, "corp.example.com", true)]
+        )
+        #expect(LinkResolvers.indexes(inResolved: manager) == [2, 3])
+        let links = LinkResolvers.reading(
+            resolved: manager,
+            links: [:],
+            names: [2: "eth0", 3: "tun0"]
+        )
+        #expect(links.map(\.link) == ["eth0", "tun0"])
+        #expect(links.map(\.domains) == [[], ["corp.example.com"]])
+        #expect(links.map(\.isDefault) == [true, false])
+        #expect(links[1].servers == [try Self.server("198.51.100.1:5353")])
+    }
+
+    @Test("the property DefaultRoute decides, and `~.` takes all names")
+    func defaultRoute() {
+        let manager = Self.resolved(
+            [(2, [192, 0, 2, 1], 0, ""), (3, [198, 51, 100, 1], 0, "")],
+            [(3, ".", true)]
+        )
+        let links = LinkResolvers.reading(
+            resolved: manager,
+            links: [2: .table(["DefaultRoute": .boolean(false)])],
+            names: [2: "eth0", 3: "tun0"]
+        )
+        #expect(links.map(\.isDefault) == [false, true])
+        #expect(links.map(\.takesAll) == [false, true])
+    }
+
+    @Test("a server has DNS over TLS if the link requires it and the server has a name")
+    func overTLS() throws {
+        let manager = Self.resolved([(2, [192, 0, 2, 1], 0, "dns.example")], [])
+        let strict: BusValue = .table(["DNSOverTLS": .text("yes")])
+        func servers(_ link: BusValue?) -> [LinkResolvers.Server] {
+            LinkResolvers.reading(
+                resolved: manager,
+                links: link.map { [2: $0] } ?? [:],
+                names: [2: "eth0"]
+            ).flatMap(\.servers)
+        }
+        #expect(servers(strict) == [try Self.server("192.0.2.1:853", tls: "dns.example")])
+        #expect(
+            servers(.table(["DNSOverTLS": .text("opportunistic")])) == [
+                try Self.server("192.0.2.1")
+            ]
+        )
+        #expect(servers(nil) == [try Self.server("192.0.2.1")])
+    }
+
+    @Test("properties of other types give no link")
+    func unexpected() {
+        for manager in [BusValue.text("x"), .table(["DNSEx": .number(1)]), .table([:])] {
+            #expect(LinkResolvers.reading(resolved: manager, links: [:], names: [:]).isEmpty)
+        }
+        let short: BusValue = .table(["DNS": .list([.list([.number(2)])])])
+        let links = LinkResolvers.reading(resolved: short, links: [:], names: [2: "eth0"])
+        #expect(links.flatMap(\.servers).isEmpty)
+    }
+
+    // MARK: - NetworkManager
+
+    private static func entry(
+        _ link: String,
+        _ servers: [String],
+        _ domains: [String] = [],
+        priority: Int64 = 100
+    ) -> BusValue {
+        .table([
+            "interface": .text(link), "priority": .number(priority),
+            "nameservers": .list(servers.map(BusValue.text)),
+            "domains": .list(domains.map(BusValue.text)),
+        ])
+    }
+
+    @Test("NetworkManager's entries of one link are joined, and only `~` domains are routes")
+    func networkManager() throws {
+        let (links, unreadable) = LinkResolvers.reading(
+            networkManager: .table([
+                "Configuration": .list([
+                    Self.entry("tun0", ["198.51.100.1"], ["~corp.example.com", "example.com"]),
+                    Self.entry("eth0", ["192.0.2.1", "x"], ["lan.example"]),
+                    Self.entry("eth0", ["2001:db8::1", "dns+tls://192.0.2.2#dns.example"]),
+                ])
+            ])
+        )
+        #expect(links.map(\.link) == ["tun0", "eth0"])
+        #expect(links.map(\.domains) == [["corp.example.com"], []])
+        #expect(links.map(\.isDefault) == [false, true])
+        #expect(
+            links[1].servers == [
+                try Self.server("192.0.2.1"), try Self.server("2001:db8::1"),
+                try Self.server("192.0.2.2:853", tls: "dns.example"),
+            ]
+        )
+        #expect(unreadable == ["x"])
+    }
+
+    @Test("an entry with a negative priority excludes the others")
+    func exclusive() {
+        let (links, _) = LinkResolvers.reading(
+            networkManager: .table([
+                "Configuration": .list([
+                    Self.entry("tun0", ["198.51.100.1"], priority: -50),
+                    Self.entry("eth0", ["192.0.2.1"]),
+                ])
+            ])
+        )
+        #expect(links.map(\.link) == ["tun0"])
+    }
+
+    // MARK: - Merging
+
+    @Test("the first source of a link counts; links that are down and own addresses are left out")
+    func merged() throws {
+        func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
+            -> LinkResolvers
+        {
+            LinkResolvers(source, link: name, servers: [try Self.server(server)])
+        }
+        let sources = [
+            [try link(.resolved, "eth0", "192.0.2.1"), try link(.resolved, "tun0", "192.0.2.2")],
+            [
+                try link(.resolvconf, "eth0", "192.0.2.3"),
+                try link(.resolvconf, "eth1", "127.0.0.53"),
+                try link(.resolvconf, "eth2", "192.0.2.4"),
+            ],
+            [try link(.file, "", "192.0.2.5")],
+        ]
+        let isOwn: (SocketAddress) -> Bool = { $0.octets[0] == 127 }
+        let found = LinkResolvers.merged(sources, running: ["eth0", "eth1", "eth2"], isOwn: isOwn)
+        #expect(found.map(\.link) == ["eth0", "eth2"])
+        #expect(found.map(\.source) == [.resolved, .resolvconf])
+        let last = LinkResolvers.merged(sources, running: [], isOwn: isOwn)
+        #expect(last.map(\.source) == [.file])
+    }
+}

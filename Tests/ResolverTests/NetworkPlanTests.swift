@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Resolver
+
+@Suite("Routing domains of links")
+struct NetworkPlanTests {
+    private static let start = Instant(nanoseconds: 1_000_000_000)
+
+    private static func link(
+        _ name: String,
+        _ server: String,
+        _ domains: [String] = []
+    ) throws -> LinkResolvers {
+        let address = try #require(SocketAddress(server, defaultPort: 53))
+        return LinkResolvers(
+            .resolved,
+            link: name,
+            servers: [LinkResolvers.Server(address)],
+            domains: domains,
+            isDefault: domains.isEmpty
+        )
+    }
+
+    private static let corp = Name(literal: "corp.example.com")
+
+    private static func hosts(_ servers: [LinkResolvers.Server]) -> [String] {
+        servers.map(\.address.host)
+    }
+
+    @Test("a link with routing domains does not answer ordinary names")
+    func split() throws {
+        var plan = NetworkPlan()
+        let outcome = plan.use(
+            [
+                try Self.link("eth0", "192.0.2.1"),
+                try Self.link("tun0", "198.51.100.1", ["corp.example.com"]),
+            ],
+            now: Self.start
+        )
+        #expect(outcome.domains == [Self.corp])
+        #expect(Self.hosts(plan.servers) == ["192.0.2.1"])
+        #expect(plan.routes.map(\.link) == ["tun0"])
+        #expect(plan.wake == nil)
+    }
+
+    @Test("a link for all names replaces the others")
+    func takesAll() throws {
+        var plan = NetworkPlan()
+        var vpn = try Self.link("tun0", "198.51.100.1")
+        vpn.takesAll = true
+        _ = plan.use([try Self.link("eth0", "192.0.2.1"), vpn], now: Self.start)
+        #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
+    }
+
+    @Test("names are held for 5 s after their link went down, then they are ordinary")
+    func held() throws {
+        var plan = NetworkPlan()
+        let ether = try Self.link("eth0", "192.0.2.1")
+        let vpn = try Self.link("tun0", "198.51.100.1", ["corp.example.com"])
+        _ = plan.use([ether, vpn], now: Self.start)
+        #expect(plan.use([ether], now: Self.start) == NetworkPlan.Outcome())
+        #expect(plan.routes.map { $0.heldUntil } == [Self.start + .seconds(5)])
+        #expect(Self.hosts(Array(plan.allServers)) == ["192.0.2.1"])
+        #expect(plan.wake == Self.start + .seconds(5))
+        // Another change does not prolong the hold.
+        _ = plan.use([ether], now: Self.start + .seconds(3))
+        #expect(plan.expire(now: Self.start + .milliseconds(4_999)) == NetworkPlan.Outcome())
+        let outcome = plan.expire(now: Self.start + .seconds(5))
+        #expect(outcome.domains == [Self.corp])
+        #expect(Self.hosts(outcome.servers) == ["198.51.100.1"])
+        #expect(plan.routes.isEmpty)
+        #expect(plan.wake == nil)
+    }
+
+    @Test("a link that returns with the same servers keeps its answers")
+    func returning() throws {
+        var plan = NetworkPlan()
+        let vpn = try Self.link("tun0", "198.51.100.1", ["corp.example.com"])
+        _ = plan.use([vpn], now: Self.start)
+        _ = plan.use([], now: Self.start)
+        #expect(plan.use([vpn], now: Self.start + .seconds(4)) == NetworkPlan.Outcome())
+        #expect(plan.wake == nil)
+        _ = plan.use([], now: Self.start + .seconds(5))
+        let other = try Self.link("tun0", "198.51.100.2", ["corp.example.com"])
+        let outcome = plan.use([other], now: Self.start + .seconds(6))
+        #expect(outcome.domains == [Self.corp])
+    }
+
+    @Test("a domain that moves to another link has no hold")
+    func moved() throws {
+        var plan = NetworkPlan()
+        _ = plan.use(
+            [try Self.link("tun0", "198.51.100.1", ["corp.example.com"])],
+            now: Self.start
+        )
+        let outcome = plan.use(
+            [try Self.link("tun1", "198.51.100.2", ["corp.example.com"])],
+            now: Self.start
+        )
+        #expect(outcome.domains == [Self.corp])
+        #expect(plan.routes.map(\.heldUntil) == [nil])
+        #expect(plan.routes.map(\.link) == ["tun1"])
+    }
+
+    @Test("invalid domains, and those of this machine, are rejected")
+    func rejected() throws {
+        var plan = NetworkPlan()
+        let outcome = plan.use(
+            [
+                try Self.link(
+                    "tun0",
+                    "198.51.100.1",
+                    ["a..b", "localhost", "x.localhost", "ok.example"]
+                )
+            ],
+            now: Self.start
+        )
+        #expect(outcome.rejected == ["a..b", "localhost", "x.localhost"])
+        #expect(plan.routes.map(\.domain) == [Name(literal: "ok.example")])
+    }
+}
