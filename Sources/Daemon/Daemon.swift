@@ -3,6 +3,7 @@ internal import Administration
 package import Configuration
 internal import Control
 package import DaemonLog
+internal import Fleet
 internal import Frontend
 internal import Glibc
 internal import HTTPDNS
@@ -157,6 +158,7 @@ package final class Daemon {
         prepareHTTP()
         network.startTranslation()
         startVendors(components.vendors)
+        startFleet()
         components.resolver.prefetcher.start()
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
         network.start()
@@ -314,6 +316,7 @@ package final class Daemon {
         logger.notice("stopping")
         components.resolver.prefetcher.stop()
         components.nat64.stop()
+        components.fleet?.stop()
         hosts.stop()
         stopVendors()
         accelerator.stop()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Administration
 internal import DNSCache
+internal import Fleet
 internal import HTTPDNS
 internal import Logging
 internal import Net
@@ -93,6 +94,7 @@ final class NetworkReaction {
     private func renew(after event: String) {
         components.http?.reset()
         components.upstreamNetworkChanged()
+        components.fleet?.networkChanged()
         let reissued = components.vendors.map { $0.client.networkChanged() }.reduce(0, +)
         var sweep = components.resolver.networkChanged()
         let clocks = components.clocks

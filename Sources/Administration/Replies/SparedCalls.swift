@@ -13,12 +13,16 @@ struct SparedCalls {
     /// Number of queries avoided because the name's other family was just found empty, by vendor.
     let paired: [String: UInt64]
 
+    /// Number of queries answered by other machines of the fleet, by vendor.
+    let shared: [String: UInt64]
+
     let dropped: [String: UInt64]
 
     @ServiceLoop
     init(_ state: DaemonState) {
         let resolver = state.resolver
         paired = resolver.vendors.numbers.pairedByVendor
+        shared = resolver.vendors.numbers.sharedByVendor
         dropped = resolver.vendors.numbers.droppedByVendor
         for (number, hits) in state.cache.hitsByServer.enumerated() where hits > 0 {
             guard let vendor = resolver.origins.vendor(UInt16(number)) else { continue }

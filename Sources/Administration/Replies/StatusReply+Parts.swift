@@ -28,8 +28,9 @@ extension StatusReply {
         let absent = state.listeners.map(\.address)
             .filter { !$0.ip.isUnspecified && !isLocal($0) }
             .map { "listener \($0): no interface has this address" }
+        let fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
         let problems =
-            [reload, snapshot].compactMap(\.self) + absent + vendors.compactMap(\.problem)
+            [reload, snapshot, fleet.problem].compactMap(\.self) + absent + vendors.compactMap(\.problem)
             + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
@@ -64,6 +65,7 @@ extension StatusReply {
         }
         state.accelerator.collect()
         acceleration = state.accelerator.status
+        self.fleet = fleet
         self.resolvConf = resolvConf
         self.problems = problems
     }

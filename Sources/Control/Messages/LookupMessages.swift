@@ -47,6 +47,9 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// True if made from another answer for a network with NAT64 (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
+    /// Machine of the fleet that shared the answer; nil for an answer of this machine.
+    package var fleet: String?
+
     package var ageSeconds: Int
 
     package var ttlSeconds: Int

@@ -59,6 +59,9 @@ package struct StatsReply: Codable, Sendable, Equatable {
 
     package var network = NetworkStats()
 
+    /// Nil from an older daemon.
+    package var fleet: FleetStats?
+
     /// Counters of the log; nil if the daemon does not control its log.
     package var log: LogStats?
 
@@ -81,6 +84,10 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     /// Queries by transport: `udp`, `tcp`.
     package var byTransport: Counts = [:]
+
+    /// Queries of the source `vendor`: `vendor` for calls of this machine, `fleet` for answers that
+    /// other machines shared; nil from an older daemon.
+    package var byOrigin: Counts?
 
     /// Queries that an upstream answered before the vendors replied (`fallback-after`).
     package var earlyFallback: UInt64 = 0

@@ -4,6 +4,7 @@ package import Administration
 internal import Configuration
 internal import DNSCache
 internal import DNSWire
+internal import Fleet
 internal import HTTPDNS
 package import Net
 internal import Resolver
@@ -31,6 +32,9 @@ struct Components {
     let nat64: NAT64
 
     let routeNames: RouteNames
+
+    /// Exchange of answers with other machines; nil without `fleet` in the settings.
+    let fleet: Fleet?
 
     /// Makes all components except unchanged ones of `old`.
     ///
@@ -73,6 +77,7 @@ struct Components {
         cache = sources.cache
         http = sources.http
         vendors = sources.vendors
+        fleet = sources.fleet
         upstreamHTTP = sources.upstreamHTTP
         upstreams = sources.upstreams
         upstreamHealth = sources.health
@@ -131,6 +136,8 @@ package enum StartError: Error, CustomStringConvertible {
 
     case upstream(String, String)
 
+    case fleet(String)
+
     case stopping
 
     case system(SocketError)
@@ -140,7 +147,8 @@ package enum StartError: Error, CustomStringConvertible {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1
         case .control(_, let error): error.isAddressInUse ? 1 : 78
-        case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream:
+        case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream,
+            .fleet:
             78
         case .stopping, .system: 1
         }
@@ -183,6 +191,8 @@ package enum StartError: Error, CustomStringConvertible {
             "vendor \(name): \(why)"
         case .upstream(let name, let why):
             "upstream \(name): \(why)"
+        case .fleet(let why):
+            "fleet: \(why)"
         case .stopping:
             "the daemon is stopping"
         case .system(let error):

@@ -67,6 +67,9 @@ package struct Decision: Sendable {
         /// Vendor server that recently had no address for the name, so that no vendor is queried.
         package var emptyVendor: String?
 
+        /// Part of the fleet; nil without a fleet.
+        package var fleet: FleetExchange.Outlook?
+
         /// True if upstreams are queried, immediately or after the vendors.
         package var asksUpstreams = false
 

@@ -130,6 +130,9 @@ package struct Provenance: Sendable, Equatable {
 
     package var isStale = false
 
+    /// True if another machine of the fleet shared the vendor's answer.
+    package var isShared = false
+
     /// Reason why an upstream answered for a vendor's name; nil if none did.
     package var fallback: Fallback?
 

@@ -26,6 +26,9 @@ package final class ResolverStatistics {
     /// Queries answered by an upstream because no vendor had answered yet.
     var earlyFallbacks: UInt64 = 0
 
+    /// Client queries answered with an answer that another machine has shared.
+    var shared: UInt64 = 0
+
     /// Queries answered with the result of an equal query in flight.
     var merged: UInt64 = 0
 

@@ -36,6 +36,9 @@ package struct Route: Sendable {
         /// False if answers are not refreshed before they expire (`prefetch: off`).
         package var isPrefetched = true
 
+        /// True if vendors' answers are shared with the fleet (`share: on`).
+        package var isShared = true
+
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 

@@ -25,6 +25,9 @@ final class PendingQuery: FairEntry {
     /// one that waits; nil for the daemon itself.
     var client: ClientNetwork?
 
+    /// Answer of another machine whose TTL is over, for use if no server answers.
+    var sharedStale: Resolution?
+
     /// Stage that resolves the query; nil before the start.
     var resolution: SharedResolution?
 

@@ -57,7 +57,7 @@ struct Check: Sendable {
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, nameCache, getaddrinfo, containers, vendors,
-        clientAddress, upstreams, clock, certificates, interception,
+        clientAddress, fleet, upstreams, clock, certificates, interception,
     ]
 
     private static let ofFiles: Set = [
