@@ -4,8 +4,9 @@ package import Net
 // MARK: - Messages
 
 extension Fleet {
-    func take(_ octets: [UInt8]) {
+    func take(_ octets: [UInt8]?) {
         do throws(FleetRejection) {
+            guard let octets else { throw .tooLong }
             switch try FleetMessage(octets: octets) {
             case .value(let key, let sealed): try take(key, sealed)
             case .flush(let sealed):

@@ -8,13 +8,13 @@ extension Fleet {
     func read(_ lookUp: FleetLookUp) {
         statistics.reads += 1
         link.send(
-            [RedisCodec.command([Array("MGET".utf8)] + lookUp.keys.map(\.value))],
+            reads(lookUp),
             Completion { [weak self] replies in
                 guard let self, case .reading = lookUp.machine.phase else { return }
                 guard let list = self.replies(replies) else {
                     return take(.engineFailed, lookUp)
                 }
-                lookUp.value = value(in: list[0], of: lookUp)
+                lookUp.value = value(in: list[...], of: lookUp)
                 let hasValue = lookUp.value != nil
                 if hasValue { statistics.found += 1 } else { statistics.notFound += 1 }
                 take(.read(hasValue: hasValue), lookUp)
@@ -29,9 +29,8 @@ extension Fleet {
             Array("PX".utf8), Array("\(Int(milliseconds))".utf8),
         ])
         // The leader may have stored its answer since the first read.
-        let read = RedisCodec.command([Array("MGET".utf8)] + lookUp.keys.map(\.value))
         link.send(
-            [claim, read],
+            [claim] + reads(lookUp),
             Completion { [weak self] replies in
                 guard let self else { return }
                 guard let list = self.replies(replies) else {
@@ -40,7 +39,7 @@ extension Fleet {
                 }
                 var hasValue = false
                 if case .claiming = lookUp.machine.phase {
-                    lookUp.value = value(in: list[1], of: lookUp)
+                    lookUp.value = value(in: list[1...], of: lookUp)
                     hasValue = lookUp.value != nil
                 }
                 if case .claiming = lookUp.machine.phase {
@@ -102,10 +101,21 @@ extension Fleet {
         return nil
     }
 
-    /// Returns the first usable value in a reply to MGET.
-    func value(in reply: RedisReply, of lookUp: FleetLookUp) -> FleetValue? {
-        for (key, element) in zip(lookUp.keys, reply.elements) {
-            guard let octets = element.octets, let value = open(octets, key, lookUp.question.name)
+    /// Commands that read the values; of a value that is too long, they read one octet too many.
+    private func reads(_ lookUp: FleetLookUp) -> [[UInt8]] {
+        lookUp.keys.map { key in
+            RedisCodec.command([
+                Array("GETRANGE".utf8), key.value, Array("0".utf8),
+                Array("\(FleetLimits.valueOctets)".utf8),
+            ])
+        }
+    }
+
+    /// Returns the first usable value in the replies to `reads`.
+    func value(in replies: ArraySlice<RedisReply>, of lookUp: FleetLookUp) -> FleetValue? {
+        for (key, reply) in zip(lookUp.keys, replies) {
+            guard let octets = reply.octets, !octets.isEmpty,
+                let value = open(octets, key, lookUp.question.name)
             else { continue }
             if lookUp.accepts(value, at: now ?? 0) { return value }
             let age = UInt64(value.age(at: now ?? 0))
@@ -122,12 +132,15 @@ extension Fleet {
             let value = try FleetValue(octets: try seal.open(sealed, for: key.digest))
             guard let now else { return nil }
             guard value.fetchedAt <= now + FleetLimits.clockTolerance else { throw .fromFuture }
-            guard !flushes.covers(name, fetchedAt: value.fetchedAt, now: now) else { throw .flushed }
+            guard !flushes.covers(name, fetchedAt: value.fetchedAt, now: now) else {
+                throw .flushed
+            }
             // After a fail-over, the clock of the engine can be behind.
             if let known = names[key]?.fetchedAt, known <= now + FleetLimits.clockTolerance,
                 value.fetchedAt < known
             {
-                throw .replayed
+                guard value.fetchedAt >= known - FleetLimits.disorder else { throw .replayed }
+                return nil
             }
             names.note(key, fetchedAt: value.fetchedAt)
             return value

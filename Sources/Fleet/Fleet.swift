@@ -249,7 +249,9 @@ package final class Fleet {
         guard let value = lookUp.value, let now else {
             preconditionFailure("a shared answer is used before it was read")
         }
-        for completion in lookUp.takeWaiting() { completion(.value(value, age: value.age(at: now))) }
+        for completion in lookUp.takeWaiting() {
+            completion(.value(value, age: value.age(at: now)))
+        }
     }
 
     private func call(_ lookUp: FleetLookUp) {

@@ -11,6 +11,9 @@ package enum FleetLimits {
     /// Maximum octets of a machine's name; longer names are cut.
     package static let machineOctets = 64
 
+    /// Maximum octets of a longer string, which is skipped.
+    static let skippedOctets = 1 << 20
+
     /// Maximum octets of a reply, and its maximum number of elements in all levels.
     static let replyOctets = 512 << 10
     static let replyElements = 256
@@ -34,13 +37,22 @@ package enum FleetLimits {
     static let silence: Duration = .seconds(2)
 
     /// Time between attempts to connect; the first of two values doubles up to the second.
+    ///
+    /// A connection that lasted for `lasting` resets the time.
+    static let lasting: Duration = .seconds(10)
     static let retry: ClosedRange<Duration> = .milliseconds(100)...(.seconds(2))
 
     /// Time between probes of an engine that did not answer in time.
     static let probe: Duration = .milliseconds(500)
 
-    /// Timeouts in a row after which no client waits for the engine.
+    /// Timeouts in a row after which no client waits for the engine, if it has been silent for a
+    /// time.
     static let timeouts = 3
+    static let shortSilence: Duration = .milliseconds(100)
+
+    /// Milliseconds by which a value may be older than the newest one: machines that called the
+    /// vendor at the same time share their answers in any order.
+    static let disorder: Int64 = 4_000
 
     /// Time between signs of life of a machine.
     static let heartbeat: Duration = .seconds(20)

@@ -23,7 +23,10 @@ struct FleetValueTests {
     static func value() throws -> FleetValue {
         var value = FleetValue()
         value.fetchedAt = 1_700_000_000_123
-        value.v4 = .init([try #require(IPAddress("192.0.2.1")), try #require(IPAddress("192.0.2.2"))], ttl: 60)
+        value.v4 = .init(
+            [try #require(IPAddress("192.0.2.1")), try #require(IPAddress("192.0.2.2"))],
+            ttl: 60
+        )
         value.v6 = .init([try #require(IPAddress("2001:db8::1"))], ttl: 30)
         value.server = ([198, 51, 100, 7], 443)
         value.machine = "web-7"
@@ -89,7 +92,8 @@ struct FleetValueTests {
         #expect(key == FleetKey(try Name("WWW.Example.com"), .v4, view: "v", testSeal()))
         for other in [
             FleetKey(try Name("ww.example.com"), .v4, view: "v", testSeal()),
-            FleetKey(name, .both, view: "v", testSeal()), FleetKey(name, .v4, view: "w", testSeal()),
+            FleetKey(name, .both, view: "v", testSeal()),
+            FleetKey(name, .v4, view: "w", testSeal()),
             FleetKey(name, .v4, view: "v", testSeal(8)),
         ] {
             #expect(other != key)
@@ -112,7 +116,9 @@ struct FleetValueTests {
         // Ahead of the clock, which a fail-over has set back.
         #expect(!list.covers(name, fetchedAt: 100, now: 100 - 2_001))
         for index in 0..<FleetLimits.flushes {
-                list.add(FleetFlush(.name(try Name("n\(index).test")), isSoft: false, at: 101 + Int64(index)))
+            list.add(
+                FleetFlush(.name(try Name("n\(index).test")), isSoft: false, at: 101 + Int64(index))
+            )
         }
         #expect(list.flushes.count <= FleetLimits.flushes)
         #expect(list.covers(other, fetchedAt: 100, now: 300))

@@ -21,7 +21,8 @@ struct ReplyGuardTests {
     @Test("all types of RESP2 are read, in any division into reads", arguments: [1, 2, 7, .max])
     func types(_ size: Int) throws {
         #expect(RedisCodec.load() == nil)
-        let text = "+OK\r\n:-7\r\n-ERR no\r\n$3\r\na\r\n\r\n$-1\r\n*-1\r\n*0\r\n"
+        let text =
+            "+OK\r\n:-7\r\n-ERR no\r\n$3\r\na\r\n\r\n$-1\r\n*-1\r\n*0\r\n"
             + "*3\r\n$1\r\nx\r\n*2\r\n:1\r\n$-1\r\n+y\r\n"
         #expect(
             try Self.read(text, inParts: size) == [
@@ -37,9 +38,9 @@ struct ReplyGuardTests {
     @Test(
         "a reply beyond the limits is refused before it is read",
         arguments: [
-            "$4097\r\n", "$99999999999\r\n", "*257\r\n", "*2147483647\r\n", "*200\r\n*100\r\n",
+            "$1048577\r\n", "$99999999999\r\n", "*257\r\n", "*2147483647\r\n", "*200\r\n*100\r\n",
             "$-2\r\n", "$\r\n", "$1 \r\n", "*-\r\n", "$+1\r\n", "%1\r\n", "x",
-            "+" + String(repeating: "x", count: 1_100), "+a\n$9000\r\n", "+a\rb\r\n", "$3\n",
+            "+" + String(repeating: "x", count: 1_100), "+a\n$9000000\r\n", "+a\rb\r\n", "$3\n",
             "$3\r\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
         ]
     )
@@ -56,10 +57,26 @@ struct ReplyGuardTests {
         for reply in try Self.read(list + list) { #expect(reply.elements.count == 100) }
     }
 
+    @Test("a string that is too long is skipped", arguments: [1, 100, .max])
+    func skipped(_ size: Int) throws {
+        #expect(RedisCodec.load() == nil)
+        let message =
+            "*3\r\n$1\r\na\r\n$5000\r\n" + String(repeating: "*9", count: 2_500)
+            + "\r\n$1\r\nb\r\n:1\r\n"
+        #expect(
+            try Self.read(message, inParts: size) == [
+                .list([.text(Array("a".utf8)), .none, .text(Array("b".utf8))]), .integer(1),
+            ]
+        )
+    }
+
     @Test("a command has the length of each argument")
     func command() {
         #expect(RedisCodec.load() == nil)
         let command = RedisCodec.command([Array("SET".utf8), [0, 13, 10], []])
-        #expect(command == Array("*3\r\n$3\r\nSET\r\n$3\r\n".utf8) + [0, 13, 10] + Array("\r\n$0\r\n\r\n".utf8))
+        #expect(
+            command == Array("*3\r\n$3\r\nSET\r\n$3\r\n".utf8) + [0, 13, 10]
+                + Array("\r\n$0\r\n\r\n".utf8)
+        )
     }
 }

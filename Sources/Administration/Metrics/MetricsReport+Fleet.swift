@@ -21,7 +21,10 @@ extension MetricsReport {
             ),
             ("fleet_published", .counter, "Answers shared by this machine", stats.published),
             ("fleet_received", .counter, "Answers in messages of other machines", stats.received),
-            ("fleet_timeouts", .counter, "Steps that the engine did not answer in time", stats.timeouts),
+            (
+                "fleet_timeouts", .counter, "Steps that the engine did not answer in time",
+                stats.timeouts
+            ),
             ("fleet_rejected", .counter, "Values and messages that were ignored", stats.rejected),
             ("fleet_errors", .counter, "Refused commands and lost connections", stats.errors),
         ]

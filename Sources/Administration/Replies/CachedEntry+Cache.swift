@@ -28,7 +28,7 @@ extension CachedEntry {
             records: records.map { "\($0)" }
         )
         if origins.isOfFleet(entry.server) {
-            fleet = server.split(separator: "/", maxSplits: 1).dropFirst().first.map(String.init) ?? ""
+            fleet = server.split(separator: "/").dropFirst().first.map(String.init) ?? ""
         }
         synthesized = origins.isSynthesized(entry.server) ? true : nil
     }

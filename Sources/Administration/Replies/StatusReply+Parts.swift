@@ -30,8 +30,8 @@ extension StatusReply {
             .map { "listener \($0): no interface has this address" }
         let fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
         let problems =
-            [reload, snapshot, fleet.problem].compactMap(\.self) + absent + vendors.compactMap(\.problem)
-            + upstreams.compactMap(\.problem)
+            [reload, snapshot, fleet.problem].compactMap(\.self) + absent
+            + vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
             version: Product.version,

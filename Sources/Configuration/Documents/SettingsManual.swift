@@ -23,6 +23,9 @@ package enum SettingsManual {
 
         var isRequired = false
 
+        /// True for a section that is off, and is shown as an example.
+        var isOff = false
+
         /// Schema of the value; unused for sections and lists.
         var schema = YAMLNode.map([])
 
@@ -89,6 +92,11 @@ extension SettingsManual {
             let lines = YAMLPrinter.lines(entry.name, value, indent: indent)
             return about + (inExample ? lines : commentedOut(lines))
         case .section(let entries):
+            if entry.isOff {
+                let body = render(entries, indent: indent + 2, inExample: true)
+                let example = commentedOut(["\(margin)\(entry.name):"] + body)
+                return about + (inExample ? [] : ["\(margin)\(entry.name): off"]) + example
+            }
             let body = render(entries, indent: indent + 2, inExample: inExample)
             return body.isEmpty ? [] : about + ["\(margin)\(entry.name):"] + body
         case .named(let examples):

@@ -205,13 +205,16 @@ extension SettingsOption {
 
     /// Makes an option whose value is a section, `on` or `off`.
     ///
-    /// - Parameter isOn: true if the section is on in files without it.
+    /// - Parameters:
+    ///   - isOn: true if the section is on in files without it.
+    ///   - isExample: true to show the section as an example in the manual.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,
         _ table: SettingsTable<Section>,
         fresh: Section,
         isOn: Bool = false,
+        isExample: Bool = false,
         _ doc: String
     ) -> SettingsOption {
         SettingsOption(
@@ -238,7 +241,8 @@ extension SettingsOption {
                     name: name,
                     doc: doc,
                     facts: "a section, or `off`; default \(isOn ? "on" : "off")",
-                    form: .section(table.explain(fresh))
+                    form: .section(table.explain(fresh)),
+                    isOff: isExample
                 )
             }
         )

@@ -78,6 +78,7 @@ extension FleetSettings {
             \.sentinel,
             Sentinel.table,
             fresh: Sentinel(),
+            isExample: true,
             """
             Sentinels that know the current master, instead of `servers`. They are asked at each \
             new connection, and must report IP addresses.

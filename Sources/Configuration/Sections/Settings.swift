@@ -240,6 +240,7 @@ extension Settings {
             \.fleet,
             FleetSettings.table,
             fresh: FleetSettings(),
+            isExample: true,
             """
             Exchange of vendors' answers with other machines through a Redis or Valkey server, so \
             that one call serves all machines. Answers are authenticated and checked like those \

@@ -53,7 +53,9 @@ extension Components {
         guard let fleet else { return nil }
         return FleetExchange(
             fleet,
-            views: Dictionary(vendors.map { ($0.settings.name, $0.settings.fleetView) }) { first, _ in
+            views: Dictionary(vendors.map { ($0.settings.name, $0.settings.fleetView) }) {
+                first,
+                _ in
                 first
             },
             group: settings.fleet?.groupName,

@@ -29,7 +29,8 @@ final class EngineLink {
     /// Called for each new connection with the stored flushes.
     var onFlushes: (@ServiceLoop ([[UInt8]]) -> Void)?
 
-    var onMessage: (@ServiceLoop ([UInt8]) -> Void)?
+    /// Receives messages; nil for one that is too long.
+    var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
     /// Returns the engine's clock at an instant; nil before the first connection.
     private(set) var clock: EngineClock?
@@ -106,12 +107,13 @@ final class EngineLink {
         var wait = FleetLimits.retry.lowerBound
         while !isStopped {
             var reason: EngineError
+            let begin = clocks.now()
             do throws(EngineError) {
                 reason = try await connectAndWait()
-                wait = FleetLimits.retry.lowerBound
             } catch {
                 reason = error
             }
+            if clocks.now() - begin >= FleetLimits.lasting { wait = FleetLimits.retry.lowerBound }
             (commands, messages) = (nil, nil)
             probe.set(nil)
             heartbeat.set(nil)
@@ -193,7 +195,9 @@ final class EngineLink {
     }
 
     private var probeCommand: [UInt8] {
-        RedisCodec.command([Array("SET".utf8), keys.probe, [1], Array("PX".utf8), Array("1000".utf8)])
+        RedisCodec.command([
+            Array("SET".utf8), keys.probe, [1], Array("PX".utf8), Array("1000".utf8),
+        ])
     }
 
     // MARK: - Sentinel
@@ -238,7 +242,8 @@ final class EngineLink {
         guard words.count == 2 else {
             throw .unexpected("Sentinel \(sentinel) knows no master `\(name)`")
         }
-        let text = words[0].contains(":") ? "[\(words[0])]:\(words[1])" : words.joined(separator: ":")
+        let text =
+            words[0].contains(":") ? "[\(words[0])]:\(words[1])" : words.joined(separator: ":")
         guard let address = SocketAddress(text) else {
             throw .unexpected("Sentinel \(sentinel) reports a host name, not an IP address")
         }
@@ -303,7 +308,9 @@ extension EngineLink {
             }
             breaker.answered()
         case .failure(.timedOut):
-            guard breaker.timedOut(), case .connected(let server) = state else { return }
+            guard breaker.timedOut(silence: commands?.silence ?? .zero),
+                case .connected(let server) = state
+            else { return }
             becomeAlone(.timedOut)
             probe.set(clocks.now())
             probing = server

@@ -2,6 +2,9 @@
 
 /// Circuit breaker of the engine: after several timeouts in a row, no client waits for it.
 ///
+/// Commands that are sent together time out together. Therefore the breaker opens only if the engine
+/// has also been silent for a time.
+///
 /// Only the answer to a probe closes the breaker, and only one that came in time.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
@@ -12,10 +15,12 @@ struct EngineBreaker: Hashable, Sendable {
     mutating func answered() { timeouts = 0 }
 
     /// Notes commands that timed out; returns true if the breaker opens.
-    mutating func timedOut() -> Bool {
+    ///
+    /// - Parameter silence: time since the oldest command without a reply was sent.
+    mutating func timedOut(silence: Duration) -> Bool {
         guard !isOpen else { return false }
-        timeouts += 1
-        isOpen = timeouts >= FleetLimits.timeouts
+        timeouts = min(timeouts + 1, FleetLimits.timeouts)
+        isOpen = timeouts == FleetLimits.timeouts && silence >= FleetLimits.shortSilence
         return isOpen
     }
 

@@ -43,7 +43,7 @@ package final class ReplyReader {
 
     /// Takes octets, and returns the replies that they complete.
     func read(_ octets: [UInt8]) throws(EngineError) -> [RedisReply] {
-        try limits.check(octets)
+        let octets = try limits.check(octets)
         // SAFETY: the reader copies the octets.
         guard unsafe redis_reader_feed(reader, octets, octets.count) != 0 else {
             throw .unexpected("no memory for a reply")

@@ -33,8 +33,8 @@ final class RedisConnection {
         }
     }
 
-    /// Receives the messages of a subscription.
-    var onMessage: (@ServiceLoop ([UInt8]) -> Void)?
+    /// Receives the messages of a subscription; nil for one that is too long.
+    var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
     /// Called once when the connection ends.
     var onEnd: (@ServiceLoop (EngineError) -> Void)?
@@ -155,8 +155,8 @@ final class RedisConnection {
 
     private func take(_ reply: RedisReply) throws(EngineError) {
         let elements = reply.elements
-        if elements.count == 3, elements[0].string == "message", let octets = elements[2].octets {
-            onMessage?(octets)
+        if elements.count == 3, elements[0].string == "message" {
+            onMessage?(elements[2].octets)
             return
         }
         guard end == nil else { return }

@@ -2,7 +2,8 @@
 
 /// Bounds of replies, which are checked before hiredis sees an octet.
 ///
-/// hiredis allocates as much memory as a length in the reply announces.
+/// hiredis allocates as much memory as a length in the reply announces. A string that is too long is
+/// replaced by none, because anyone with access to the channel can send one.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.
@@ -16,7 +17,13 @@ struct ReplyGuard: Sendable {
 
         /// In a string; the end of line follows it.
         case string(left: Int)
+
+        /// In a string that is too long.
+        case skipped(left: Int)
     }
+
+    /// Line with a length, until it is complete.
+    private var line: [UInt8] = []
 
     private var state = State.type
 
@@ -27,20 +34,33 @@ struct ReplyGuard: Sendable {
     private var elements = 0
     private var octets = 0
 
-    /// Checks the next octets of a connection.
-    mutating func check(_ input: [UInt8]) throws(EngineError) {
+    /// Checks the next octets of a connection; returns those for hiredis.
+    mutating func check(_ input: [UInt8]) throws(EngineError) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(input.count)
         var index = 0
         while index < input.count {
-            if case .string(let rest) = state {
+            switch state {
+            case .string(let rest):
                 let count = min(rest, input.count - index)
+                output += input[index..<index + count]
                 index += count
                 try add(count)
-                if count == rest { try end() } else { state = .string(left: rest - count) }
-                continue
+                if count == rest { end() } else { state = .string(left: rest - count) }
+            case .skipped(let rest):
+                let count = min(rest, input.count - index)
+                index += count
+                if count == rest { end() } else { state = .skipped(left: rest - count) }
+            case .type, .text, .length:
+                line.append(input[index])
+                try take(input[index])
+                index += 1
+                if case .length = state { continue }
+                output += line
+                line = []
             }
-            try take(input[index])
-            index += 1
         }
+        return output
     }
 
     private mutating func take(_ octet: UInt8) throws(EngineError) {
@@ -62,13 +82,13 @@ struct ReplyGuard: Sendable {
             }
             let isCarriageReturn = octet == UInt8(ascii: "\r")
             if isEnding {
-                try end()
+                end()
             } else {
                 state = .text(octets: count + 1, isEnding: isCarriageReturn)
             }
         case .length(let isList, let value, let count):
             try takeLength(octet, isList: isList, value, count)
-        case .string: break
+        case .string, .skipped: break
         }
     }
 
@@ -79,7 +99,7 @@ struct ReplyGuard: Sendable {
         _ count: Int
     ) throws(EngineError) {
         switch octet {
-        case UInt8(ascii: "0")...UInt8(ascii: "9") where value >= 0 && count < 6:
+        case UInt8(ascii: "0")...UInt8(ascii: "9") where value >= 0 && count < 7:
             let digit = Int(octet - UInt8(ascii: "0"))
             state = .length(isList: isList, value: 10 * value + digit, octets: count + 1)
         // -1 means none.
@@ -87,9 +107,9 @@ struct ReplyGuard: Sendable {
             state = .length(isList: isList, value: -1, octets: 1)
         case UInt8(ascii: "1") where value == -1 && count == 1:
             state = .length(isList: isList, value: -1, octets: 2)
-        case UInt8(ascii: "\r") where 1...6 ~= count && (value >= 0 || count == 2):
-            state = .length(isList: isList, value: value, octets: 7)
-        case UInt8(ascii: "\n") where count == 7:
+        case UInt8(ascii: "\r") where 1...7 ~= count && (value >= 0 || count == 2):
+            state = .length(isList: isList, value: value, octets: 8)
+        case UInt8(ascii: "\n") where count == 8:
             try start(isList: isList, value)
         default: throw .unexpected("the reply has an invalid length")
         }
@@ -102,24 +122,27 @@ struct ReplyGuard: Sendable {
                 throw .unexpected("the reply has too many elements")
             }
             left += max(0, count)
-            try end()
+            end()
         } else if count < 0 {
-            try end()
+            end()
+        } else if count <= FleetLimits.valueOctets + 1 {
+            state = .string(left: count + 2)
         } else {
-            guard count <= FleetLimits.valueOctets else {
+            guard count <= FleetLimits.skippedOctets else {
                 throw .unexpected("a value of the reply is too long")
             }
-            state = .string(left: count + 2)
+            line = Array("$-1\r\n".utf8)
+            state = .skipped(left: count + 2)
         }
     }
 
     /// Ends an element; after the last one, the next reply begins.
-    private mutating func end() throws(EngineError) {
+    private mutating func end() {
         state = .type
         left -= 1
         elements += 1
         guard left == 0 else { return }
-        self = ReplyGuard()
+        (left, elements, octets) = (1, 0, 0)
     }
 
     private mutating func add(_ count: Int) throws(EngineError) {

@@ -60,7 +60,9 @@ package struct FleetSeal: Sendable {
     /// - Parameter context: what the text belongs to, which `open` needs too.
     func seal(_ text: [UInt8], for context: [UInt8]) -> [UInt8] {
         var random = SystemRandomNumberGenerator()
-        let nonce = (0..<Self.nonceOctets).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        let nonce = (0..<Self.nonceOctets).map { _ in
+            UInt8.random(in: .min ... .max, using: &random)
+        }
         let sealed = [Self.version] + nonce + crypted(text[...], nonce)
         return sealed + digest(.tag, [context, sealed], octets: Self.tagOctets)
     }

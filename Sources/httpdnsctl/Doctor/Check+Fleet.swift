@@ -6,7 +6,8 @@ extension Check {
         guard let fleet = machine.status?.fleet, fleet.state != .off else { return [] }
         guard fleet.state == .alone else {
             let members = fleet.members ?? 1
-            let what = "connected to \(fleet.server ?? "?"), \(Units.count(members, "machine", "machines"))"
+            let machines = Units.count(members, "machine", "machines")
+            let what = "connected to \(fleet.server ?? "?"), \(machines)"
             return [
                 members > 1
                     ? .ok(what)

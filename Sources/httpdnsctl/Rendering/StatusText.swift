@@ -30,7 +30,9 @@ enum StatusText {
         if status.network.lastAgeSeconds != nil {
             table.add("network", Table.Cell(NetworkText.render(status.network)))
         }
-        if let fleet = status.fleet, fleet.state != .off { table.add("fleet", FleetText.cell(fleet)) }
+        if let fleet = status.fleet, fleet.state != .off {
+            table.add("fleet", FleetText.cell(fleet))
+        }
         if let translation = NetworkText.translation(status.network) {
             table.add("families", translation)
         }

@@ -94,7 +94,8 @@ struct FlushVerb: Verb {
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
         guard let scope else { throw Failure(message: "nothing to remove", status: .usage) }
-        let reply = try client.call(.flush, FlushRequest(scope, soft: soft ? true : nil, fleet: fleet ? true : nil))
+        let request = FlushRequest(scope, soft: soft ? true : nil, fleet: fleet ? true : nil)
+        let reply = try client.call(.flush, request)
         try show(reply, as: FlushReply.self) { reply, _ in
             reply.marked.map { "marked \(Units.count($0, "entry", "entries")) stale\n" }
                 ?? "removed \(Units.count(reply.removed, "entry", "entries"))\n"
