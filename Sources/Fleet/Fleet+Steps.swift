@@ -39,7 +39,7 @@ extension Fleet {
                 }
                 var hasValue = false
                 if case .claiming = lookUp.machine.phase {
-                    lookUp.value = value(in: list[1...], of: lookUp)
+                    lookUp.value = value(in: list[1...], of: lookUp, isRepeated: true)
                     hasValue = lookUp.value != nil
                 }
                 if case .claiming = lookUp.machine.phase {
@@ -112,10 +112,16 @@ extension Fleet {
     }
 
     /// Returns the first usable value in the replies to `reads`.
-    func value(in replies: ArraySlice<RedisReply>, of lookUp: FleetLookUp) -> FleetValue? {
+    ///
+    /// - Parameter isRepeated: true for the read with the claim, which counts no rejection again.
+    func value(
+        in replies: ArraySlice<RedisReply>,
+        of lookUp: FleetLookUp,
+        isRepeated: Bool = false
+    ) -> FleetValue? {
         for (key, reply) in zip(lookUp.keys, replies) {
             guard let octets = reply.octets, !octets.isEmpty,
-                let value = open(octets, key, lookUp.question.name)
+                let value = open(octets, key, lookUp.question.name, isRepeated: isRepeated)
             else { continue }
             if lookUp.accepts(value, at: now ?? 0) { return value }
             let age = UInt64(value.age(at: now ?? 0))
@@ -126,8 +132,13 @@ extension Fleet {
         return nil
     }
 
-    /// Opens a value; counts a rejection.
-    func open(_ sealed: [UInt8], _ key: FleetKey, _ name: Name) -> FleetValue? {
+    /// Opens a value; counts a rejection unless the value was rejected before.
+    func open(
+        _ sealed: [UInt8],
+        _ key: FleetKey,
+        _ name: Name,
+        isRepeated: Bool = false
+    ) -> FleetValue? {
         do throws(FleetRejection) {
             let value = try FleetValue(octets: try seal.open(sealed, for: key.digest))
             guard let now else { return nil }
@@ -145,7 +156,7 @@ extension Fleet {
             names.note(key, fetchedAt: value.fetchedAt)
             return value
         } catch {
-            reject(error)
+            if !isRepeated { reject(error) }
             return nil
         }
     }

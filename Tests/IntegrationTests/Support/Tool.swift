@@ -17,6 +17,7 @@ enum Tool: String, CaseIterable {
     case openssl
     case prometheus = "python3-prometheus-client"
     case python3
+    case redis = "redis-server"
     case systemd
     case tinyproxy
     case unbound
@@ -28,6 +29,7 @@ enum Tool: String, CaseIterable {
         case .prometheus: "/usr/lib/python3/dist-packages/prometheus_client/parser.py"
         // Interpreter of Java scripts; needs Java.
         case .java: "bsh"
+        case .redis: "redis-server"
         case .systemd: "systemd-socket-activate"
         default: "\(self)"
         }
