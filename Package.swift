@@ -260,8 +260,8 @@ let package = Package(
         .target(
             name: "Fuzzing",
             dependencies: [
-                "Configuration", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver",
-                "TestWorld", "Upstream",
+                "Configuration", "Control", "DNSCache", "DNSWire", "Fleet", "HTTPDNS", "Net",
+                "Resolver", "TestWorld", "Upstream",
             ],
             path: "Tests/Fuzzing/Targets",
             swiftSettings: house

@@ -25,7 +25,7 @@ package enum FleetLimits {
     static let commands = 512
 
     /// Maximum octets that wait to be written on a connection.
-    static let outboxOctets = 1 << 20
+    static let outboxOctets = 512 << 10
 
     /// Time limit of a connection, including TLS, authentication and the first commands.
     static let connect: Duration = .seconds(1)

@@ -53,8 +53,8 @@ struct DoctorTests {
             Check.all.map(\.name) == [
                 "unit", "daemon", "version", "control-socket", "settings", "secrets", "descriptors",
                 "kernel", "port-53", "answers", "resolv-conf", "setup", "nsswitch", "environment",
-                "name-cache", "getaddrinfo", "containers", "vendors", "client-address", "upstreams",
-                "clock", "certificates", "interception",
+                "name-cache", "getaddrinfo", "containers", "vendors", "client-address", "fleet",
+                "upstreams", "clock", "certificates", "interception",
             ]
         )
     }

@@ -246,9 +246,9 @@ extension Settings {
             )
         }
         for option in ["tls-name", "ca-file"] where reading.has("fleet.\(option)") && !fleet.tls {
-            reading.report(
+            reading.warn(
                 reading.place(of: "fleet.\(option)"),
-                "`\(option)` requires `tls: on`"
+                "`\(option)` has no effect without `tls: on`"
             )
         }
         if !routes.contains(where: { $0.isShared && !$0.vendors.isEmpty }) {

@@ -72,6 +72,7 @@ extension RedisReply {
     fileprivate init(_ reply: UnsafeMutablePointer<redisReply>) {
         let count = unsafe reply.pointee.len
         func octets() -> [UInt8] {
+            // SAFETY: hiredis sets text and length together.
             unsafe [UInt8](UnsafeRawBufferPointer(start: reply.pointee.str, count: Int(count)))
         }
         switch unsafe reply.pointee.type {
