@@ -107,7 +107,7 @@ extension FleetSettings {
             "ca-file",
             \.caFile,
             .certificates,
-            example: "/etc/httpdnsd/fleet-ca.pem",
+            example: "/etc/httpdnsd/ca.pem",
             """
             PEM file of trusted CA certificates, instead of those of the system.
             """
