@@ -56,7 +56,7 @@ extension Fleet {
     }
 
     func publish(_ value: FleetValue, _ key: FleetKey, _ name: Name, _ view: String) {
-        guard let octets = value.octets else { return }
+        guard link.isUsable, let octets = value.octets else { return }
         let sealed = seal.seal(octets, for: key.digest)
         let message = FleetMessage.value(key, sealed).octets
         guard message.count <= FleetLimits.valueOctets else { return }

@@ -63,6 +63,14 @@ package final class Fleet {
     /// Name of this machine, as the others show it.
     package nonisolated let machine: MachineName
 
+    /// Percentage, below 10, of its lifetime by which this machine refreshes an answer earlier.
+    ///
+    /// Machines with the same answer would otherwise refresh it together; the earliest one leads,
+    /// and its message renews the answer of the others.
+    package nonisolated var refreshSpread: UInt32 {
+        UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
+    }
+
     /// Seconds for which the engine keeps an answer after its TTL.
     package var staleWindow: UInt32 = 0
 

@@ -126,7 +126,7 @@ extension FleetSettings {
             "password",
             \.password,
             .secret,
-            example: .example("fleet-password"),
+            example: .example("fleet.password"),
             """
             Password of the user.
             """
@@ -141,7 +141,7 @@ extension FleetSettings {
                         + "\(SettingsLimits.fleetSecretOctets.upperBound) octets"
             },
             required: true,
-            example: .example("fleet-secret"),
+            example: .example("fleet.secret"),
             """
             Secret of the fleet, the same on all machines: 32 octets or more, such as the output of \
             `openssl rand -base64 48`. It authenticates keys and values, which the engine cannot \

@@ -89,6 +89,8 @@ struct Components {
                 clocks: clocks,
                 detect: dependencies.stack
             )
+        var freshness = Freshness(settings.cache)
+        if let fleet { freshness.prefetch?.at -= fleet.refreshSpread }
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
         resolver = Resolver(
             routes: routing.table,
@@ -97,7 +99,7 @@ struct Components {
             answers: AnswerPolicy(settings),
             nat64: nat64,
             probe: dependencies.probe,
-            freshness: Freshness(settings.cache),
+            freshness: freshness,
             cache: cache,
             clocks: clocks,
             succeeding: old?.resolver,
