@@ -59,8 +59,10 @@ class Proxy:
             while octets := source.recv(65536):
                 if is_reply and self.delay:
                     time.sleep(self.delay)
-                if self.passes:
-                    target.sendall(octets)
+                # As in a partition, the octets arrive when it ends.
+                while not self.passes:
+                    time.sleep(0.01)
+                target.sendall(octets)
         except OSError:
             pass
         for one in (source, target):
@@ -125,7 +127,7 @@ class Fleet:
                  "status"], text=True, capture_output=True, check=False)
             try:
                 found[json.loads(end.stdout)["fleet"]["state"]] += 1
-            except ValueError:
+            except (ValueError, KeyError):
                 found["starting"] += 1
         return found
 
@@ -148,9 +150,22 @@ class Fleet:
         connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sent, times, number = {}, [], 0
         codes, wrong = collections.Counter(), 0
-        ends = []
+
+        def receive(limit):
+            nonlocal wrong
+            while sent and time.monotonic() < limit:
+                left = max(0, limit - time.monotonic())
+                if not select.select([connection], [], [], left)[0]:
+                    break
+                message = connection.recv(4096)
+                begin = sent.pop(struct.unpack(">H", message[:2])[0])
+                times.append(1000 * (time.monotonic() - begin))
+                codes[message[3] & 15] += 1
+                wrong += message[3] & 15 == 0 and not message.endswith(ADDRESS)
+
         for index in range(names):
             if during and index == names // 4:
+                receive(time.monotonic() + 6)
                 during()
             host = b"n%dr%d" % (index, self.round)
             for machine in range(self.count):
@@ -159,16 +174,7 @@ class Fleet:
                 sent[number] = time.monotonic()
                 connection.sendto(struct.pack(">6H", number, 0x100, 1, 0, 0, 0) + question
                                   + b"\0\0\1\0\1", ("127.0.0.1", FIRST + machine))
-            ends.append(time.monotonic() + gap)
-            limit = ends[-1] if index + 1 < names else time.monotonic() + 6
-            while sent and time.monotonic() < limit:
-                if not select.select([connection], [], [], max(0, limit - time.monotonic()))[0]:
-                    break
-                message = connection.recv(4096)
-                begin = sent.pop(struct.unpack(">H", message[:2])[0])
-                times.append(1000 * (time.monotonic() - begin))
-                codes[message[3] & 15] += 1
-                wrong += message[3] & 15 == 0 and not message.endswith(ADDRESS)
+            receive(time.monotonic() + (gap if index + 1 < names else 6))
         codes["lost"] = len(sent)
         return codes, wrong, sorted(times)
 
