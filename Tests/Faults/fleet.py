@@ -73,7 +73,8 @@ class Proxy:
 
 
 class Fleet:
-    def __init__(self, programs, count, here):
+    def __init__(self, programs, count, here, gap):
+        self.gap = gap
         self.bin, self.count, self.here = programs, count, here
         self.children, self.daemons, self.round = [], {}, 0
         self.write("key", "1234567890123456\n")
@@ -144,7 +145,7 @@ class Fleet:
         with urllib.request.urlopen(f"http://127.0.0.1:{VENDOR}/_emulator/calls") as reply:
             return json.load(reply)["lookups"]
 
-    def ask(self, names, gap=0.02, during=None):
+    def ask(self, names, during=None):
         """Asks all machines for new names; returns codes, wrong answers and sorted times in ms."""
         self.round += 1
         connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -174,7 +175,7 @@ class Fleet:
                 sent[number] = time.monotonic()
                 connection.sendto(struct.pack(">6H", number, 0x100, 1, 0, 0, 0) + question
                                   + b"\0\0\1\0\1", ("127.0.0.1", FIRST + machine))
-            receive(time.monotonic() + (gap if index + 1 < names else 6))
+            receive(time.monotonic() + (self.gap if index + 1 < names else 6))
         codes["lost"] = len(sent)
         return codes, wrong, sorted(times)
 
@@ -269,13 +270,15 @@ def main(root):
     made.add_argument("--bin", default=f"{root}/.build/release", help="directory of the programs")
     made.add_argument("--machines", type=int, default=5, help="daemons (default 5)")
     made.add_argument("--names", type=int, default=100, help="new names in each step (default 100)")
+    made.add_argument("--gap", type=float, default=0.02,
+                      help="seconds between two names (default 0.02)")
     options = made.parse_args()
     if os.environ.get("FLEET_FAULTS") != "inside":
         os.environ["FLEET_FAULTS"] = "inside"
         os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     with tempfile.TemporaryDirectory(prefix="httpdnsd-fleet-") as here:
-        fleet = Fleet(os.path.abspath(options.bin), options.machines, here)
+        fleet = Fleet(os.path.abspath(options.bin), options.machines, here, options.gap)
         broken = []
         try:
             print(f"{options.machines} machines, {options.names} new names each\n")
