@@ -38,7 +38,7 @@ package final class Resolver {
     private let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
     private let dns64: DNS64
-    private let sharedResolution: SharedResolution
+    let sharedResolution: SharedResolution
     private let serveStale: ServeStale
     private let policy: TTLPolicy
 

@@ -36,7 +36,8 @@ struct FixedHandler: ControlHandling {
 
     func flush(
         _ scope: FlushRequest.Scope,
-        soft: Bool
+        soft: Bool,
+        fleet: Bool
     ) async throws(MethodError) -> FlushReply {
         guard !soft else { return FlushReply(removed: 0, marked: 6) }
         switch scope {

@@ -49,7 +49,7 @@ struct SettingsManualTests {
         _ = try folder.write("1234567890123456", to: "tencent.key")
         let names = [
             "alibaba.secret", "alibaba.aes", "alibaba.access-key-id", "alibaba.access-key-secret",
-            "alidns.secret", "baidu.secret",
+            "alidns.secret", "baidu.secret", "fleet.password", "fleet.secret",
         ]
         for name in names {
             _ = try folder.write("00112233445566778899aabbccddeeff", to: name)

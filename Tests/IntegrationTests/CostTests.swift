@@ -121,7 +121,7 @@ struct CostTests {
         let vendor = try #require(stats["vendors"].array.first)
         #expect(
             Self.table(vendor["avoided"])
-                == ["cached": 3, "merged": 0, "paired": 1, "batched": 0]
+                == ["cached": 3, "merged": 0, "paired": 1, "batched": 0, "fleet": 0]
         )
         #expect(stats["cache", "hits"].int == 4)
         #expect(stats["misses", "merged"].int == 1)

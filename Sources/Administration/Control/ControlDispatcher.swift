@@ -144,7 +144,11 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: FlushRequest.self)
             let scope = try request.scope()
             try allowChange(call, by: peer)
-            let reply = try await handler.flush(scope, soft: request.soft ?? false)
+            let reply = try await handler.flush(
+                scope,
+                soft: request.soft ?? false,
+                fleet: request.fleet ?? false
+            )
             return try await Self.message(reply)
         case .lookup:
             let request = try call.arguments(as: LookupRequest.self)

@@ -28,6 +28,9 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var prefetch = true
 
+    /// True if vendors' answers for the route's names are shared with the fleet.
+    package var isShared = true
+
     /// Minimum TTL of positive answers; nil for `cache.minimum-ttl`.
     package var minimumTTL: Duration?
 
@@ -187,6 +190,14 @@ extension RouteSettings: SettingsEntry {
             """
             Allows the refresh of these names before their answers expire, see `cache.prefetch`. \
             `off` also applies to names in `cache.prefetch.names`.
+            """
+        ),
+        .option(
+            "share",
+            \.isShared,
+            .boolean,
+            """
+            Shares the vendors' answers for these names with the machines of the `fleet`.
             """
         ),
         .option(

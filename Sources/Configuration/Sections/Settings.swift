@@ -23,6 +23,9 @@ package struct Settings: Sendable, Equatable {
 
     package var upstreams: [UpstreamSettings] = []
 
+    /// Exchange of vendors' answers with other machines; nil means none.
+    package var fleet: FleetSettings?
+
     package var nat64 = NAT64Setting.automatic
 
     package var dns64 = DNS64Setting.vendors
@@ -230,6 +233,19 @@ extension Settings {
             replace them by resolvers that you trust. For a machine that boots without a correct \
             clock, and so cannot verify certificates, add a plain DNS upstream (`udp://`) after \
             the encrypted ones.
+            """
+        ),
+        .section(
+            "fleet",
+            \.fleet,
+            FleetSettings.table,
+            fresh: FleetSettings(),
+            isExample: true,
+            """
+            Exchange of vendors' answers with other machines through a Redis or Valkey server, so \
+            that one call serves all machines. Answers are authenticated and checked like those \
+            of the vendor. While the server does not answer, each machine calls the vendors \
+            itself.
             """
         ),
         .option(

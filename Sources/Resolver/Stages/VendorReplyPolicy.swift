@@ -19,14 +19,15 @@ struct VendorReplyPolicy {
     /// True if the vendor has no usable address of either family.
     private(set) var isNothing = false
 
-    /// - Parameter prefixes: the NAT64 prefixes of ``AddressFilter``.
+    /// - Parameter age: seconds since another machine fetched the answer.
     init(
         _ answer: VendorAnswer,
         to question: Question,
         _ match: RouteTable.Match,
         _ policy: TTLPolicy,
         _ prefixes: [NAT64Prefix],
-        _ provenance: Provenance
+        _ provenance: Provenance,
+        age: UInt32 = 0
     ) {
         if let denial = answer.denial {
             resolution = .vendorDenial(question, match, denial, policy, provenance)
@@ -47,7 +48,7 @@ struct VendorReplyPolicy {
             let family = Question(name: question.name, type: type)
             let found: Resolution?
             if !set.addresses.isEmpty {
-                found = .vendorAddresses(set, family, policy, provenance)
+                found = .vendorAddresses(set, family, policy, provenance, age)
             } else if set.dropped == 0 {
                 let seconds = policy.clamp(other, to: policy.negative)
                 found = .noData(
@@ -90,9 +91,11 @@ extension Resolution {
         _ set: AddressSet,
         _ question: Question,
         _ policy: TTLPolicy,
-        _ provenance: Provenance
+        _ provenance: Provenance,
+        _ age: UInt32
     ) -> Resolution? {
-        let ttl = policy.clamp(set.ttl, to: policy.positive)
+        let whole = policy.clamp(set.ttl, to: policy.positive)
+        let ttl = age == 0 ? whole : max(1, whole) - min(age, max(1, whole) - 1)
         return try? Resolution(
             question,
             addresses: set.addresses,

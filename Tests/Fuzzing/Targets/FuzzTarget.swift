@@ -10,7 +10,7 @@ package struct FuzzTarget: Sendable {
 
 extension FuzzTarget {
     package static let all = [
-        wire, name, cache, upstream, snapshot, settings, varlink,
+        wire, name, cache, upstream, snapshot, settings, varlink, redis,
         tencent, alibabaV1, alibabaV2, baidu, volcengine, json,
     ]
 }

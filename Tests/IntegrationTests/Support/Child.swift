@@ -94,20 +94,23 @@ final class Child: @unchecked Sendable {
 
     var errorText: String { changes.withLock { String(decoding: errors, as: UTF8.self) } }
 
-    /// Waits for an output line with `text`.
+    /// Waits for an output line with `text`, or for the given number of such lines.
     ///
     /// - Throws: `Failure` if the program ends, or after 20 s (200 s with a sanitizer).
-    func line(with text: String) throws -> String {
+    @discardableResult
+    func line(with text: String, number: Int = 1) throws -> String {
         changes.lock()
         defer { changes.unlock() }
         let deadline = Date(timeIntervalSinceNow: Self.isWatched ? 200 : 20)
         while true {
             for stream in [output, errors] {
+                var left = number
                 let whole = stream.split(separator: 0x0A, omittingEmptySubsequences: false)
                     .dropLast()
                 for line in whole.map({ String(decoding: $0, as: UTF8.self) })
                 where line.contains(text) {
-                    return line
+                    left -= 1
+                    if left == 0 { return line }
                 }
             }
             guard openPipes > 0, changes.wait(until: deadline) else {

@@ -19,6 +19,7 @@ enum Tool: String, CaseIterable {
     case openssl
     case prometheus = "python3-prometheus-client"
     case python3
+    case redis = "redis-server"
     case systemd
     case tinyproxy
     case unbound
@@ -32,6 +33,7 @@ enum Tool: String, CaseIterable {
         case .dbusmock: "/usr/lib/python3/dist-packages/dbusmock/__init__.py"
         // Interpreter of Java scripts; needs Java.
         case .java: "bsh"
+        case .redis: "redis-server"
         case .systemd: "systemd-socket-activate"
         default: "\(self)"
         }

@@ -77,7 +77,7 @@ final class Player {
         case .resolvers(let lines): stage.resolversChanged(lines)
         case .hosts(let lines): stage.hostsChanged(lines)
         case .flush(let scope, let isSoft):
-            try await operate { _ = try await $0.flush(scope, soft: isSoft) }
+            try await operate { _ = try await $0.flush(scope, soft: isSoft, fleet: false) }
         case .pause(let name): try await operate { _ = try await $0.pause(.either(name)) }
         case .resume(let name): try await operate { _ = try await $0.resume(.either(name)) }
         }
