@@ -91,7 +91,7 @@ final class ResolverHarness {
             )
         }
         let synthesis = nat64.map { [world] prefix in
-            NAT64(.fixed(prefix), clocks: world.clocks) { .v6 }
+            NAT64(.fixed(prefix), clocks: world.clocks, probe: StackProbe(routes: { .v6 }))
         }
         synthesis?.networkChanged()
         resolver = Resolver(
