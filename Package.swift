@@ -114,6 +114,8 @@ let package = Package(
         .target(name: "CBPF", exclude: ["Program"]),
         // Loads libcurl on demand, so it does not link with it.
         .target(name: "CCurl"),
+        // Loads libhiredis on demand.
+        .target(name: "CRedis"),
         .systemLibrary(
             name: "COpenSSL",
             pkgConfig: "openssl",
@@ -170,10 +172,16 @@ let package = Package(
             swiftSettings: product
         ),
 
+        .target(
+            name: "Fleet",
+            dependencies: ["CRedis", "DNSWire", "Monotonic", "Net"],
+            swiftSettings: product
+        ),
+
         // Layer 5: resolution.
         .target(
             name: "Resolver",
-            dependencies: ["DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net", "Upstream"],
+            dependencies: ["DNSCache", "DNSWire", "Fleet", "HTTPDNS", "Locks", "Net", "Upstream"],
             swiftSettings: product
         ),
 
@@ -200,8 +208,8 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "CYAML", "Configuration", "Control", "DNSCache", "DNSWire", "DaemonLog", "Frontend",
-                "HTTPDNS", "Net", "Resolver", "Upstream", logging,
+                "CYAML", "Configuration", "Control", "DNSCache", "DNSWire", "DaemonLog", "Fleet",
+                "Frontend", "HTTPDNS", "Net", "Resolver", "Upstream", logging,
             ],
             swiftSettings: product
         ),
@@ -211,7 +219,8 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "Acceleration", "Administration", "Configuration", "Control", "DNSCache", "DNSWire",
-                "DaemonLog", "Frontend", "HTTPDNS", "Locks", "Net", "Resolver", "Upstream", logging,
+                "DaemonLog", "Fleet", "Frontend", "HTTPDNS", "Locks", "Net", "Resolver", "Upstream",
+                logging,
             ],
             swiftSettings: product
         ),
@@ -251,8 +260,8 @@ let package = Package(
         .target(
             name: "Fuzzing",
             dependencies: [
-                "Configuration", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver",
-                "TestWorld", "Upstream",
+                "Configuration", "Control", "DNSCache", "DNSWire", "Fleet", "HTTPDNS", "Net",
+                "Resolver", "TestWorld", "Upstream",
             ],
             path: "Tests/Fuzzing/Targets",
             swiftSettings: house
@@ -264,6 +273,7 @@ let package = Package(
         suite("Net", ["COpenSSL", "Locks", "Net", "TestWorld"]),
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
         suite("Upstream", ["DNSWire", "Net", "TestWorld", "Upstream"]),
+        suite("Fleet", ["DNSWire", "Fleet", "Net", "TestWorld"]),
         suite(
             "Resolver",
             ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "TestWorld", "Upstream"]

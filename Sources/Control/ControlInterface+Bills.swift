@@ -37,7 +37,8 @@ extension ControlInterface {
         type BillAdvice (vendor: string, setting: string)
 
         # Returns billed units and costs of the day, or of the month (UTC). `reset` is a vendor: the
-        # counts of this vendor are first set to 0, a changing call. NotFound for an unknown vendor.
+        # counts of this vendor are first set to 0. NotFound for an unknown vendor. Requires the
+        # rights of changing calls, because the names are from queries of clients.
         # With an access key, requests the count of the vendor, at most once per minute and key. The
         # reply waits for this count for at most 6 s.
         method Bill(month: ?bool, reset: ?string) -> (

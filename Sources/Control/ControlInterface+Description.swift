@@ -102,6 +102,14 @@ extension ControlInterface {
         # Answers from the kernel over loopback. answers: count since the start
         type Acceleration (state: AccelerationState, why: ?string, entries: int, answers: int)
 
+        # alone: the engine does not answer, and this machine calls the vendors itself
+        type FleetState (connected, alone, off)
+
+        # Exchange of answers with other machines. since: RFC 3339
+        # + last-error: ?string
+        # members: machines heard of in the last minute
+        type FleetStatus (state: FleetState, server: ?string, since: ?string, members: ?int)
+
         # + uptime-seconds: int
         # + resolv-conf: (points-here: ?bool, by: ?string, nameservers: []string)
         method Status() -> (
@@ -114,6 +122,7 @@ extension ControlInterface {
           cache: CacheUsage,
           network: NetworkStats,
           acceleration: ?Acceleration,
+          fleet: ?FleetStatus,
           problems: []string
         )
 
@@ -121,6 +130,7 @@ extension ControlInterface {
         # + by-source: [string]int             cache, stale, vendor, upstream, local, ...
         # + by-rcode: [string]int              noerror, nodata, nxdomain, servfail, ..., none
         # + by-transport: [string]int          udp, tcp
+        # + by-origin: ?[string]int            part of vendor: vendor, fleet
         # + early-fallback: int                part of upstream: answered before the vendors replied
         type QueryStats (total: int)
 
@@ -191,6 +201,20 @@ extension ControlInterface {
         # + over-budget: int                   not started: too many lookups in the last minute
         type RefreshStats (started: int, done: int, failed: int, held: int)
 
+        # + not-found: int                     reads that found no usable answer
+        # + waited-in-vain: int                part of waited
+        type FleetStats (
+          reads: int,
+          found: int,
+          led: int,
+          waited: int,
+          published: int,
+          received: int,
+          timeouts: int,
+          rejected: int,
+          errors: int
+        )
+
         # dropped: lines that were lost because the reader of the log was too slow
         type LogStats (dropped: int)
 
@@ -212,6 +236,7 @@ extension ControlInterface {
           misses: MissStats,
           refresh: RefreshStats,
           network: NetworkStats,
+          fleet: ?FleetStats,
           log: ?LogStats,
           acceleration: ?Acceleration,
           process: ProcessStats
@@ -219,7 +244,8 @@ extension ControlInterface {
 
         # Removes entries from the cache and returns their number. Exactly one of `all`, `name`,
         # `tree`, `negative`, `stale` and `source` is required; `type` requires `name`. With `soft`,
-        # entries are marked stale instead. A changing call.
+        # entries are marked stale instead. With `fleet`, which requires `all`, `tree` or `name`, also
+        # on the other machines of the fleet. A changing call.
         method Flush(
           all: ?bool,
           name: ?string,
@@ -228,7 +254,8 @@ extension ControlInterface {
           negative: ?bool,
           stale: ?bool,
           source: ?string,
-          soft: ?bool
+          soft: ?bool,
+          fleet: ?bool
         ) -> (removed: int, marked: ?int)
 
         # rcode: in lower case, `nodata` for NOERROR without records
@@ -306,7 +333,7 @@ extension ControlInterface {
         #   slow                               QueryEvent, of recent queries
         # total: names in billable calls, or queries, including entries that are not listed
         # + since-seconds: int
-        # All kinds except `cost` require the rights of changing calls.
+        # Requires the rights of changing calls.
         method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []object)
 
         \(bills)

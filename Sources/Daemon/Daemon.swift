@@ -3,6 +3,7 @@ internal import Administration
 package import Configuration
 internal import Control
 package import DaemonLog
+internal import Fleet
 internal import Frontend
 internal import Glibc
 internal import HTTPDNS
@@ -153,6 +154,7 @@ package final class Daemon {
         network.followResolvers(dependencies)
         network.startTranslation()
         startVendors(components.vendors)
+        startFleet()
         components.resolver.prefetcher.start()
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
         network.start()
@@ -310,6 +312,7 @@ package final class Daemon {
         components.resolver.prefetcher.stop()
         components.nat64.stop()
         network.stop()
+        components.fleet?.stop()
         hosts.stop()
         stopVendors()
         accelerator.stop()

@@ -3,6 +3,7 @@ internal import Administration
 internal import Configuration
 internal import DNSCache
 internal import DNSWire
+internal import Fleet
 internal import HTTPDNS
 internal import Logging
 internal import Net
@@ -168,6 +169,7 @@ final class NetworkReaction {
         components.http?.reset()
         components.upstreamNetworkChanged()
         components.network.networkChanged()
+        components.fleet?.networkChanged()
         let reissued = components.vendors.map { $0.client.networkChanged() }.reduce(0, +)
         var sweep = components.resolver.networkChanged()
         let clocks = components.clocks

@@ -38,7 +38,7 @@ package final class Resolver {
     private let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
     private let dns64: DNS64
-    private let sharedResolution: SharedResolution
+    let sharedResolution: SharedResolution
     private let serveStale: ServeStale
     private let policy: TTLPolicy
 
@@ -70,7 +70,15 @@ package final class Resolver {
         let statistics = old?.statistics ?? ResolverStatistics()
         self.statistics = statistics
         localAnswers = LocalAnswers(suppressed: answers.suppressed)
-        vendors = VendorStage(policy: policy, statistics: statistics, clocks: clocks)
+        let prefixes: NAT64Prefixes = {
+            [answers.nat64, nat64?.prefix].compactMap(\.self)
+        }
+        vendors = VendorStage(
+            policy: policy,
+            statistics: statistics,
+            clocks: clocks,
+            prefixes: prefixes
+        )
         // Alias targets are sent to upstreams only: an upstream's reply must never cause a billable
         // call.
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
@@ -108,7 +116,8 @@ package final class Resolver {
                 routes: activeRoutes,
                 localAnswers: localAnswers,
                 cache: cache,
-                clocks: clocks
+                clocks: clocks,
+                prefixes: prefixes
             ),
             DenialFilter(
                 cache: cache,

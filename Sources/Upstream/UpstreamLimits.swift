@@ -117,6 +117,9 @@ package enum UpstreamLimits {
     /// Maximum number of abandoned queries per connection; more end the connection.
     static let givenUp = 4_096
 
+    /// Maximum number of connections to a server that only wait for replies.
+    static let retiredConnections = 4
+
     /// Idle timeout (RFC 7766 §6.2.3), and maximum idle timeout that a server can set
     /// (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)

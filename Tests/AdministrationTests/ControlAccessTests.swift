@@ -46,9 +46,11 @@ struct ControlAccessTests {
                 false
             ),
             (#"{"method":"io.httpdnsd.Control.Resolve","parameters":{"names":["a"]}}"#, false),
-            (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost"}}"#, true),
+            (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"names"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"slow"}}"#, false),
+            (#"{"method":"io.httpdnsd.Control.Bill"}"#, false),
+            (#"{"method":"io.httpdnsd.Control.Bill","parameters":{"reset":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Pause","parameters":{"vendor":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Resume","parameters":{"vendor":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Version"}"#, true),
@@ -104,7 +106,7 @@ struct ControlAccessTests {
     }
 
     @Test(
-        "groups are read from the file only",
+        "groups come only from the group file",
         arguments: [
             ("httpdns", 990), ("root", 0), ("", nil), ("nobody", nil), ("broken", nil),
             ("short", nil), ("http", nil), ("# note", nil),
@@ -153,7 +155,7 @@ struct ControlAccessTests {
         #expect(socket.access == ControlAccess(mode: 0o660, group: getegid(), owner: geteuid()))
     }
 
-    @Test("without the configured group the daemon's group stays")
+    @Test("a missing group leaves the daemon's group on the socket")
     @ServiceLoop
     func missingGroup() async throws {
         let folder = try temporaryFolder()

@@ -36,7 +36,8 @@ struct FixedHandler: ControlHandling {
 
     func flush(
         _ scope: FlushRequest.Scope,
-        soft: Bool
+        soft: Bool,
+        fleet: Bool
     ) async throws(MethodError) -> FlushReply {
         guard !soft else { return FlushReply(removed: 0, marked: 6) }
         switch scope {
@@ -183,7 +184,7 @@ final class LiveServer {
 
     let task: Task<SocketError?, Never>
 
-    /// For slow machines.
+    /// No timeouts, for slow machines.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
@@ -278,6 +279,5 @@ final class LiveClient {
 }
 
 extension Duration {
-    /// Longer than any test.
     fileprivate static var day: Self { .seconds(86_400) }
 }

@@ -69,6 +69,31 @@ struct NAT64PrefixTests {
         #expect((own.synthesize(address) != nil) == ownPrefix)
     }
 
+    @Test("an address under the prefix has the scope of its IPv4 address", arguments: vectors)
+    func scopeUnderPrefix(_ text: String, _ example: String) throws {
+        let prefix = try Self.prefix(text)
+        for (inner, reach) in [
+            ("192.0.2.33", AddressReach.global), ("192.168.1.1", .local), ("127.0.0.1", .none),
+        ] {
+            let address = IPAddress.v6(prefix.embed(try #require(IPv4Address(inner))))
+            #expect(address.reach(through: [prefix]) == reach, "\(address)")
+        }
+        let other = try Self.prefix("2001:db8:ffff::/96")
+        #expect(try #require(IPAddress(example)).reach(through: [other, prefix]) == .global)
+        #expect(try #require(IPAddress("fd00::1")).reach(through: [prefix]) == .local)
+        #expect(try #require(IPAddress("10.0.0.1")).reach(through: [prefix]) == .local)
+    }
+
+    @Test("a reserved octet or suffix that is not zero does not hide a private IPv4 address")
+    func scopeWithSuffix() throws {
+        let prefix = try Self.prefix("2001:db8:122:344::/64")
+        for text in ["2001:db8:122:344:1c0:a801:100::", "2001:db8:122:344:c0:a801:100:1"] {
+            let address = try #require(IPAddress(text))
+            #expect(address.reach == .global)
+            #expect(address.reach(through: [prefix]) == .local, "\(text)")
+        }
+    }
+
     @Test(
         "the prefix of a DNS64 is found in the AAAA records of ipv4only.arpa",
         arguments: vectors.map(\.0)
@@ -80,7 +105,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: [addresses[1]]) == prefix)
     }
 
-    @Test("the prefix that fits both well-known addresses is found before one that fits by chance")
+    @Test("a prefix that fits both well-known addresses precedes one that fits by chance")
     func ambiguity() throws {
         // The network itself contains 192.0.0.170.
         let prefix = try Self.prefix("2001:db8:c000:aa::/96")

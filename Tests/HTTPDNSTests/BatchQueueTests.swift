@@ -20,7 +20,7 @@ struct BatchQueueTests {
         batch?.questions.map { $0.name.text }
     }
 
-    @Test("the oldest name goes first, with others of its families")
+    @Test("the oldest name goes first, with names of the same families")
     func order() throws {
         var queue = BatchQueue()
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
@@ -33,7 +33,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
-    @Test("a client may queue half of the names that others leave free")
+    @Test("a client may queue half of the names that other clients leave free")
     func share() throws {
         var queue = BatchQueue()
         var number = 0
@@ -116,6 +116,25 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares) { _ in true }) == ["a"])
     }
 
+    @Test("clients keep their turns while later clients go first")
+    func keptTurns() throws {
+        var queue = BatchQueue()
+        var shares = CallShares(of: 64)
+        for client: UInt32 in [1, 1, 2, 2, 3] { shares.begin(network(client)) }
+        for client in 1...5 {
+            for name in ["n\(client)a", "n\(client)b"] {
+                queue.add(try question(name), of: network(UInt32(client)))
+            }
+        }
+        for name in ["n4a", "n4b"] { queue.remove(try question(name)) }
+        var order: [String] = []
+        while let batch = queue.nextBatch(shares, fit: { $0.count == 1 }) {
+            order += names(batch) ?? []
+        }
+        #expect(order == ["n5a", "n5b", "n3a", "n3b", "n1a", "n2a", "n1b", "n2b"])
+        #expect(queue.lineCount == 0)
+    }
+
     @Test("a name of several clients is sent once")
     func common() throws {
         var queue = BatchQueue()
@@ -134,7 +153,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) { _ in true } == nil)
     }
 
-    @Test("a client gets half of the calls, the next half of the rest")
+    @Test("a client gets half of the calls, and the next client half of the rest")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),

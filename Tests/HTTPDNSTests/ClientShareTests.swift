@@ -72,7 +72,7 @@ struct ClientShareTests {
         #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 1)
     }
 
-    @Test("a client that joins a queued name advances its call")
+    @Test("a client that joins a queued name makes the call earlier")
     @ServiceLoop
     func joins() async throws {
         deadNames()
@@ -96,8 +96,6 @@ struct ClientShareTests {
         #expect(failure == VendorFailure(reason: .outOfTime, tries: []))
         #expect(world.elapsed == .milliseconds(200))
     }
-
-    // MARK: - Budget
 
     @Test("a client may spend three quarters of the budget")
     @ServiceLoop
@@ -155,7 +153,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a queued name of a limited client goes with the next client")
+    @Test("a queued name of a limited client joins the next client's call")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in
@@ -222,7 +220,46 @@ struct ClientShareTests {
         #expect(budget.usage(wallSeconds: 0)?.callsToday == 84_999)
     }
 
-    // MARK: - Rate
+    @ServiceLoop
+    private func spendAll(_ budget: inout Budget, of client: ClientNetwork, onDay day: Int64) -> Int
+    {
+        let wallSeconds = day * UsageRecord.secondsADay
+        var spent = 0
+        while !budget.forbids(client, wallSeconds: wallSeconds),
+            budget.spend(units: 1, by: client, wallSeconds: wallSeconds) != nil
+        {
+            spent += 1
+        }
+        return spent
+    }
+
+    @Test("the limit of a client in a monthly budget is the same on each day of the month")
+    @ServiceLoop
+    func month() {
+        var budget = Budget(
+            Budget.Rule(unitsPerMonth: 1_000),
+            vendor: "v",
+            cheapest: 1,
+            store: UsageMemory()
+        )
+        #expect((0..<31).map { spendAll(&budget, of: network(1), onDay: $0) }.reduce(0, +) == 750)
+        #expect(spendAll(&budget, of: network(2), onDay: 30) == 187)
+        // The first day of February.
+        #expect(spendAll(&budget, of: network(1), onDay: 31) == 750)
+    }
+
+    @Test("a client may use its daily limit on each day, below its monthly limit")
+    @ServiceLoop
+    func dayAndMonth() {
+        var budget = Budget(
+            Budget.Rule(unitsPerDay: 100, unitsPerMonth: 400),
+            vendor: "v",
+            cheapest: 1,
+            store: UsageMemory()
+        )
+        let days = (0..<6).map { spendAll(&budget, of: network(1), onDay: $0) }
+        #expect(days == [75, 75, 75, 75, 0, 0])
+    }
 
     @Test("a client with many names leaves calls to others")
     @ServiceLoop
@@ -247,7 +284,6 @@ struct ClientShareTests {
             }
             await world.advance(by: .milliseconds(80))
         }
-        // Nearly the whole rate.
         #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
     }
 

@@ -10,7 +10,7 @@ struct VendorCircuitBreakerTests {
     private let epoch = Instant(nanoseconds: 0)
     private let world = Simulation()
 
-    @Test("timeouts of clients count once a later probe times out")
+    @Test("timeouts of clients count only if a later probe times out")
     func confirmed() {
         var silence = VendorCircuitBreaker(limit: 2)
         silence.lasted(since: epoch)
@@ -45,7 +45,7 @@ struct VendorCircuitBreakerTests {
         #expect(silence.isSilent)
     }
 
-    @Test("answered probes and bursts of failed ones pause the probes")
+    @Test("answered probes, and bursts of failed probes, pause the probing")
     func trials() {
         var trials = TrialSchedule(burst: 2)
         var begun: [Int] = []
@@ -73,10 +73,37 @@ struct VendorCircuitBreakerTests {
         #expect(!client.isSilent)
     }
 
+    @Test(
+        "the breaker opens if no server can be connected to, until a server answers",
+        arguments: [HTTPError.connect("refused"), .tls("expired")]
+    )
+    @ServiceLoop
+    func unconnected(_ error: HTTPError) async throws {
+        world.script = { _ in .fail(error) }
+        let client = try world.client()
+        for number in 1...2 { _ = try await world.failure(client, "n\(number).example.com") }
+        #expect(!client.isSilent)
+        _ = try await world.failure(client, "n3.example.com")
+        #expect(client.isSilent)
+        world.servers([:])
+        client.beginTrial()
+        await world.advance(by: .seconds(1))
+        #expect(!client.isSilent)
+    }
+
+    @Test("one server that can be connected to keeps the breaker closed")
+    @ServiceLoop
+    func connected() async throws {
+        world.servers([1: .fail(.tls("expired")), 2: .fail(.broken("not HTTP"))])
+        let client = try world.client()
+        for number in 1...9 { _ = try await world.failure(client, "n\(number).example.com") }
+        #expect(!client.isSilent)
+    }
+
     @Test("a server that reports an error is responsive")
     @ServiceLoop
     func loud() async throws {
-        world.servers([1: .silence(), 2: .fail(.connect("refused"))])
+        world.servers([1: .silence(), 2: .fail(.broken("not HTTP"))])
         let client = try world.client()
         for number in 1...9 { _ = try await world.failure(client, "n\(number).example.com") }
         #expect(!client.isSilent)

@@ -21,6 +21,11 @@ func network(_ number: UInt32) -> ClientNetwork {
     ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
 }
 
+/// Client whose address may be forged.
+func unproven(_ number: Int) -> ClientNetwork {
+    ClientNetwork(of: .v4(IPv4Address(value: 0xC633_6400 + UInt32(number))), isProven: false)
+}
+
 func digit(_ request: HTTPRequest) -> Int { Int(request.server.host.suffix(1)) ?? 0 }
 
 extension Simulation {
@@ -45,7 +50,6 @@ extension Simulation {
         )
     }
 
-    /// Sets the steps of these servers; the other servers answer.
     func servers(_ steps: [Int: Step]) {
         script = { steps[digit($0)] ?? .reply(good($0)) }
     }
@@ -77,38 +81,5 @@ struct ClockedVendor: Vendor {
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
     {
         try plain.answers(to: lookup, in: reply)
-    }
-}
-
-struct TwoNamedVendor: Vendor {
-    let name: String
-
-    var facts: VendorFacts {
-        VendorFacts(
-            kind: "two",
-            maximumNames: 1,
-            pairsFamilies: true,
-            isBillable: true,
-            defaultPort: 443
-        )
-    }
-
-    func alternative(after error: VendorError) -> (any Vendor)? {
-        guard case .transport(.tls) = error else { return nil }
-        return name == "one" ? TwoNamedVendor(name: "two") : nil
-    }
-
-    func request(
-        for lookup: VendorQuery,
-        at server: SocketAddress,
-        now wallSeconds: Int64,
-        entropy: Entropy
-    ) throws(VendorError) -> HTTPRequest {
-        HTTPRequest(url: "https://\(name).example.com/", server: server)
-    }
-
-    func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
-    {
-        lookup.names.map { VendorAnswer(name: $0) }
     }
 }

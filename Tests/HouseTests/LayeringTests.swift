@@ -21,6 +21,7 @@ private let house: [Room] = [
     Room("CLinux", floor: 0, imports: ""),
     Room("CBPF", floor: 0, imports: ""),
     Room("CCurl", floor: 0, imports: ""),
+    Room("CRedis", floor: 0, imports: ""),
     Room("COpenSSL", floor: 0, imports: ""),
     Room("CSystemd", floor: 0, imports: ""),
     Room("CYAML", floor: 0, imports: ""),
@@ -30,25 +31,26 @@ private let house: [Room] = [
     Room("DNSCache", floor: 2, imports: "CLinux DNSWire Glibc Locks Monotonic"),
     Room("Control", floor: 2, imports: "FoundationEssentials"),
     Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks Monotonic"),
-    // Error numbers and texts.
+    // Error numbers and texts need Glibc.
     Room("Acceleration", floor: 3, imports: "CBPF DNSCache DNSWire Glibc Locks"),
     Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Monotonic Net"),
     Room("Upstream", floor: 4, imports: "DNSWire Monotonic Net"),
-    Room("Resolver", floor: 5, imports: "DNSCache DNSWire HTTPDNS Locks Net Upstream"),
+    Room("Fleet", floor: 4, imports: "CRedis DNSWire Monotonic Net"),
+    Room("Resolver", floor: 5, imports: "DNSCache DNSWire Fleet HTTPDNS Locks Net Upstream"),
     Room("Configuration", floor: 6, imports: "CYAML Control DNSWire Glibc HTTPDNS Logging Net"),
     Room("Frontend", floor: 6, imports: "DNSCache DNSWire Locks Logging Net Resolver"),
     Room("DaemonLog", floor: 7, imports: "Configuration Control Glibc Locks Logging Net"),
     Room(
         "Administration",
         floor: 8,
-        imports: "CYAML Configuration Control DNSCache DNSWire DaemonLog Frontend Glibc HTTPDNS"
-            + " Logging Net Resolver Upstream"
+        imports: "CYAML Configuration Control DNSCache DNSWire DaemonLog Fleet Frontend Glibc"
+            + " HTTPDNS Logging Net Resolver Upstream"
     ),
     Room(
         "Daemon",
         floor: 9,
         imports: "Acceleration Administration Configuration Control DNSCache DNSWire DaemonLog"
-            + " Frontend Glibc HTTPDNS Locks Logging Net Resolver Upstream"
+            + " Fleet Frontend Glibc HTTPDNS Locks Logging Net Resolver Upstream"
     ),
     Room(
         "httpdnsd",

@@ -19,7 +19,7 @@ struct HTTPClientTests {
         HTTPRequest(url: "http://vendor.example.com\(path)", server: nginx.clear)
     }
 
-    /// With a trusted certificate.
+    /// Trusts the server's certificate.
     func secure(_ path: String, host: String = Certificates.name) -> HTTPRequest {
         var request = HTTPRequest(url: "https://\(host)\(path)", server: nginx.secure)
         request.certificateFile = nginx.authorityFile
@@ -111,6 +111,18 @@ struct HTTPClientTests {
             deadline: patience
         )
         #expect(reply.status == 200)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a failed TLS handshake is charged to its provider, and earns no time`() async throws {
+        _ = try await client.send(secure("/hello"), deadline: patience)
+        let earned = try #require(client.providers[""]?.meter.budget.level)
+        #expect(earned <= .zero)
+        var request = secure("/hello", host: "other.example.com")
+        request.provider = "other"
+        _ = await failure(of: request)
+        #expect(try #require(client.providers["other"]?.meter.budget.level) > .zero)
     }
 
     @ServiceLoop
@@ -306,7 +318,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the handle of a cancelled request sends a request of another kind`() async throws {
+    func `a handle can be used for another kind after a cancelled request`() async throws {
         let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         var request = HTTPRequest(
             url: "http://vendor.example.com/",
@@ -610,7 +622,6 @@ struct HTTPClientTests {
         }
     }
 
-    /// Nil for a reply.
     @ServiceLoop
     func failure(
         of request: HTTPRequest,

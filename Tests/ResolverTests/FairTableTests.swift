@@ -20,7 +20,7 @@ struct FairTableTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
     }
 
-    /// The query for a name of two labels, such as `a1.example`.
+    /// Returns a query for a name of two labels, such as `a1.example`.
     private static func query(_ key: String) -> Query {
         Query(question: Question(name: Name(stringLiteral: "\(key).example"), type: .a))
     }
@@ -76,7 +76,7 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// Reports that a limit of the payer prevents the query.
+        /// Reports that a limit of the paying client prevents the query.
         func refuse(_ key: String) {
             if let query = pending[key] { table.separate(query) }
         }
@@ -86,7 +86,7 @@ struct FairTableTests {
         /// True if upstreams get the query again after a loss.
         func isRepeated(_ key: String) -> Bool? { pending[key]?.isRepeated }
 
-        /// `label` keys the outcome.
+        /// Records the outcome under `label`.
         func ask(
             _ key: String,
             by client: UInt32,
@@ -115,7 +115,7 @@ struct FairTableTests {
             )
         }
 
-        /// "failure" is lost work.
+        /// Ends a query; "failure" means lost work.
         func end(_ key: String, _ value: String) { FairTableTests.end(pending[key], value) }
 
         func advance(by duration: Duration) { now += duration }
@@ -184,7 +184,7 @@ struct FairTableTests {
         #expect(questions.isRepeated("b") == true)
         Self.endQueries(questions, "repetition")
         Self.loseQueries(questions)
-        // Three places instead of six: each new query replaces an old one, which is lost, too.
+        // Three places instead of six: each new query evicts an old one, which is lost.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)
@@ -263,11 +263,11 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a query that passes to another client counts as its newest`() {
+    func `a query that passes to another client is the newest query of that client`() {
         let questions = Questions()
         for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }
         for number in 1...7 { questions.ask("n\(number)", by: UInt32(20 + number)) }
-        // The table is full and no client exceeds its share: each new query evicts the oldest one.
+        // The table is full and no client exceeds its share: each new query evicts the oldest.
         for number in 1...3 { questions.ask("m\(number)", by: UInt32(30 + number)) }
         #expect(questions.outcomes["a1"] == "evicted")
         #expect(questions.outcomes["a2"] == nil)
@@ -292,7 +292,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a limit of the client that pays does not concern the other waiting clients`() async {
+    func `a limit of the paying client does not affect the other waiting clients`() async {
         let questions = Questions()
         let turns = LoopTurns()
         questions.ask("a", by: 1, as: "a1")
@@ -303,7 +303,7 @@ struct FairTableTests {
         await turns.reach(1)
         #expect(questions.count == 2)
         #expect(questions.payer("a") == Self.client(2))
-        // Further queries of the first client join one of the two.
+        // The first client's other queries join one of the two.
         questions.ask("a", by: 1, as: "again")
         questions.end("a", "vendor")
         let answered = ["a2": "vendor", "a3": "vendor", "again": "vendor"]
@@ -441,7 +441,7 @@ struct FairTableTests {
     }
 }
 
-/// Events in each iteration of the service loop that has any.
+/// Numbers of events in the iterations of the service loop.
 @ServiceLoop
 final class LoopTurns {
     private(set) var notes: [Int] = []
@@ -463,7 +463,6 @@ final class LoopTurns {
         _ = await waiter.wait(until: nil)
     }
 
-    /// The next iteration ends when the loop runs the queued job.
     private func turn() {
         isNew = true
         if let waiter, notes.reduce(0, +) >= waiter.total { return waiter.waiter.resume(.ready) }

@@ -102,6 +102,37 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
+    func `private addresses under the NAT64 prefix of the settings are removed`() async throws {
+        let prefix = try #require(IPPrefix("2001:db8:64::/96"))
+        var policy = Self.policy()
+        policy.nat64 = NAT64Prefix(prefix)
+        let harness = try ResolverHarness(
+            upstream: Self.upstream("2001:db8:64::192.168.1.1", "2001:db8:64::192.0.2.1"),
+            answers: policy
+        )
+        #expect(
+            try await harness.ask("www.example.org", .aaaa).answers
+                == ["AAAA 2001:db8:64::c000:201"]
+        )
+        for (allows, expected) in [(false, 1), (true, 2)] {
+            let vendor = try ResolverHarness(
+                .tencent,
+                answers: policy,
+                allowsPrivateAnswers: allows
+            )
+            vendor.zone = [
+                "www.example.com": Known(
+                    v6: ["2001:db8:64::a00:1", "2001:db8:64::7f00:1", "2001:db8::1"]
+                )
+            ]
+            let answer = try await vendor.ask("www.example.com", .aaaa)
+            #expect(answer.answers.count == expected, "\(answer.answers)")
+            #expect(vendor.resolver.vendors.numbers.droppedAddresses == 3 - UInt64(expected))
+        }
+    }
+
+    @Test
+    @ServiceLoop
     func `private address hints are removed`() async throws {
         let harness = try ResolverHarness(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in

@@ -167,7 +167,7 @@ struct ReloadInvalidationTests {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
 
-        /// As `www.example.com A`.
+        /// Remaining entries, such as `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
             cache.remove(now: world.now) { name, type, _, _ in
@@ -320,6 +320,12 @@ struct ReloadInvalidationTests {
                 kept: ["a.example.com A", "b.example.com A", "mx.example.com MX"]
             ),
             Case(
+                testDescription: "a NAT64 prefix",
+                old: plain,
+                new: change { $0.answers.nat64 = .wellKnown },
+                kept: all.subtracting(["fallback.example.com AAAA", "svc.example.com HTTPS"])
+            ),
+            Case(
                 testDescription: "service bindings unchanged",
                 old: plain,
                 new: change { $0.answers.serviceBindings = .forward },
@@ -341,7 +347,7 @@ struct ReloadInvalidationTests {
         ]
     }
 
-    @Test("answers stay if their source stays")
+    @Test("cached answers stay if their source stays")
     @ServiceLoop
     func kept() throws {
         for change in Self.cases {

@@ -73,7 +73,6 @@ struct StreamTransportTests {
                 guard queries.count == 50 else { continue }
                 #expect(Set(queries.map { [$0[0], $0[1]] }).count == 50)
                 for query in queries.shuffled() {
-                    // Partial reads.
                     for octet in framed(reply(to: query)) { await client.write([octet]) }
                 }
                 queries = []
@@ -126,7 +125,7 @@ struct StreamTransportTests {
     @Test
     @ServiceLoop
     func `a port without a listener is reported immediately`() async throws {
-        // A connected client's port has no listener, and no other process can bind it.
+        // A connected client's port has no listener, and cannot be bound.
         let server = try StreamServer { _ in }
         defer { server.stop() }
         let client = try await StreamConnection.connect(to: server.address, deadline: nil)
@@ -270,6 +269,74 @@ struct StreamTransportTests {
             #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
             #expect(server.connections == count)
         }
+    }
+
+    @Test
+    @ServiceLoop
+    func `keepalive timeouts of 0 leave at most four connections that wait for replies`()
+        async throws
+    {
+        let most = 1 + UpstreamLimits.retiredConnections
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                let isDead = (try? Message(parsing: query))?.question?.name == "dead.example.com"
+                guard !isDead || client.number >= most else { continue }
+                await client.write(
+                    framed(reply(to: query) { $0.edns?.options = [.keepalive(timeout: 0)] })
+                )
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        var dead: [Task<[Result<Name, UpstreamError>], Never>] = []
+        for _ in 0..<20 {
+            dead.append(ServiceLoop.task { await ask(upstream, ["dead.example.com"]) })
+            await Task.yield()
+            #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+        }
+        #expect(server.connections == most)
+        // A network change repeats the queries of all connections.
+        upstream.networkChanged()
+        for query in dead { #expect(await query.value == [.success("dead.example.com")]) }
+    }
+
+    @Test
+    @ServiceLoop
+    func `the oldest of five replaced connections is closed, and its query is repeated`()
+        async throws
+    {
+        let last = 1 + UpstreamLimits.retiredConnections
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                if client.number >= last { await client.write(framed(reply(to: query))) }
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let query = Query(
+            question: Question(name: "www.example.com", type: .a),
+            dnssecOK: false,
+            checkingDisabled: false
+        )
+        let end = Clock.now + .seconds(20)
+        var tasks: [Task<Bool, Never>] = []
+        for number in 0...last {
+            let task = ServiceLoop.task {
+                let reply = try? await upstream.exchange(
+                    query,
+                    repeating: Clock.now,
+                    deadline: end
+                )
+                return reply != nil
+            }
+            tasks.append(task)
+            while server.connections <= number { await Task.yield() }
+        }
+        #expect(await tasks[last].value)
+        #expect(await tasks[0].value)
+        #expect(server.connections == last + 1)
+        upstream.networkChanged()
+        for task in tasks { #expect(await task.value) }
     }
 
     @Test

@@ -34,7 +34,7 @@ struct UpstreamHealthTests {
         #expect(harness.takeChecked() == "one@5")
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeAsked().contains("one") == false)
-        // After 1 s and 3 s.
+        // A probe is due after 1 s, and again after 3 s.
         await harness.advance(by: .seconds(1))
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeChecked().contains("one"))
@@ -114,6 +114,70 @@ struct UpstreamHealthTests {
         probes = harness.takeChecked().split(separator: " ").count
         #expect(probes == 4)
         #expect(group.health.health(of: one).isFit)
+    }
+
+    @Test(arguments: [1, 3])
+    @ServiceLoop
+    func `while no server can be authenticated, only probes connect, once per second`(_ count: Int)
+        async throws
+    {
+        let expired = UpstreamError.untrusted("expired")
+        let servers = (0..<count).map {
+            ScriptedUpstream("\($0)", in: harness, isProtected: true) { _ in .fail(expired, 10) }
+        }
+        let group = UpstreamGroup(servers, health: HealthTable(clocks: harness.world.clocks))
+        #expect(try await harness.ask(group) == .failure(expired))
+        await harness.advance(by: .milliseconds(100))
+        _ = harness.takeAsked()
+        _ = harness.takeChecked()
+        for _ in 0..<100 {
+            #expect(try await harness.ask(group) == .failure(expired))
+            await harness.advance(by: .milliseconds(100))
+        }
+        #expect(harness.takeAsked() == "")
+        let probes = harness.takeChecked().split(separator: " ").count
+        #expect((9 * count...12 * count).contains(probes))
+        servers[count - 1].script = { _ in .answer(10) }
+        await harness.advance(by: .seconds(1))
+        #expect(try await harness.ask(group) == .success("\(count - 1)"))
+        #expect(harness.asked.count == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `an untrusted server is not queried in the place of a silent one`() async throws {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in
+            .fail(.untrusted("expired"), 10)
+        }
+        let two = ScriptedUpstream("two", in: harness, isProtected: true) { _ in .silence }
+        let group = harness.group(one, two)
+        _ = try await harness.ask(group)
+        await harness.advance(by: .seconds(3))
+        #expect(!group.health.health(of: one).isFit && !group.health.health(of: two).isFit)
+        _ = harness.takeAsked()
+        #expect(try await harness.ask(group) == .failure(.timedOut))
+        #expect(!harness.takeAsked().contains("one"))
+        two.script = { _ in .answer(10) }
+        #expect(try await harness.ask(group) == .success("two"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a plain upstream replaces an untrusted server only after a failed probe`() async throws {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true, own: .answer(50)) { _ in
+            .fail(.untrusted("expired"), 10)
+        }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(10) }
+        let group = harness.group(one, two)
+        for _ in 0..<5 {
+            #expect(try await harness.ask(group) == .failure(.untrusted("expired")))
+            await harness.advance(by: .seconds(1))
+        }
+        #expect(!harness.takeAsked().contains("two"))
+        one.own = .fail(.untrusted("expired"), 50)
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.asked.count { $0.hasPrefix("one") } == 1)
     }
 
     @Test
@@ -214,19 +278,6 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a network change ends the back-off`() async throws {
-        let one = ScriptedUpstream("one", in: harness) { _ in .fail(.broken("no"), 5) }
-        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(5) })
-        for _ in 0..<3 { _ = try await harness.ask(group) }
-        group.health.networkChanged()
-        group.health.networkChanged()
-        _ = harness.takeAsked()
-        _ = try await harness.ask(group)
-        #expect(harness.takeAsked().hasPrefix("one"))
-    }
-
-    @Test
-    @ServiceLoop
     func `groups share the health of their upstreams`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .fail(.broken("no"), 5) }
         let two = ScriptedUpstream("two", in: harness) { _ in .answer(5) }
@@ -239,8 +290,6 @@ struct UpstreamHealthTests {
         _ = try await harness.ask(groups[1])
         #expect(harness.takeAsked().contains("one") == false)
     }
-
-    // MARK: - Forged replies
 
     @Test
     @ServiceLoop
@@ -257,8 +306,6 @@ struct UpstreamHealthTests {
         #expect(log.lines.count == 1)
         #expect(log.lines[0].contains("messages from its address match no query"))
     }
-
-    // MARK: - Loops
 
     @Test
     @ServiceLoop

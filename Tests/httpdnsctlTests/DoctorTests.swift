@@ -87,8 +87,7 @@ struct DoctorTests {
                 "unit", "daemon", "version", "control-socket", "settings", "secrets", "descriptors",
                 "kernel", "port-53", "answers", "resolv-conf", "setup", "nsswitch", "environment",
                 "proxy", "name-cache", "getaddrinfo", "containers", "vendors", "client-address",
-                "upstreams",
-                "clock", "certificates", "interception",
+                "fleet", "upstreams", "clock", "certificates", "interception",
             ]
         )
     }
@@ -110,8 +109,6 @@ struct DoctorTests {
                 """
         )
     }
-
-    // MARK: - Reading the system
 
     @Test("listening sockets are parsed from /proc/net")
     func ports() {

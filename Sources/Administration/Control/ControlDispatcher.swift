@@ -144,7 +144,11 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: FlushRequest.self)
             let scope = try request.scope()
             try allowChange(call, by: peer)
-            let reply = try await handler.flush(scope, soft: request.soft ?? false)
+            let reply = try await handler.flush(
+                scope,
+                soft: request.soft ?? false,
+                fleet: request.fleet ?? false
+            )
             return try await Self.message(reply)
         case .lookup:
             let request = try call.arguments(as: LookupRequest.self)
@@ -187,13 +191,11 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(last)
         case .top:
             let (kind, count) = try call.arguments(as: TopRequest.self).selection()
+            try allowPrivacy(call, to: peer)
             switch kind {
             case .cost: return try await message(for: peer) { try await handler.topCost(count) }
-            case .slow:
-                try allowPrivacy(call, to: peer)
-                return try await message(for: peer) { try await handler.topSlow(count) }
+            case .slow: return try await message(for: peer) { try await handler.topSlow(count) }
             case .names, .misses, .fallback, .clients:
-                try allowPrivacy(call, to: peer)
                 return try await message(for: peer) {
                     try await handler.topQueries(kind, count: count)
                 }
@@ -206,7 +208,9 @@ package struct ControlDispatcher: Sendable {
                 logger.notice("vendor \(vendor): counts of billed units reset by an operator")
                 return try await Self.message(reply)
             }
-            // Not run by `queue`, because the call waits for servers of vendors.
+            // The bill lists names that clients queried.
+            try allowPrivacy(call, to: peer)
+            // Not in the queue, because the call waits for servers.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:

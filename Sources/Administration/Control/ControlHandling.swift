@@ -22,7 +22,11 @@ package protocol ControlHandling: Sendable {
 
     /// Removes cache entries, or marks them stale if `soft`; throws `notFound` for an unknown
     /// source.
-    func flush(_ scope: FlushRequest.Scope, soft: Bool) async throws(MethodError) -> FlushReply
+    func flush(
+        _ scope: FlushRequest.Scope,
+        soft: Bool,
+        fleet: Bool
+    ) async throws(MethodError) -> FlushReply
 
     /// Returns cached entries without network traffic.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply

@@ -4,6 +4,7 @@ internal import Control
 package import Frontend
 internal import HTTPDNS
 package import Net
+internal import Resolver
 
 package struct MetricsReport: Sendable {
     var stats: StatsReply
@@ -11,6 +12,9 @@ package struct MetricsReport: Sendable {
     var vendors: [VendorStatus] = []
     var clients: [(name: String, numbers: VendorStatistics)] = []
     var upstreams: [UpstreamStatus] = []
+
+    /// State of the fleet; off without a fleet.
+    var fleet = FleetStatus()
 
     package var queries = QuerySums()
 
@@ -48,6 +52,7 @@ extension MetricsReport {
         upstreams = state.upstreams.map {
             UpstreamStatus($0, state.upstreamHealth, now: now)
         }
+        fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
         queries = snapshot.queries
         latencies = [
             (
@@ -70,6 +75,7 @@ extension MetricsReport {
         writeVendors(to: &text)
         writeVendorServers(to: &text)
         writeUpstreams(to: &text)
+        writeFleet(to: &text)
         writeDaemon(to: &text)
         return text.octets
     }
@@ -79,11 +85,11 @@ extension MetricsReport {
 
 extension MetricsReport {
     /// Name (without `httpdnsd_`), kind, help and value of a metric family.
-    private typealias Number = (
+    typealias Number = (
         name: String, kind: Exposition.Kind, help: String, value: any MetricValue
     )
 
-    private static func write(_ numbers: [Number], to text: inout Exposition) {
+    static func write(_ numbers: [Number], to text: inout Exposition) {
         for number in numbers {
             text.single("httpdnsd_\(number.name)", number.kind, number.help, number.value)
         }

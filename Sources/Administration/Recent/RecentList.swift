@@ -91,6 +91,7 @@ package struct RecentList: Sendable {
             flags: QueryRecord.Flags.names.filter { record.flags.contains($0.flag) }.map(\.name)
                 + (origins.isUnprotected(record.origin) ? ["unprotected"] : [])
                 + (origins.isSynthesized(record.origin) ? ["synthesized"] : [])
+                + (origins.isOfFleet(record.origin) ? ["fleet"] : [])
         )
     }
 

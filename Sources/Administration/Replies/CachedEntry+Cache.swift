@@ -27,6 +27,9 @@ extension CachedEntry {
             variant: entry.variant.text,
             records: records.map { "\($0)" }
         )
+        if origins.isOfFleet(entry.server) {
+            fleet = server.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+        }
         synthesized = origins.isSynthesized(entry.server) ? true : nil
     }
 }

@@ -2,6 +2,7 @@
 internal import Configuration
 internal import Control
 internal import DNSCache
+internal import Fleet
 internal import Frontend
 internal import HTTPDNS
 internal import Net
@@ -22,6 +23,8 @@ struct CounterSnapshot {
     private var earlyFallbacks: UInt64 = 0
     private var refresh = RefreshStats()
     private var network = NetworkStats()
+    private var fleet = FleetStats()
+    private var shared: UInt64 = 0
     private var log: LogStats?
 
     private var sessions: Counts = [:]
@@ -52,6 +55,10 @@ struct CounterSnapshot {
 
         refresh = RefreshStats(state.resolver.prefetcher.numbers)
         network = NetworkStats(state.network, now: now)
+        if let exchange = state.resolver.vendors.fleet {
+            fleet = FleetStats(exchange.fleet.statistics)
+        }
+        shared = state.resolver.singleFlight.shared
         log = state.droppedLogLines.map(LogStats.init(dropped:))
         misses.inFlight = UInt64(state.handler.inFlight)
         misses.merged =
@@ -83,6 +90,11 @@ struct CounterSnapshot {
         reply.queries.bySource = queries.bySource
         reply.queries.byRcode = queries.byOutcome
         reply.queries.byTransport = queries.byTransport
+        let ofFleet = shared.since(zero.shared)
+        let ofVendors = queries.bySource["\(QuerySource.vendor)"] ?? 0
+        reply.queries.byOrigin = [
+            "fleet": min(ofFleet, ofVendors), "vendor": ofVendors - min(ofFleet, ofVendors),
+        ]
         reply.queries.earlyFallback = earlyFallbacks.since(zero.earlyFallbacks)
 
         let hits = hits.since(zero.hits)
@@ -106,6 +118,7 @@ struct CounterSnapshot {
         reply.misses = misses.since(zero.misses)
         reply.refresh = refresh.since(zero.refresh)
         reply.network = network.since(zero.network)
+        reply.fleet = fleet.since(zero.fleet)
         reply.log = log?.since(zero.log ?? LogStats())
         reply.acceleration = state.accelerator.status
         reply.process = ProcessNumbers.now

@@ -23,6 +23,7 @@ extension ExplainReply {
         ]
         guard decision.own == nil else { return }
         if decision.match.map({ !$0.route.vendors.isEmpty }) ?? false {
+            if let fleet = decision.plan.fleet { steps.append(ExplainStep("fleet", fleet.text)) }
             steps.append(decision.vendorsStep(now))
         }
         steps.append(decision.upstreamsStep(now))
@@ -283,6 +284,19 @@ extension Decision.Candidate {
             case .budget: rest.error ?? "budget spent"
             }
         return "not queried: \(why)" + (rest.forSeconds.map { ", for \($0) s more" } ?? "")
+    }
+}
+
+extension FleetExchange.Outlook {
+    fileprivate var text: String {
+        switch self {
+        case .asked(let server, let wait):
+            "asked first, through \(server); waits up to \(Int(wait / .milliseconds(1))) ms for "
+                + "another machine"
+        case .alone: "not asked: the engine is not used"
+        case .notShared: "not asked: the route has `share: off`"
+        case .exitUnknown: "not asked: the vendor has not yet shown this machine's address"
+        }
     }
 }
 

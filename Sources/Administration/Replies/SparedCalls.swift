@@ -12,12 +12,16 @@ struct SparedCalls {
     /// Queries avoided because the vendor had recently returned no address for the name.
     let paired: [String: UInt64]
 
+    /// Number of queries answered by other machines of the fleet, by vendor.
+    let shared: [String: UInt64]
+
     let dropped: [String: UInt64]
 
     @ServiceLoop
     init(_ state: DaemonState) {
         let resolver = state.resolver
         paired = resolver.vendors.numbers.pairedByVendor
+        shared = resolver.vendors.numbers.sharedByVendor
         dropped = resolver.vendors.numbers.droppedByVendor
         for (number, hits) in state.cache.hitsByServer.enumerated() where hits > 0 {
             guard let vendor = resolver.origins.vendor(UInt16(number)) else { continue }

@@ -82,6 +82,7 @@ extension VendorStats {
             "merged": statistics.merged + spared.merged[name, default: 0],
             "paired": statistics.paired + spared.paired[name, default: 0],
             "batched": statistics.batched,
+            "fleet": spared.shared[name, default: 0],
         ]
         reply.dropped = [
             "private": spared.dropped[name, default: 0], "unusable": statistics.droppedAddresses,

@@ -31,9 +31,10 @@ extension StatusReply {
         let portal =
             state.hasPortal && state.learned.portalEnd == nil
             ? "the network has a captive portal: run `httpdnsctl portal` to log in" : nil
+        let fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
         let problems =
-            [reload, snapshot, portal].compactMap(\.self) + absent + vendors.compactMap(\.problem)
-            + upstreams.compactMap(\.problem)
+            [reload, snapshot, portal, fleet.problem].compactMap(\.self) + absent
+            + vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
             version: Product.version,
@@ -77,6 +78,7 @@ extension StatusReply {
         }
         state.accelerator.collect()
         acceleration = state.accelerator.status
+        self.fleet = fleet
         self.resolvConf = resolvConf
         self.problems = problems
     }

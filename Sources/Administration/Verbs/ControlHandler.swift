@@ -3,6 +3,7 @@ internal import Configuration
 package import Control
 internal import DNSCache
 internal import DNSWire
+internal import Fleet
 internal import Frontend
 internal import HTTPDNS
 package import Net
@@ -176,9 +177,11 @@ package final class ControlHandler: ControlHandling {
 
     package func flush(
         _ scope: FlushRequest.Scope,
-        soft: Bool
+        soft: Bool,
+        fleet: Bool
     ) async throws(MethodError) -> FlushReply {
         let state = daemon.state
+        if fleet { try await flushFleet(scope, soft: soft, state) }
         let selection: AnswerCache.Selection
         switch scope {
         case .all: selection = .all
@@ -193,6 +196,30 @@ package final class ControlHandler: ControlHandling {
         let sweep = CacheSweep(state.cache, selection, soft ? .markStale : .remove)
         let count = await sweep.finish(clocks)
         return soft ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
+    }
+
+    /// Flushes the shared answers, and the answers that other machines have cached.
+    private func flushFleet(
+        _ scope: FlushRequest.Scope,
+        soft: Bool,
+        _ state: DaemonState
+    ) async throws(MethodError) {
+        guard let fleet = state.resolver.vendors.fleet?.fleet else {
+            throw .failed(reason: "the settings have no fleet")
+        }
+        let flushed: FleetFlush.Scope
+        switch scope {
+        case .tree(let name): flushed = .tree(try Self.name(name, "tree"))
+        case .name(let name, _): flushed = .name(try Self.name(name, "name"))
+        default: flushed = .all
+        }
+        let isDone = await withCheckedContinuation { continuation in
+            fleet.flush(flushed, isSoft: soft, Completion { continuation.resume(returning: $0) })
+        }
+        guard isDone else {
+            let why = fleet.state.lastError.map { ": \($0)" } ?? ""
+            throw .failed(reason: "the fleet was not flushed, the engine is not used\(why)")
+        }
     }
 
     package func reload() async throws(MethodError) -> ReloadReply {

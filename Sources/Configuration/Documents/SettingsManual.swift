@@ -26,6 +26,9 @@ package enum SettingsManual {
         /// Option that can stand in place of this one, which is otherwise required.
         var alternative: String?
 
+        /// True for a section that is off, and is shown as an example.
+        var isOff = false
+
         var schema = YAMLNode.map([])
 
         /// Default; nil without a fixed default.
@@ -90,6 +93,11 @@ extension SettingsManual {
             let lines = YAMLPrinter.lines(entry.name, value, indent: indent)
             return about + (inExample ? lines : commentedOut(lines))
         case .section(let entries):
+            if entry.isOff {
+                let body = render(entries, indent: indent + 2, inExample: true)
+                let example = commentedOut(["\(margin)\(entry.name):"] + body)
+                return about + (inExample ? [] : ["\(margin)\(entry.name): off"]) + example
+            }
             let body = render(entries, indent: indent + 2, inExample: inExample)
             return body.isEmpty ? [] : about + ["\(margin)\(entry.name):"] + body
         case .named(let examples):

@@ -8,6 +8,7 @@ extension Settings {
         checkVendors(&reading)
         checkRoutes(&reading)
         checkUpstreams(&reading)
+        checkFleet(&reading)
         checkFamilies(&reading)
         checkCache(&reading)
         checkControl(&reading)

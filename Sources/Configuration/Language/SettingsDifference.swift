@@ -64,18 +64,21 @@ extension Settings {
     }
 
     private func changedSecrets(in new: Settings) -> [SettingsChange] {
-        new.vendors.flatMap { vendor -> [SettingsChange] in
-            guard let before = vendors.first(where: { $0.name == vendor.name }),
-                before.kind == vendor.kind
-            else { return [] }
-            return zip(before.secrets, vendor.secrets)
+        typealias Secrets = [(option: String, secret: SecretSetting?)]
+        func changed(_ before: Secrets, _ now: Secrets, at path: String) -> [SettingsChange] {
+            zip(before, now)
                 .filter { old, new in
                     old.secret?.source == new.secret?.source && old.secret != new.secret
                 }
-                .map { _, new in
-                    SettingsChange(secret: "vendors.\(vendor.name).\(new.option)")
-                }
+                .map { _, new in SettingsChange(secret: "\(path).\(new.option)") }
         }
+        let ofVendors = new.vendors.flatMap { vendor -> [SettingsChange] in
+            guard let before = vendors.first(where: { $0.name == vendor.name }),
+                before.kind == vendor.kind
+            else { return [] }
+            return changed(before.secrets, vendor.secrets, at: "vendors.\(vendor.name)")
+        }
+        return ofVendors + changed(fleet?.secrets ?? [], new.fleet?.secrets ?? [], at: "fleet")
     }
 }
 

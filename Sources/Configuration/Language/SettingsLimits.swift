@@ -24,6 +24,15 @@ enum SettingsLimits {
 
     static let servers = 1...16
 
+    static let fleetServers = 1...16
+
+    static let fleetSecretOctets = 32...1_024
+
+    /// Time for which a client waits for the call of another machine.
+    static let fleetWait: ClosedRange<Duration> = .zero...(.seconds(2))
+
+    static let fleetTimeout: ClosedRange<Duration> = .milliseconds(1)...(.seconds(1))
+
     static let upstreamAddresses = 0...16
 
     static let vendorsPerRoute = 0...8

@@ -209,13 +209,16 @@ extension SettingsOption {
 
     /// Makes an option for a section; the values `on` and `off` are also valid.
     ///
-    /// - Parameter isOn: true if the section is on by default.
+    /// - Parameters:
+    ///   - isOn: true if the section is on in files without it.
+    ///   - isExample: true to show the section as an example in the manual.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,
         _ table: SettingsTable<Section>,
         fresh: Section,
         isOn: Bool = false,
+        isExample: Bool = false,
         _ doc: String
     ) -> SettingsOption {
         SettingsOption(
@@ -242,7 +245,8 @@ extension SettingsOption {
                     name: name,
                     doc: doc,
                     facts: "a section, or `off`; default \(isOn ? "on" : "off")",
-                    form: .section(table.explain(fresh))
+                    form: .section(table.explain(fresh)),
+                    isOff: isExample
                 )
             }
         )

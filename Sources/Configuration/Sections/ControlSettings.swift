@@ -45,7 +45,8 @@ extension ControlSettings {
             """
             Permissions of the socket. A user with write permission may reload the settings, flush \
             the cache and pause vendors. If all users have this permission (such as "0666"), these \
-            changes require root, the user of the daemon, or `group`.
+            changes, and lists of names that clients queried, require root, the user of the \
+            daemon, or `group`.
             """
         ),
         .option(

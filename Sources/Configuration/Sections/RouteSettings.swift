@@ -28,6 +28,9 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var prefetch = true
 
+    /// True if vendors' answers for the route's names are shared with the fleet.
+    package var isShared = true
+
     /// Minimum TTL of positive answers; nil for `cache.minimum-ttl`.
     package var minimumTTL: Duration?
 
@@ -168,7 +171,8 @@ extension RouteSettings: SettingsEntry {
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
             6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
             `allow` keeps them, also in answers of upstreams. Loopback, link-local and multicast \
-            addresses of vendors are always removed.
+            addresses of vendors are always removed. An IPv6 address under the NAT64 prefix \
+            counts as the IPv4 address that it contains.
             """
         ),
         .option(
@@ -186,6 +190,14 @@ extension RouteSettings: SettingsEntry {
             """
             Allows the refresh of these names before their answers expire, see `cache.prefetch`. \
             `off` also applies to names in `cache.prefetch.names`.
+            """
+        ),
+        .option(
+            "share",
+            \.isShared,
+            .boolean,
+            """
+            Shares the vendors' answers for these names with the machines of the `fleet`.
             """
         ),
         .option(

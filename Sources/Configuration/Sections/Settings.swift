@@ -23,6 +23,9 @@ package struct Settings: Sendable, Equatable {
 
     package var upstreams: [UpstreamSettings] = []
 
+    /// Exchange of vendors' answers with other machines; nil means none.
+    package var fleet: FleetSettings?
+
     package var nat64 = NAT64Setting.automatic
 
     package var dns64 = DNS64Setting.vendors
@@ -232,16 +235,30 @@ extension Settings {
             the encrypted ones.
             """
         ),
+        .section(
+            "fleet",
+            \.fleet,
+            FleetSettings.table,
+            fresh: FleetSettings(),
+            isExample: true,
+            """
+            Exchange of vendors' answers with other machines through a Redis or Valkey server, so \
+            that one call serves all machines. Answers are authenticated and checked like those \
+            of the vendor. While the server does not answer, each machine calls the vendors \
+            itself.
+            """
+        ),
         .option(
             "nat64",
             \.nat64,
             .nat64,
             """
             Prefix of the NAT64 that translates between IPv6 and IPv4 (RFC 6052), for networks \
-            without IPv4. `auto` asks the DNS servers of the network, then the upstreams, for \
-            the network's prefix (RFC 7050) while only IPv6 works, after each change of the \
-            network and by the TTL of the prefix. Where IPv4 does not work, vendors and upstreams with IPv4 addresses are reached through \
-            the NAT64. `off` uses no prefix.
+            without IPv4. `auto` asks the DNS servers of the network, then the upstreams, for the \
+            network's prefix (RFC 7050) while only IPv6 works, after each change of the network \
+            and by the TTL of the prefix. Where IPv4 does not work, vendors and upstreams with \
+            IPv4 addresses are reached through the NAT64. `off` uses no prefix. `rebinding` and \
+            `private-answers` apply a prefix in the settings on each network.
             """
         ),
         .option(

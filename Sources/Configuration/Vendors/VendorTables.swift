@@ -273,7 +273,9 @@ extension VendorSettings {
             Calls per UTC day, without calls that did not reach the vendor or that the vendor \
             refused. Above this number, the next vendor or the fallback answers. If several \
             clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client can use \
-            three quarters of the calls, and the next client three quarters of the others.
+            three quarters of the calls, and the next client three quarters of the others. If one \
+            of them was this machine or used TCP or a DNS cookie, all other clients together, \
+            which can have forged addresses, leave a quarter of the calls, less as the day passes.
             """
         ),
         .option(

@@ -21,6 +21,10 @@ package struct FlushRequest: CallParameters, Equatable {
     /// True to mark entries stale instead of removing them.
     package var soft: Bool?
 
+    /// True to flush on all machines of the fleet; with `all`, `name` or `tree`.
+    package var fleet: Bool?
+
+    /// Selection of the entries to remove.
     package enum Scope: Sendable, Hashable {
         case all
 
@@ -36,13 +40,14 @@ package struct FlushRequest: CallParameters, Equatable {
     }
 
     package enum CodingKeys: CodingKey, CaseIterable {
-        case all, name, type, tree, negative, stale, source, soft
+        case all, name, type, tree, negative, stale, source, soft, fleet
     }
 
     // MARK: - Making
 
-    package init(_ scope: Scope, soft: Bool? = nil) {
+    package init(_ scope: Scope, soft: Bool? = nil, fleet: Bool? = nil) {
         self.soft = soft
+        self.fleet = fleet
         switch scope {
         case .all: all = true
         case .name(let name, let type):
@@ -77,7 +82,22 @@ package struct FlushRequest: CallParameters, Equatable {
         guard type == nil || name != nil else {
             throw .invalidArgument(argument: "type", reason: "requires a name")
         }
+        guard fleet != true || scope.isOfFleet else {
+            throw .invalidArgument(
+                argument: "fleet",
+                reason: "requires `all`, `tree`, or `name` without `type`"
+            )
+        }
         return scope
+    }
+}
+
+extension FlushRequest.Scope {
+    fileprivate var isOfFleet: Bool {
+        switch self {
+        case .all, .tree, .name(_, type: nil): true
+        case .name, .negative, .stale, .source: false
+        }
     }
 }
 

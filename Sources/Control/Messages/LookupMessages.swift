@@ -46,6 +46,9 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
+    /// Machine of the fleet that shared the answer; nil for an answer of this machine.
+    package var fleet: String?
+
     package var ageSeconds: Int
 
     package var ttlSeconds: Int

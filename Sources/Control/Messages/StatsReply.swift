@@ -58,6 +58,9 @@ package struct StatsReply: Codable, Sendable, Equatable {
 
     package var network = NetworkStats()
 
+    /// Nil from an older daemon.
+    package var fleet: FleetStats?
+
     /// Counters of the log; nil if the daemon does not control its log.
     package var log: LogStats?
 
@@ -80,7 +83,11 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     package var byTransport: Counts = [:]
 
-    /// Queries answered by an upstream after `fallback-after`, before the vendors replied.
+    /// Queries of the source `vendor`: `vendor` for calls of this machine, `fleet` for answers that
+    /// other machines shared; nil from an older daemon.
+    package var byOrigin: Counts?
+
+    /// Queries that an upstream answered before the vendors replied (`fallback-after`).
     package var earlyFallback: UInt64 = 0
 
     package init() {}

@@ -21,6 +21,9 @@ package struct StatusReply: Codable, Sendable, Equatable {
 
     package var acceleration: AccelerationStatus?
 
+    /// Nil from an older daemon.
+    package var fleet: FleetStatus?
+
     package var resolvConf = ResolvConf()
 
     /// Reasons for `degraded`, one sentence each.

@@ -74,7 +74,8 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     /// Properties of the answer.
     ///
     /// `truncated`, `merged` (joined another resolution), `refreshed` (started a refresh),
-    /// `unprotected` (could be forged), `synthesized` (by DNS64).
+    /// `unprotected` (could be forged), `synthesized` (by DNS64), `fleet` (shared by another
+    /// machine).
     package var flags: [String]
 
     package init(

@@ -67,11 +67,26 @@ extension NAT64Prefix {
 
     /// Returns the IPv4 address in an address that ``embed(_:)`` made; nil for other addresses.
     package func extract(_ address: IPv6Address) -> IPv4Address? {
-        let octets = address.octets
-        guard let inner = IPv4Address(octets: Self.positions(length).map { octets[$0] }),
-            embed(inner) == address
-        else { return nil }
+        guard let inner = destination(of: address), embed(inner) == address else { return nil }
         return inner
+    }
+
+    /// Returns the IPv4 address to which a NAT64 translates `address`; nil outside the prefix.
+    ///
+    /// Translators may ignore the suffix and the reserved octet (RFC 6052 §2.2).
+    fileprivate func destination(of address: IPv6Address) -> IPv4Address? {
+        let octets = address.octets
+        guard octets.prefix(length / 8) == network.octets.prefix(length / 8) else { return nil }
+        return IPv4Address(octets: Self.positions(length).map { octets[$0] })
+    }
+}
+
+extension IPAddress {
+    /// Returns the scope, at most the scope of an IPv4 address under one of `prefixes`.
+    package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
+        guard case .v6(let address) = self else { return reach }
+        return prefixes.compactMap { $0.destination(of: address) }
+            .reduce(reach) { max($0, IPAddress.v4($1).reach) }
     }
 }
 

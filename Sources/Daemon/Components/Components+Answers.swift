@@ -25,6 +25,7 @@ extension AnswerPolicy {
             case .all: .all
             case .off: .off
             }
+        if case .prefix(let prefix) = settings.nat64 { nat64 = prefix }
         rebinding.protects = protection.protect
         rebinding.exceptions = protection.except.map(RoutePattern.init)
     }

@@ -2,6 +2,7 @@
 internal import Administration
 internal import Configuration
 internal import DNSCache
+internal import Fleet
 internal import HTTPDNS
 internal import Net
 internal import Resolver
@@ -27,6 +28,7 @@ extension Components {
         let upstreamHTTP: UpstreamHTTP?
         let upstreams: [any Forwarding]
         let health: HealthTable
+        let fleet: Fleet?
 
         let plan: RoutingPlan
 
@@ -59,6 +61,7 @@ extension Components {
             self.vendors = vendors
             upstreams = made.upstreams
             upstreamHTTP = made.http
+            fleet = try Components.fleet(settings, dependencies, succeeding: old)
             let health = old?.upstreamHealth ?? HealthTable(clocks: clocks)
             self.health = health
             var groups: [[String]: UpstreamGroup] = [:]
@@ -94,6 +97,7 @@ struct RoutingPlan: Sendable {
             options.minimumTTL = route.minimumTTL?.wholeSeconds
             options.maximumTTL = route.maximumTTL?.wholeSeconds
             options.isPrefetched = route.prefetch
+            options.isShared = route.isShared
             options.families = route.families
             options.fallbackAfter = route.fallbackAfter.delay
             options.parameters = RouteParameters(

@@ -4,6 +4,7 @@ package import Administration
 internal import Configuration
 internal import DNSCache
 internal import DNSWire
+internal import Fleet
 internal import HTTPDNS
 internal import Logging
 package import Net
@@ -34,7 +35,10 @@ struct Components {
 
     let routeNames: RouteNames
 
-    /// Creates all components except unchanged ones of `old`.
+    /// Exchange of answers with other machines; nil without `fleet` in the settings.
+    let fleet: Fleet?
+
+    /// Makes all components except unchanged ones of `old`.
     ///
     /// - Throws: `StartError` for faults that checks do not find, such as a missing cipher.
     init(
@@ -75,6 +79,7 @@ struct Components {
         cache = sources.cache
         http = sources.http
         vendors = sources.vendors
+        fleet = sources.fleet
         upstreamHTTP = sources.upstreamHTTP
         upstreams = sources.upstreams
         upstreamHealth = sources.health
@@ -92,6 +97,8 @@ struct Components {
                 detected: dependencies.detected
             )
         network = old?.network ?? LearnedNetwork(clocks: clocks)
+        var freshness = Freshness(settings.cache)
+        if let fleet { freshness.prefetch?.at -= fleet.refreshSpread }
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
         resolver = Resolver(
             routes: routing.table,
@@ -101,7 +108,7 @@ struct Components {
             nat64: nat64,
             network: network,
             probe: dependencies.probe,
-            freshness: Freshness(settings.cache),
+            freshness: freshness,
             cache: cache,
             clocks: clocks,
             succeeding: old?.resolver,
@@ -152,6 +159,8 @@ package enum StartError: Error, CustomStringConvertible {
 
     case upstream(String, String)
 
+    case fleet(String)
+
     case stopping
 
     case system(SocketError)
@@ -161,7 +170,8 @@ package enum StartError: Error, CustomStringConvertible {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1
         case .control(_, let error): error.isAddressInUse ? 1 : 78
-        case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream:
+        case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream,
+            .fleet:
             78
         case .stopping, .system: 1
         }
@@ -204,6 +214,8 @@ package enum StartError: Error, CustomStringConvertible {
             "vendor \(name): \(why)"
         case .upstream(let name, let why):
             "upstream \(name): \(why)"
+        case .fleet(let why):
+            "fleet: \(why)"
         case .stopping:
             "the daemon is stopping"
         case .system(let error):

@@ -68,8 +68,8 @@ final class VendorLog {
         case .shareSpent(let rule):
             logger.warning(
                 """
-                vendor \(name): a client has reached its limit of the \(rule), trying the \
-                next vendor or the fallback for its names
+                vendor \(name): a client, or all clients without proven addresses, have reached \
+                their limit of the \(rule), trying the next vendor or the fallback for their names
                 """,
                 metadata: ["vendor": "\(name)"]
             )

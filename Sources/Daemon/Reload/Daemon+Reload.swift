@@ -211,6 +211,7 @@ extension Daemon {
         log?.use(new.settings.log)
         queryLog.use(new.settings.log.queries)
         exchangeVendors(old, new, renamed)
+        startFleet(after: old)
         new.nat64.use(NAT64.Mode(new.settings.nat64))
         prepareHTTP()
         if let newHosts {

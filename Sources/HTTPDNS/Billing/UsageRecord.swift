@@ -66,7 +66,12 @@ package struct UsageRecord: Sendable, Hashable {
         (wallSeconds - (wallSeconds % secondsADay + secondsADay) % secondsADay) / secondsADay
     }
 
-    /// Returns the calendar month of a day as 12 times the year plus 0 to 11.
+    /// Returns the number of days to the next month, 1 to 31.
+    package static func daysLeftInMonth(_ day: Int64) -> Int64 {
+        (1...31).first { month(of: day + $0) != month(of: day) } ?? 31
+    }
+
+    /// Returns the number of a day's month: twelve times the year, plus 0 to 11.
     ///
     /// The calculation uses years that begin in March.
     package static func month(of day: Int64) -> Int64 {

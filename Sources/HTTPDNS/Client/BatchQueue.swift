@@ -44,21 +44,27 @@ package struct BatchQueue: Sendable {
         var clients: Set<ClientNetwork?> = []
     }
 
-    private struct Line: Hashable {
+    /// Queue of names that may share a call, oldest entry first.
+    ///
+    /// An entry is valid only if `waiting` has its question with the same sequence number.
+    private struct Line: Sendable {
         let families: Families
         let parameters: RouteParameters?
 
-        let client: ClientNetwork?
+        var entries: ArraySlice<Entry>
+
+        func carries(_ question: Question) -> Bool {
+            families == question.families && parameters == question.parameters
+        }
     }
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues by families, parameters and client, oldest entry first.
-    ///
-    /// An entry is valid only if `waiting` has the same sequence number for the question.
-    private var lines: [Line: ArraySlice<Entry>] = [:]
+    /// Queues of each client, in the order of their turns; no client has an empty array.
+    private var lines: [ClientNetwork?: [Line]] = [:]
 
-    private var turns: [Line] = []
+    /// Clients with queues in the order of their turns, each once.
+    private var turns: ArraySlice<ClientNetwork?> = []
 
     private var entries = 0
     private var left = 0
@@ -70,7 +76,7 @@ package struct BatchQueue: Sendable {
 
     package var count: Int { waiting.count }
 
-    var lineCount: Int { lines.count }
+    var lineCount: Int { lines.values.reduce(0) { $0 + $1.count } }
 
     package init() {}
 
@@ -98,13 +104,18 @@ extension BatchQueue {
             shares.begin(client)
         }
         waiting[question] = place
-        let line = Line(
-            families: question.families,
-            parameters: question.parameters,
-            client: client
-        )
-        if lines[line] == nil { turns.append(line) }
-        lines[line, default: []].append(Entry(question: question, number: place.number))
+        let entry = Entry(question: question, number: place.number)
+        if lines[client] == nil { turns.append(client) }
+        if let index = lines[client]?.firstIndex(where: { $0.carries(question) }) {
+            lines[client]?[index].entries.append(entry)
+        } else {
+            let line = Line(
+                families: question.families,
+                parameters: question.parameters,
+                entries: [entry]
+            )
+            lines[client, default: []].append(line)
+        }
         entries += 1
     }
 
@@ -128,65 +139,85 @@ extension BatchQueue {
         fit: ([Name]) -> Bool
     ) -> Batch? {
         guard let turn = nextTurn(shares) else { return nil }
-        let line = turns.remove(at: turn)
+        let client = turns[turn]
+        removeTurn(turn)
         // A client with several queues gets as many turns as a client with one queue.
-        let own = turns.filter { $0.client == line.client }
-        if !own.isEmpty {
-            turns.removeAll { $0.client == line.client }
-            turns += own
-        }
-        guard var queued = lines.removeValue(forKey: line) else { return nil }
-        var batch = Batch(client: line.client)
-        while let entry = queued.first {
+        guard var own = lines.removeValue(forKey: client) else { return nil }
+        var line = own.removeFirst()
+        var batch = Batch(client: client)
+        while let entry = line.entries.first {
             if isWaiting(entry) {
                 let names = batch.questions.map(\.name) + [entry.question.name]
                 guard names.count == 1 || fit(names) else { break }
                 var others = take(entry.question)?.clients ?? []
-                others.remove(line.client)
+                others.remove(client)
                 left += others.count
                 batch.questions.append(entry.question)
                 batch.others.append(others)
             } else {
                 left -= 1
             }
-            queued.removeFirst()
+            line.entries.removeFirst()
             entries -= 1
         }
-        if !queued.isEmpty {
-            lines[line] = queued
-            turns.append(line)
+        if !line.entries.isEmpty { own.append(line) }
+        if !own.isEmpty {
+            lines[client] = own
+            turns.append(client)
         }
         tidy()
         return batch
     }
 
-    /// Returns the index in `turns` of the next queue; removes empty queues before it.
+    /// Returns the index in `turns` of the next client; removes clients without names before it.
     ///
-    /// The next queue is that of a client without calls in flight, or with the fewest.
+    /// The search ends at the first client without calls, so its length is limited by the calls in
+    /// flight.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
-        var index = 0
-        while index < turns.count {
-            let line = turns[index]
-            while let first = lines[line]?.first, !isWaiting(first) {
-                lines[line]?.removeFirst()
-                entries -= 1
-                left -= 1
-            }
-            guard lines[line]?.isEmpty == false else {
-                lines[line] = nil
-                turns.remove(at: index)
-                continue
-            }
-            let calls = shares.count(of: line.client)
-            if calls == 0 { return index }
-            if shares.admits(line.client), best.map({ calls < $0.calls }) ?? true {
-                best = (index, calls)
+        var index = turns.startIndex
+        while index < turns.endIndex {
+            let client = turns[index]
+            removeInvalid(of: client)
+            if lines[client] == nil {
+                removeTurn(index)
+                // The clients before it have moved by one place.
+                best?.index += 1
+            } else {
+                let calls = shares.count(of: client)
+                if calls == 0 { return index }
+                if shares.admits(client), best.map({ calls < $0.calls }) ?? true {
+                    best = (index, calls)
+                }
             }
             index += 1
         }
         return best?.index
+    }
+
+    /// Removes an element of `turns` near the start: moves the elements before it.
+    private mutating func removeTurn(_ index: Int) {
+        for place in stride(from: index, to: turns.startIndex, by: -1) {
+            turns[place] = turns[place - 1]
+        }
+        turns.removeFirst()
+    }
+
+    /// Removes the invalid entries before the first valid entry of a client.
+    private mutating func removeInvalid(of client: ClientNetwork?) {
+        while let isEmpty = lines[client]?.first?.entries.isEmpty {
+            if isEmpty {
+                lines[client]?.removeFirst()
+            } else if let first = lines[client]?[0].entries.first, !isWaiting(first) {
+                lines[client]?[0].entries.removeFirst()
+                entries -= 1
+                left -= 1
+            } else {
+                return
+            }
+        }
+        lines[client] = nil
     }
 
     private func isWaiting(_ entry: Entry) -> Bool {
@@ -195,9 +226,13 @@ extension BatchQueue {
 
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
-        for line in turns {
-            let queued = lines.removeValue(forKey: line)?.filter(isWaiting) ?? []
-            if !queued.isEmpty { lines[line] = queued[...] }
+        for client in turns {
+            var own = lines.removeValue(forKey: client) ?? []
+            for index in own.indices {
+                own[index].entries = own[index].entries.filter(isWaiting)[...]
+            }
+            own.removeAll(where: \.entries.isEmpty)
+            if !own.isEmpty { lines[client] = own }
         }
         turns.removeAll { lines[$0] == nil }
         entries -= left

@@ -8,7 +8,8 @@ package import Net
 /// after the reply. Requests are paid from a block that is added to the stored counts in advance.
 /// After a crash, the counts are therefore too high by at most one block, and never too low.
 ///
-/// If several DNS clients use a vendor, each has a limit (``FairShare``).
+/// If several DNS clients use a vendor, each has a limit (``FairShare``), and all clients whose
+/// addresses may be forged have a common limit.
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -40,6 +41,12 @@ package struct Budget {
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
+
+    /// Use in `month`; empty without a monthly limit.
+    private var spentThisMonth = ClientUsage()
+
+    /// Latest month of ``UsageRecord/month(of:)``.
+    private var month: Int64 = .min
 
     package private(set) var exceeded: UInt64 = 0
 
@@ -75,6 +82,8 @@ package struct Budget {
         record = old.record
         problem = old.problem
         spentByClient = old.spentByClient
+        spentThisMonth = old.spentThisMonth
+        month = old.month
         exceeded = old.exceeded
         toldOf = rule == old.rule ? old.toldOf : nil
         toldOfShare = rule == old.rule ? old.toldOfShare : nil
@@ -97,9 +106,7 @@ extension Budget {
             access { _ in false }
             checkedAt = wallSeconds
         }
-        guard var record else { return nil }
-        record.remove(reserved)
-        return record
+        return ownRecord
     }
 
     /// Returns true if the budget cannot pay the cheapest request.
@@ -132,13 +139,54 @@ extension Budget {
     package mutating func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
         guard isStrict else { return false }
         begin(UsageRecord.day(wallSeconds))
-        guard let record else { return false }
-        let free = left(record) + reserved
-        let own = spentByClient[client]
-        func admits(_ used: UInt64, _ free: UInt64) -> Bool {
-            FairShare.threeQuarters.admits(used: Int(clamping: used), free: Int(clamping: free))
+        guard let record = ownRecord else { return false }
+        func admits(_ own: UInt64, _ limit: UInt64?, _ used: UInt64) -> Bool {
+            guard let limit else { return true }
+            let free = limit - min(limit, used)
+            return FairShare.threeQuarters.admits(
+                used: Int(clamping: own),
+                free: Int(clamping: free)
+            )
         }
-        return !admits(own.calls, free.calls) || !admits(own.units, free.units)
+        let own = spentByClient[client]
+        return !admits(own.calls, rule?.callsPerDay, record.callsToday)
+            || !admits(own.units, rule?.unitsPerDay, record.unitsToday)
+            || !admits(
+                spentThisMonth[client].units,
+                rule?.unitsPerMonth,
+                record.unitsThisMonth
+            )
+    }
+
+    /// Returns true if the rest of the budget is for clients with proven addresses.
+    ///
+    /// The rest is a quarter of each limit at the start of its period, and decreases linearly to
+    /// zero at the end, so that no part of the budget stays unused.
+    package mutating func isReservedForProven(wallSeconds: Int64) -> Bool {
+        guard isStrict else { return false }
+        let today = UsageRecord.day(wallSeconds)
+        begin(today)
+        guard let record = ownRecord else { return false }
+        func isReserved(_ limit: UInt64?, _ used: UInt64, timeLeft: Double) -> Bool {
+            guard let limit else { return false }
+            return Double(limit - min(limit, used)) <= Double(limit) / 4 * timeLeft
+        }
+        let timeLeft =
+            Double(Self.secondsLeft(wallSeconds: wallSeconds)) / Double(UsageRecord.secondsADay)
+        return isReserved(rule?.callsPerDay, record.callsToday, timeLeft: timeLeft)
+            || isReserved(rule?.unitsPerDay, record.unitsToday, timeLeft: timeLeft)
+            || isReserved(
+                rule?.unitsPerMonth,
+                record.unitsThisMonth,
+                timeLeft: Double(UsageRecord.daysLeftInMonth(today)) / 31
+            )
+    }
+
+    /// Stored counts without the reservation; nil if damaged.
+    private var ownRecord: UsageRecord? {
+        var own = record
+        own?.remove(reserved)
+        return own
     }
 
     private var isShort: Bool {
@@ -198,6 +246,7 @@ extension Budget {
         }
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
+        if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
         return Receipt(period: period, amount: cost, client: client)
     }
 
@@ -212,7 +261,10 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         let unused = receipt.amount.less(actual)
         guard unused != .none, receipt.period == period else { return }
-        if let client = receipt.client { spentByClient.remove(unused, of: client) }
+        if let client = receipt.client {
+            spentByClient.remove(unused, of: client)
+            spentThisMonth.remove(unused, of: client)
+        }
         reserved = reserved + unused
         let (block, surplus) = (block, isReleased ? .none : block + cheapest)
         if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
@@ -234,6 +286,7 @@ extension Budget {
         begin(today)
         try store.reset(vendor, today: today)
         clear()
+        spentThisMonth = ClientUsage()
         toldOf = nil
         toldOfShare = nil
         access { _ in false }
@@ -265,6 +318,11 @@ extension Budget {
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today
+        let thisMonth = UsageRecord.month(of: today)
+        if thisMonth > month {
+            month = thisMonth
+            spentThisMonth = ClientUsage()
+        }
         clear()
         access { record in
             guard unused > 0, !isNewMonth else { return false }

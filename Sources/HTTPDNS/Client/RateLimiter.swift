@@ -23,12 +23,23 @@ struct RateLimiter: Sendable, Hashable {
     }
 
     func forbids(_ client: ClientNetwork, now: Instant) -> Bool {
-        guard let perSecond, let busyUntil, let second, now - second < .seconds(1),
-            let used = counts[client]
+        guard let perSecond, let second, now - second < .seconds(1), let used = counts[client]
         else { return false }
+        return !FairShare.threeQuarters.admits(used: used, free: free(perSecond, now))
+    }
+
+    /// Returns true if the rest of the burst, a quarter, is for clients with proven addresses.
+    ///
+    /// The other clients can still use the whole rate on average.
+    func isReservedForProven(now: Instant) -> Bool {
+        guard let perSecond else { return false }
+        return free(perSecond, now) <= perSecond / 4
+    }
+
+    private func free(_ perSecond: Int, _ now: Instant) -> Int {
+        guard let busyUntil else { return perSecond }
         let unpaid = max(.zero, busyUntil - now) / .seconds(1) * Double(perSecond)
-        let free = perSecond - Int(unpaid.rounded())
-        return !FairShare.threeQuarters.admits(used: used, free: free)
+        return perSecond - Int(unpaid.rounded())
     }
 }
 

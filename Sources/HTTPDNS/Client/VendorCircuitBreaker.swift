@@ -2,9 +2,9 @@
 
 /// Circuit breaker of a vendor that does not reply.
 ///
-/// The breaker opens after as many timeouts as would switch through all servers, and closes after
-/// any reply. A timeout counts only if no reply arrived since its start, and if a later health
-/// probe failed.
+/// The breaker opens after as many failures as would switch through all servers, and closes after
+/// any reply. A failure counts only if no reply arrived since its start. A timeout counts only if a
+/// later health probe failed; a failure to connect counts immediately.
 struct VendorCircuitBreaker: Sendable, Hashable {
     let limit: Int
 
@@ -34,6 +34,11 @@ extension VendorCircuitBreaker {
     mutating func lasted(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
+    }
+
+    /// Records a failed connection or TLS handshake, which the queried name cannot cause.
+    mutating func didNotConnect(since start: Instant) {
+        if !hasReceived(since: start) { tries += 1 }
     }
 
     /// Records that the health probe started at `start` got no reply.

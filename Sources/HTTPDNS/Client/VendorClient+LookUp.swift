@@ -135,13 +135,18 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns `clientBudget` if `client` has used its limit of the budget, otherwise nil.
+    /// Returns `clientBudget` if `client` has used its limit of the budget, or the rest is for
+    /// clients with proven addresses; otherwise nil.
     ///
     /// There is no limit for a single client, or for the daemon itself (nil).
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
-        guard budget.forbids(client, wallSeconds: wallSeconds) else { return nil }
+        guard
+            budget.forbids(client, wallSeconds: wallSeconds)
+                || clients.mustYield(client, now: now)
+                    && budget.isReservedForProven(wallSeconds: wallSeconds)
+        else { return nil }
         if let rule = budget.rule, budget.tellsOfShare(wallSeconds: wallSeconds) {
             observer?(.shareSpent(rule))
         }
@@ -151,7 +156,8 @@ extension VendorClient {
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
-        return pace.forbids(client, now: now) ? .clientPace : nil
+        let isReserved = clients.mustYield(client, now: now) && pace.isReservedForProven(now: now)
+        return isReserved || pace.forbids(client, now: now) ? .clientPace : nil
     }
 
     /// Returns the error that forbids all calls and probes now; nil if none.
@@ -176,6 +182,10 @@ extension VendorClient {
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
+        sendQueuedSoon()
+    }
+
+    private func sendQueuedSoon() {
         guard !isFlushing else { return }
         isFlushing = true
         ServiceLoop.task { [self] in
@@ -186,35 +196,45 @@ extension VendorClient {
 
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
+    /// Starts or refuses calls for queued names, a limited number in one iteration of the service
+    /// loop.
     func sendQueued() {
-        while let batch = queue.nextBatch(shares, fit: facts.canCarry) {
+        // A call that ends before `begin` returns must not start a nested loop.
+        guard !isSending else { return }
+        isSending = true
+        defer { isSending = false }
+        var count = 0
+        while !isFlushing, let batch = queue.nextBatch(shares, fit: facts.canCarry) {
             let now = clocks.now()
             if let reason = refusal(now, of: batch.client) {
-                refuse(batch, reason)
+                refuse(batch, reason, now)
             } else {
                 let names = batch.questions.compactMap { pending[$0] }
                 if !names.isEmpty { begin(names, of: batch.client, now) }
             }
+            count += 1
+            if count == ClientLimits.batchesPerIteration { sendQueuedSoon() }
         }
         if queue.count == 0 { queueAlarm.set(nil) }
     }
 
     /// Fails the look-ups of a refused call.
     ///
-    /// If only the client of the call is refused, names for which other clients wait return to the
-    /// queues.
-    private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
+    /// If only this client is refused, names of permitted clients return to their queues.
+    private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
-            if reason.isOfClient, !others.isEmpty {
-                for other in others { queue.add(question, of: other) }
-            } else if let name = pending[question] {
-                refused.append(name)
-            }
+            let permitted = reason.isOfClient ? others.filter { isPermitted($0, now) } : []
+            for other in permitted { queue.add(question, of: other) }
+            if permitted.isEmpty, let name = pending[question] { refused.append(name) }
         }
         for name in refused {
             answer(name, .failure(VendorFailure(reason: reason, tries: [])))
         }
+    }
+
+    private func isPermitted(_ client: ClientNetwork?, _ now: Instant) -> Bool {
+        spentBudget(of: client, now) == nil && excessRate(of: client, now) == nil
     }
 
     func expireQueued() {

@@ -80,7 +80,9 @@ extension VendorClient {
 
     func trialFailed(_ call: VendorCall) {
         trials.failed()
-        if call.failed.allSatisfy(\.error.isTimeout) { silence.confirmed(since: call.start) }
+        if call.failed.allSatisfy({ $0.error.isTimeout || $0.error.isOfConnection }) {
+            silence.confirmed(since: call.start)
+        }
     }
 
     func dropTrial(_ now: Instant) {

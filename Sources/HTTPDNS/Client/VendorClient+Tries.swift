@@ -102,6 +102,7 @@ extension VendorClient {
         switch error {
         case _ where error.isTimeout:
             if outcome == .suspected { silence.lasted(since: running.start) }
+        case _ where error.isOfConnection: silence.didNotConnect(since: running.start)
         case .refused: silence.heard(at: now)
         case _ where error.verdict == .notTheServer: break
         default: silence.heard(at: now)

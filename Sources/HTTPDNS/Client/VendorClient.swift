@@ -60,7 +60,10 @@ package final class VendorClient {
 
     var queue = BatchQueue()
 
+    /// True if the next iteration of the service loop sends queued names.
     var isFlushing = false
+
+    var isSending = false
 
     var calls: Set<VendorCall> = []
     var shares: CallShares
@@ -159,6 +162,30 @@ extension VendorClient {
     package func maximumUnits(_ name: Name, wanted: Families, _ choice: FamilyChoice?) -> UInt64 {
         let families = families(name, wanted: wanted, choice, now: clocks.now())
         return price.maximum(VendorQuery(names: [name], families: families)).reduce(0, +)
+    }
+
+    /// Returns the families of the call that `lookUp` with these arguments would make or join, and
+    /// counts the demand as `lookUp` does.
+    package func familiesOfCall(
+        _ name: Name,
+        _ wanted: Families,
+        _ choice: FamilyChoice?,
+        isAwaited: Bool
+    ) -> Families {
+        let now = clocks.now()
+        if isAwaited { demand.note(name, wanted, now: now) }
+        return families(name, wanted: wanted, choice, now: now)
+    }
+
+    /// Network from which the vendor sees the calls, such as `203.0.113.0/24`; nil if no reply has
+    /// shown it yet.
+    package var exit: IPPrefix? {
+        clientAddress.flatMap { address in
+            IPPrefix(
+                containing: address.unmapped,
+                length: address.unmapped.octets.count == 4 ? 24 : 48
+            )
+        }
     }
 
     package var probeName: Name { vendor.trialName }

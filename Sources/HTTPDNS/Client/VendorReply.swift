@@ -16,6 +16,23 @@ package struct VendorReply: Sendable, Hashable {
     package var wasMerged = false
 
     package var failedTries: [FailedTry]
+
+    /// Creates a reply of the vendor, or one that another machine has received.
+    package init(
+        answer: VendorAnswer,
+        families: Families,
+        server: SocketAddress,
+        duration: Duration = .zero,
+        connectionReused: Bool = false,
+        failedTries: [FailedTry] = []
+    ) {
+        self.answer = answer
+        self.families = families
+        self.server = server
+        self.duration = duration
+        self.connectionReused = connectionReused
+        self.failedTries = failedTries
+    }
 }
 
 package struct VendorFailure: Error, Hashable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-enum Digest {
-    /// Returns the MD5 digest (RFC 1321); broken, but needed by older vendor APIs.
+package enum Digest {
+    /// Returns the MD5 digest (RFC 1321), which is broken but needed by older vendor APIs.
     static func md5(_ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try digest("MD5", text)
     }
@@ -36,7 +36,10 @@ enum Digest {
         try hmac("SHA256", octets: 32, key: key, text)
     }
 
-    /// Returns the HMAC-SHA1 (RFC 2104).
+    /// True if OpenSSL provides HMAC-SHA256, which it always does unless it is restricted.
+    package static var hasHMAC: Bool { (try? hmacSHA256(key: Secret("key"), [])) != nil }
+
+    /// Returns the HMAC-SHA1 (RFC 2104), which only Alibaba's RPC interface needs.
     static func hmacSHA1(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try hmac("SHA1", octets: 20, key: key, text)
     }

@@ -59,6 +59,18 @@ package final class Secret: @unchecked Sendable {
     }
 }
 
+// MARK: - Authenticating
+
+extension Secret {
+    /// Returns the HMAC-SHA256 of a text; ``Digest/hasHMAC`` must be true.
+    package func code(of text: [UInt8]) -> [UInt8] {
+        guard let code = try? Digest.hmacSHA256(key: self, text) else {
+            preconditionFailure("OpenSSL has no HMAC-SHA256")
+        }
+        return code
+    }
+}
+
 // MARK: - Comparing
 
 extension Secret: Equatable {

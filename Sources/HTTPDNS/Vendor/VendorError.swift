@@ -205,7 +205,7 @@ extension VendorError: CustomStringConvertible {
         case .paused: "the operator paused this vendor"
         case .budget: "the budget is used up, or its counts are unknown"
         case .pace: "the limit of calls per second is reached"
-        case .clientBudget: "the client has reached its limit of the call budget for today"
+        case .clientBudget: "the client has reached its limit of the call budget"
         case .clientPace: "the client has reached its limit of calls per second"
         case .busy: "too many look-ups are waiting"
         case .clientBusy: "too many look-ups of the client are waiting"

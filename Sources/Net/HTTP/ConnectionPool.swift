@@ -262,7 +262,11 @@ extension ConnectionPool {
             return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
         }
         let ended = endedTransfers()
-        if !meter.charge(time, transfers: ended.count) { isAbandoned = true }
+        if ended.contains(where: { EasyHandle.isHandshakeFailure($0.2) }) {
+            meter.chargeFailedHandshake()
+        } else if !meter.charge(time, transfers: ended.count) {
+            isAbandoned = true
+        }
         for (transfer, handle, code) in ended where transfers[handle.key] === transfer {
             var result = handle.result(code, socketFailure: sockets.failure)
             let isSentAgain = handle.wasCutOff(code) && !handle.received.isSentOnce

@@ -205,9 +205,7 @@ extension EasyHandle {
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             if received.isSentOnce, wasCutOff(code) { return .cutOff }
             return received.headers.octets == 0 ? .connect(text) : .broken(text)
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
-            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
-            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
+        case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0:
             // libcurl reports a reply without a status line as an unsupported protocol. The URL was
@@ -218,6 +216,16 @@ extension EasyHandle {
             return .invalidRequest(text)
         default:
             return .broken(text)
+        }
+    }
+
+    nonisolated static func isHandshakeFailure(_ code: CURLcode) -> Bool {
+        switch code {
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
+            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
+            true
+        default: false
         }
     }
 

@@ -41,7 +41,7 @@ package final class HTTPClient: HTTPTransport {
 
     package private(set) var statistics = HTTPStatistics()
 
-    private var providers: [String: HTTPProvider] = [:]
+    private(set) var providers: [String: HTTPProvider] = [:]
 
     private let memory: ReplyMemory
 

@@ -4,7 +4,7 @@
 @ServiceLoop
 final class HTTPProvider {
     private let memory: ReplyMemory.Share
-    private let meter = LoopMeter()
+    let meter = LoopMeter()
 
     /// Groups by source of trusted certificates; nil without TLS.
     ///

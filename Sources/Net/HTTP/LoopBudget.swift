@@ -31,8 +31,8 @@ struct LoopBudget {
     /// Time allowed per transfer in flight, because each call checks all transfers.
     static let perTransferInFlight: Duration = .microseconds(1)
 
-    /// Level of the bucket at `updated`; negative if replies have lowered it in advance.
-    private var level: Duration = .zero
+    /// Level of the bucket at `updated`; negative if replies have earned time.
+    private(set) var level: Duration = .zero
     private var updated: Instant
 
     /// True from an overflow until the level is ``resumptionLevel``.
@@ -80,12 +80,21 @@ struct LoopBudget {
         if level >= Self.capacity { isThrottled = true }
         if isOverflow { isExhausted = true }
     }
+
+    /// Adds the time of a libcurl call with a failed TLS handshake, which earns nothing.
+    ///
+    /// One slow handshake does not exhaust the bucket: the error of the handshake says more.
+    mutating func chargeFailedHandshake(_ time: Duration, at now: Instant) {
+        update(to: now)
+        level += time
+        if level >= Self.capacity { isThrottled = true }
+    }
 }
 
 /// CPU time meter for libcurl calls that read from a provider.
 ///
-/// Does not measure TLS handshakes, because they may exceed the budget. ``HandshakeLimit`` bounds
-/// the one handshake of a connection.
+/// Measures a TLS handshake only if the handshake fails, because handshakes may exceed the budget.
+/// ``HandshakeLimit`` bounds the one handshake of a connection.
 ///
 /// Not isolated: C calls it on the service loop.
 final class LoopMeter {
@@ -93,6 +102,9 @@ final class LoopMeter {
 
     /// Thread CPU time at the first read of the current call.
     private var start: Duration?
+
+    /// Thread CPU time at the start of the current call.
+    private var callStart: Duration = .zero
 
     private var octets = 0
 
@@ -113,7 +125,8 @@ final class LoopMeter {
     /// Starts a measurement; `reads` is true if the call may read without ``noteRecord()``.
     func begin(reads: Bool, inFlight: Int) {
         (octets, isStopped, self.inFlight) = (0, false, inFlight)
-        start = reads ? Clock.threadTime : nil
+        callStart = Clock.threadTime
+        start = reads ? callStart : nil
     }
 
     func gain(_ octets: Int) { self.octets += octets }
@@ -133,6 +146,11 @@ final class LoopMeter {
         guard let start else { return .zero }
         self.start = nil
         return Clock.threadTime - start
+    }
+
+    /// Charges the current call, in which a TLS handshake failed.
+    func chargeFailedHandshake() {
+        budget.chargeFailedHandshake(Clock.threadTime - callStart, at: Clock.now)
     }
 
     /// Charges a libcurl call; returns false if the budget is exhausted.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
+private import Glibc
 
 package enum OwnProcess {
     /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
@@ -16,7 +17,18 @@ package enum OwnProcess {
         guard linux_drop_capabilities() == 0 else { throw .last("capset") }
     }
 
-    /// Returns free memory to the system, which malloc(3) would keep.
+    /// Host name of this machine; nil if it cannot be read.
+    package static var hostName: String? {
+        var text = [CChar](repeating: 0, count: 256)
+        // SAFETY: the last element stays 0, so that the name ends with NUL.
+        guard unsafe gethostname(&text, text.count - 1) == 0 else { return nil }
+        return String(
+            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+            as: Unicode.UTF8.self
+        )
+    }
+
+    /// Returns free memory of all threads to the system, which malloc(3) would keep.
     ///
     /// Takes about 1 ms for 30 MiB; call it on a worker thread.
     package static func returnFreeMemory() {

@@ -16,6 +16,9 @@ struct AddressFilter {
     /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
+    /// NAT64 prefixes under which an address counts as the embedded IPv4 address.
+    private let prefixes: [NAT64Prefix]
+
     private let hints: (_ target: Name) -> Hints
     private var hintsByTarget: [Name: Hints] = [:]
 
@@ -36,9 +39,15 @@ struct AddressFilter {
     /// Seconds for which the inserted hints are valid; `.max` if no hint was inserted.
     private(set) var lifetime = UInt32.max
 
-    init(guards: Bool, suppressed: Set<RecordType>, hints: @escaping (_ target: Name) -> Hints) {
+    init(
+        guards: Bool,
+        suppressed: Set<RecordType>,
+        prefixes: [NAT64Prefix],
+        hints: @escaping (_ target: Name) -> Hints
+    ) {
         self.guards = guards
         self.suppressed = suppressed
+        self.prefixes = prefixes
         self.hints = hints
     }
 
@@ -60,12 +69,16 @@ struct AddressFilter {
     }
 
     private mutating func keepAddress(_ record: Record) {
-        if guards, let address = record.data.address, address.reach != .global {
+        if guards, let address = record.data.address, !isGlobal(address) {
             dropped += 1
             hasChanged = true
         } else {
             records.append(record)
         }
+    }
+
+    private func isGlobal(_ address: IPAddress) -> Bool {
+        address.reach(through: prefixes) == .global
     }
 
     /// Adds an SVCB or HTTPS record with only the allowed hints.
@@ -124,7 +137,7 @@ struct AddressFilter {
             binding.remove(key)
             return
         }
-        let kept = addresses.filter { $0.reach == .global }
+        let kept = addresses.filter(isGlobal)
         guard kept.count < addresses.count else { return }
         dropped += addresses.count - kept.count
         binding.setHint(key, kept)

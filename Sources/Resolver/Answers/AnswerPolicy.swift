@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSWire
+package import DNSWire
 
 /// Settings that change answers.
 package struct AnswerPolicy: Sendable {
@@ -35,6 +35,9 @@ package struct AnswerPolicy: Sendable {
     }
 
     package var synthesis = Synthesis.off
+
+    /// Prefix of the setting `nat64`, even if this machine does not use it: clients may.
+    package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()
 

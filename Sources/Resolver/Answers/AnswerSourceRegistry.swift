@@ -75,6 +75,12 @@ package final class AnswerSourceRegistry: Sendable {
         origin(number)?.isSynthesized ?? false
     }
 
+    /// True for answers of a vendor that another machine shared: `VENDOR/fleet/MACHINE`.
+    package func isOfFleet(_ number: UInt16) -> Bool {
+        guard let origin = origin(number), let vendor = origin.vendor else { return false }
+        return origin.name == vendor + "/fleet" || origin.name.hasPrefix(vendor + "/fleet/")
+    }
+
     package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
 
     /// Returns the numbers of all servers of a vendor or an upstream.

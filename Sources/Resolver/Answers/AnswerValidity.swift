@@ -73,7 +73,7 @@ struct AnswerValidity: Sendable {
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
-    /// True if the names with synthesized addresses have changed.
+    /// True if the names with synthesized addresses, or the prefix of the settings, have changed.
     var synthesisChanged = false
 
     /// True if it is unknown which vendor parameters the routes had before.
@@ -83,7 +83,9 @@ struct AnswerValidity: Sendable {
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
         if synthesisChanged, question.type == .aaaa || question.type == .ptr { return true }
-        if question.type.isServiceBinding, bindingsChanged || rebindingChanged { return true }
+        if question.type.isServiceBinding, bindingsChanged || rebindingChanged || synthesisChanged {
+            return true
+        }
         return question.type.isAddress && rebindingChanged && source == .upstream
     }
 

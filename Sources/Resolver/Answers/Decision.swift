@@ -60,6 +60,10 @@ package struct Decision: Sendable {
         /// Vendor server that recently had no address for the name; if set, no vendor is queried.
         package var emptyVendor: String?
 
+        /// Part of the fleet; nil without a fleet.
+        package var fleet: FleetExchange.Outlook?
+
+        /// True if upstreams are queried, immediately or after the vendors.
         package var asksUpstreams = false
 
         package var upstreams: [(server: any Forwarding, condition: ServerCondition)] = []

@@ -53,6 +53,7 @@ final class ReloadInvalidation {
             bindingsChanged: old.answers.serviceBindings != new.answers.serviceBindings,
             rebindingChanged: old.answers.rebinding != new.answers.rebinding,
             synthesisChanged: old.answers.synthesis != new.answers.synthesis
+                || old.answers.nat64 != new.answers.nat64
         )
     }
 

@@ -129,7 +129,10 @@ package struct Provenance: Sendable, Equatable {
 
     package var isStale = false
 
-    /// Reason for which an upstream answered instead of a vendor; nil for no fallback.
+    /// True if another machine of the fleet shared the vendor's answer.
+    package var isShared = false
+
+    /// Reason why an upstream answered for a vendor's name; nil if none did.
     package var fallback: Fallback?
 
     package enum Fallback: UInt8, CaseIterable, Sendable {

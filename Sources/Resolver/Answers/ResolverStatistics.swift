@@ -24,6 +24,9 @@ package final class ResolverStatistics {
     /// Queries that an upstream answered before the vendors (`fallback-after`).
     var earlyFallbacks: UInt64 = 0
 
+    /// Client queries answered with an answer that another machine has shared.
+    var shared: UInt64 = 0
+
     /// Queries answered with the result of an equal query in flight.
     var merged: UInt64 = 0
 

@@ -35,6 +35,9 @@ package struct SnapshotValidity: Sendable {
         if let parametersDigest { digests.append((Self.parametersKey, parametersDigest)) }
         digests.append((Self.bindingsKey, SettingsDigest.of("\(answers.serviceBindings)")))
         digests.append((Self.rebindingKey, answers.rebinding.digest))
+        if let nat64 = answers.nat64 {
+            digests.append((Self.nat64Key, SettingsDigest.of("\(nat64)")))
+        }
         return Dictionary(digests) { first, _ in first }
     }
 
@@ -42,6 +45,7 @@ package struct SnapshotValidity: Sendable {
     private static let parametersKey = "route-parameters"
     private static let bindingsKey = "service-bindings"
     private static let rebindingKey = "rebinding"
+    private static let nat64Key = "nat64"
     private static func vendorKey(_ name: String) -> String { "vendor \(name)" }
 
     private var routesDigest: UInt64 {
@@ -83,6 +87,7 @@ package struct SnapshotValidity: Sendable {
             overridden: overridden,
             bindingsChanged: !isSame(Self.bindingsKey),
             rebindingChanged: !isSame(Self.rebindingKey),
+            synthesisChanged: !isSame(Self.nat64Key),
             parametersUnknown: !isSame(Self.parametersKey)
         )
         let knowsFormer = isSame(Self.routesKey)
@@ -111,17 +116,17 @@ package struct SnapshotValidity: Sendable {
             // address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
-                || answer.reaches.allSatisfy { $0 != .local }
+                || reaches(answer).allSatisfy { $0 != .local }
         case .upstream:
             return !answers.rebinding.guards(answer.question.name, match)
-                || answer.reaches.allSatisfy { $0 == .global }
+                || reaches(answer).allSatisfy { $0 == .global }
         }
     }
-}
 
-extension CachedAnswer {
-    fileprivate var reaches: [AddressReach] {
-        (sections.message(to: question)?.answers ?? []).compactMap(\.data.address?.reach)
+    private func reaches(_ answer: CachedAnswer) -> [AddressReach] {
+        let records = answer.sections.message(to: answer.question)?.answers ?? []
+        let prefixes = [answers.nat64].compactMap(\.self)
+        return records.compactMap { $0.data.address?.reach(through: prefixes) }
     }
 }
 

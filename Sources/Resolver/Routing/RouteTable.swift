@@ -35,6 +35,10 @@ package struct Route: Sendable {
         /// False with `prefetch: off`.
         package var isPrefetched = true
 
+        /// True if vendors' answers are shared with the fleet (`share: on`).
+        package var isShared = true
+
+        /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
         /// Delay after which upstreams are queried if no vendor has answered; nil for no early

@@ -26,6 +26,10 @@ final class PendingQuery: FairEntry {
     /// the daemon itself.
     var client: ClientNetwork?
 
+    /// Answer of another machine whose TTL is over, for use if no server answers.
+    var sharedStale: Resolution?
+
+    /// Stage that resolves the query; nil before the start.
     var resolution: SharedResolution?
 
     /// Table of the query; nil if the query has no waiting clients.

@@ -17,6 +17,7 @@ final class ServiceBindingFilter {
     private let localAnswers: LocalAnswers
     private let cache: AnswerCache
     private let clocks: Clocks
+    private let prefixes: NAT64Prefixes
 
     init(
         _ policy: AnswerPolicy,
@@ -24,7 +25,8 @@ final class ServiceBindingFilter {
         routes: ActiveRoutes,
         localAnswers: LocalAnswers,
         cache: AnswerCache,
-        clocks: Clocks
+        clocks: Clocks,
+        prefixes: @escaping NAT64Prefixes
     ) {
         self.policy = policy
         self.lifetimes = lifetimes
@@ -32,6 +34,7 @@ final class ServiceBindingFilter {
         self.localAnswers = localAnswers
         self.cache = cache
         self.clocks = clocks
+        self.prefixes = prefixes
     }
 
     /// Returns the plan of a query for upstreams; sends nothing.
@@ -89,7 +92,8 @@ final class ServiceBindingFilter {
 
         var shaping = AddressFilter(
             guards: guards,
-            suppressed: query.dnssecOK ? [] : policy.suppressed
+            suppressed: query.dnssecOK ? [] : policy.suppressed,
+            prefixes: guards ? prefixes() : []
         ) { [self] target in
             policy.serviceBindings == .align ? hints(target, query, match) : .theirs
         }

@@ -68,6 +68,7 @@ final class SharedResolution {
         var plan = Decision.ResolutionPlan()
         plan.vendors = vendors.preview(match)
         plan.emptyVendor = vendors.emptyVendor(query)
+        plan.fleet = vendors.fleet?.outlook(match)
         if match.route.fallsBack {
             plan.upstreams = group?.standing ?? []
             plan.asksUpstreams = true
@@ -123,7 +124,11 @@ final class SharedResolution {
 
     private func finish(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         guard query.cancellation.isCancelled, answer.resolution.isFailure else {
-            return query.end(cached(answer, query))
+            var answer = cached(answer, query)
+            if answer.resolution.isFailure, let stale = query.sharedStale {
+                answer.resolution = stale
+            }
+            return query.end(answer)
         }
         query.end(answer)
     }
@@ -133,7 +138,22 @@ final class SharedResolution {
         dns64.complete(answer, query, Completion { _ = query.resolution?.cached($0, query) })
     }
 
-    /// Caches an answer, and returns the answer for the clients.
+    /// Caches an answer that another machine has shared.
+    func push(_ answer: ResolvedAnswer, to question: Question, _ match: RouteTable.Match) {
+        let now = vendors.clocks.now()
+        let query = PendingQuery(
+            PendingQuery.Key(Query(question: question)),
+            match,
+            now: now,
+            deadline: now,
+            Completion { _ in }
+        )
+        query.resolution = self
+        replace(query, answer)
+        query.end(answer)
+    }
+
+    /// Caches an answer, and returns it as clients get it.
     private func cached(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer {
         var answer = answer
         localAnswers.guardCache(against: &answer, query.query)

@@ -55,6 +55,10 @@ package final class SingleFlight {
 
     package var earlyFallbacks: UInt64 { statistics.earlyFallbacks }
 
+    /// Client queries answered with an answer that another machine has shared.
+    package var shared: UInt64 { statistics.shared }
+
+    /// Number of queries answered with SERVFAIL because they were evicted or refused.
     package var evicted: UInt64 { statistics.evicted }
 
     /// Creates an empty table.
@@ -270,6 +274,9 @@ package final class SingleFlight {
     private func complete(_ waiter: Waiter, _ answer: Resolution) {
         let provenance = answer.provenance
         if provenance.fallback == .early { statistics.earlyFallbacks += 1 }
+        if provenance.isShared, !provenance.isStale, waiter.client != nil {
+            statistics.shared += 1
+        }
         guard waiter.wasMerged else { return waiter.complete(answer) }
         statistics.merged += 1
         statistics.mergedByOrigin[provenance.origin, default: 0] += 1

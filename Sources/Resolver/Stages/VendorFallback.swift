@@ -54,7 +54,20 @@ final class VendorFallback {
 
     func begin() {
         let start = denials.clocks.now()
-        resolution.vendors.ask(pending, match, Completion { [self] in vendorsFinished($0) })
+        // A client with a stale answer does not wait for the fleet.
+        let isCovered =
+            resolution.vendors.fleet != nil && match.route.servesStale
+            && denials.cache.lastResort(
+                for: query.question,
+                variant: query.variant,
+                now: start
+            ) != nil
+        resolution.vendors.ask(
+            pending,
+            match,
+            isCovered: isCovered,
+            Completion { [self] in vendorsFinished($0) }
+        )
         guard vendorResult == nil, asksUpstreams, let delay = match.route.options.fallbackAfter
         else { return }
         timer = denials.clocks.timer(start + delay) { [self] in askEarly() }

@@ -19,19 +19,23 @@ struct VendorReplyPolicy {
     /// True if the vendor has no usable address of either family.
     private(set) var isNothing = false
 
+    /// - Parameter age: seconds since another machine fetched the answer.
     init(
         _ answer: VendorAnswer,
         to question: Question,
         _ match: RouteTable.Match,
         _ policy: TTLPolicy,
-        _ provenance: Provenance
+        _ prefixes: [NAT64Prefix],
+        _ provenance: Provenance,
+        age: UInt32 = 0
     ) {
         if let denial = answer.denial {
             resolution = .vendorDenial(question, match, denial, policy, provenance)
             return
         }
         var answer = answer
-        if !match.route.allowsPrivateAnswers { dropped = answer.dropPrivate() }
+        let widest: AddressReach = match.route.allowsPrivateAnswers ? .local : .global
+        dropped = answer.drop { $0.reach(through: prefixes) > widest }
         guard !answer.isEmpty else {
             isNothing = true
             return
@@ -44,7 +48,7 @@ struct VendorReplyPolicy {
             let family = Question(name: question.name, type: type)
             let found: Resolution?
             if !set.addresses.isEmpty {
-                found = .vendorAddresses(set, family, policy, provenance)
+                found = .vendorAddresses(set, family, policy, provenance, age)
             } else if set.dropped == 0 {
                 let seconds = policy.clamp(other, to: policy.negative)
                 found = .noData(
@@ -68,15 +72,15 @@ struct VendorReplyPolicy {
 }
 
 extension VendorAnswer {
-    fileprivate mutating func dropPrivate() -> UInt64 {
-        (v4?.dropPrivate() ?? 0) + (v6?.dropPrivate() ?? 0)
+    fileprivate mutating func drop(_ isForbidden: (IPAddress) -> Bool) -> UInt64 {
+        (v4?.drop(isForbidden) ?? 0) + (v6?.drop(isForbidden) ?? 0)
     }
 }
 
 extension AddressSet {
-    fileprivate mutating func dropPrivate() -> UInt64 {
+    fileprivate mutating func drop(_ isForbidden: (IPAddress) -> Bool) -> UInt64 {
         let count = addresses.count
-        addresses.removeAll { $0.reach == .local }
+        addresses.removeAll(where: isForbidden)
         dropped += count - addresses.count
         return UInt64(count - addresses.count)
     }
@@ -87,9 +91,11 @@ extension Resolution {
         _ set: AddressSet,
         _ question: Question,
         _ policy: TTLPolicy,
-        _ provenance: Provenance
+        _ provenance: Provenance,
+        _ age: UInt32
     ) -> Resolution? {
-        let ttl = policy.clamp(set.ttl, to: policy.positive)
+        let whole = policy.clamp(set.ttl, to: policy.positive)
+        let ttl = age == 0 ? whole : max(1, whole) - min(age, max(1, whole) - 1)
         return try? Resolution(
             question,
             addresses: set.addresses,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
 internal import DNSWire
+internal import Fleet
 internal import HTTPDNS
 package import Net
 
@@ -10,9 +11,13 @@ package import Net
 /// therefore requests both families if one call can return both.
 @ServiceLoop
 package final class VendorStage {
-    private let policy: TTLPolicy
-    private let statistics: ResolverStatistics
-    private let clocks: Clocks
+    let policy: TTLPolicy
+    let statistics: ResolverStatistics
+    let clocks: Clocks
+    private let prefixes: NAT64Prefixes
+
+    /// Exchange with the other machines of the fleet; nil without a fleet.
+    package var fleet: FleetExchange?
 
     /// Names for which a vendor had no address; a query for the other family needs no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
@@ -25,6 +30,9 @@ package final class VendorStage {
 
     private var numbersByServer: [Server: UInt16] = [:]
 
+    /// Number in `origins` of each machine that has shared answers of a vendor.
+    private var numbersByMachine: [String: [String: UInt16]] = [:]
+
     private struct Server: Hashable {
         let vendor: String
         let address: SocketAddress
@@ -34,10 +42,16 @@ package final class VendorStage {
 
     private var origins: AnswerSourceRegistry { statistics.origins }
 
-    package init(policy: TTLPolicy, statistics: ResolverStatistics, clocks: Clocks) {
+    init(
+        policy: TTLPolicy,
+        statistics: ResolverStatistics,
+        clocks: Clocks,
+        prefixes: @escaping NAT64Prefixes
+    ) {
         self.policy = policy
         self.statistics = statistics
         self.clocks = clocks
+        self.prefixes = prefixes
     }
 
     /// Result of querying the vendors of a route.
@@ -64,10 +78,14 @@ package final class VendorStage {
 
     /// Queries one vendor after the other, each with an equal share of the remaining time.
     ///
-    /// After cancellation, a call that was sent continues.
+    /// After a cancellation, a call that was sent continues.
+    ///
+    /// - Parameter isCovered: true if the client gets a stale answer, so that it does not wait for
+    ///   the fleet.
     func ask(
         _ query: PendingQuery,
         _ match: RouteTable.Match,
+        isCovered: Bool = false,
         _ completion: consuming Completion<Result>
     ) {
         let start = clocks.now()
@@ -81,7 +99,10 @@ package final class VendorStage {
             return completion(.empty(provenance))
         }
         let end = min(query.deadline, start + ResolverLimits.vendors)
-        ask(match.route.vendors[...], query, match, until: end, nil, completion)
+        let isAwaited = query.cancellation.isAwaited && !isCovered
+        let wait = fleet.flatMap { isAwaited ? $0.fleet.wait : nil }
+        let work = Work(query, match, end: end, waitEnd: wait.map { start + $0 })
+        ask(match.route.vendors[...], work, nil, completion)
     }
 
     /// Adds `client` to the clients that wait for the pending `query`.
@@ -99,36 +120,72 @@ package final class VendorStage {
         }
     }
 
-    /// Queries the first of `vendors`, and the others if the query fails.
+    /// Query to the vendors of a route.
+    struct Work {
+        let query: PendingQuery
+        let match: RouteTable.Match
+
+        /// Time at which the vendors end.
+        let end: Instant
+
+        /// Time until which the client waits for other machines; nil if no client waits.
+        let waitEnd: Instant?
+
+        init(_ query: PendingQuery, _ match: RouteTable.Match, end: Instant, waitEnd: Instant?) {
+            self.query = query
+            self.match = match
+            self.end = end
+            self.waitEnd = waitEnd
+        }
+    }
+
+    /// Queries the first of `vendors`, and the others if it fails.
     ///
     /// - Parameter limit: the limit that prevented a call of an earlier vendor.
     private func ask(
         _ vendors: ArraySlice<VendorClient>,
-        _ query: PendingQuery,
-        _ match: RouteTable.Match,
-        until end: Instant,
+        _ work: Work,
         _ limit: Limit?,
         _ completion: consuming Completion<Result>
     ) {
-        let now = clocks.now()
-        guard let vendor = vendors.first, now < end, !query.cancellation.isCancelled else {
-            return completion(.failed(limit))
-        }
-        let others = vendors.dropFirst()
-        if passesOver(vendors, match) {
+        let query = work.query
+        guard let vendor = vendors.first, clocks.now() < work.end, !query.cancellation.isCancelled
+        else { return completion(.failed(limit)) }
+        if passesOver(vendors, work.match) {
             query.trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()
-            return ask(others, query, match, until: end, limit, completion)
+            return ask(vendors.dropFirst(), work, limit, completion)
+        }
+        if fleet != nil { return askFleet(vendors, work, limit, completion) }
+        call(vendors, work, limit, completion)
+    }
+
+    /// Calls the first of `vendors`.
+    ///
+    /// - Parameter ended: receives the reply before the result is known; nil after a failure.
+    func call(
+        _ vendors: ArraySlice<VendorClient>,
+        _ work: Work,
+        _ limit: Limit?,
+        ended: (@ServiceLoop (VendorReply?) -> Void)? = nil,
+        _ completion: consuming Completion<Result>
+    ) {
+        let (query, match, now) = (work.query, work.match, clocks.now())
+        guard let vendor = vendors.first, now < work.end else {
+            ended?(nil)
+            return completion(.failed(limit))
         }
         let question = query.query.question
         let found = completion.after { [self] (found: VendorClient.Outcome, completion) in
             switch found {
             case .success(let reply):
                 latency.note(reply.duration)
+                ended?(reply)
                 completion(result(reply, of: vendor, to: question, match))
             case .failure(let failure):
                 query.trace?.note("\(vendor.name): no answer (\(failure.reason))")
-                ask(others, query, match, until: end, failure.limit ?? limit, completion)
+                ended?(nil)
+                ask(vendors.dropFirst(), work, failure.limit ?? limit, completion)
             }
         }
         vendor.lookUp(
@@ -137,7 +194,7 @@ package final class VendorStage {
             route: match.route.place,
             choice: match.route.options.families,
             parameters: match.route.options.parameters,
-            deadline: now + (end - now) / vendors.count,
+            deadline: now + (work.end - now) / vendors.count,
             trace: query.trace,
             cancellation: query.cancellation,
             found
@@ -192,21 +249,32 @@ package final class VendorStage {
 
     // MARK: - Meaning of replies
 
-    private func result(
+    /// Converts a vendor's reply, with the other family if present, to the result of the stage.
+    ///
+    /// - Parameter shared: machine that shared the reply, and the age of the reply in seconds.
+    func result(
         _ reply: VendorReply,
         of vendor: VendorClient,
         to question: Question,
-        _ match: RouteTable.Match
+        _ match: RouteTable.Match,
+        shared: (machine: String, age: UInt32)? = nil
     ) -> Result {
-        let answerer = Provenance(source: .vendor, origin: origin(reply.server, of: vendor))
+        let number = shared.map { origin(ofMachine: $0.machine, vendor) }
+        let answerer = Provenance(
+            source: .vendor,
+            origin: number ?? origin(reply.server, of: vendor)
+        )
         var provenance = answerer
+        provenance.isShared = shared != nil
         provenance.wasMerged = reply.wasMerged
         var judgement = VendorReplyPolicy(
             reply.answer,
             to: question,
             match,
             policy.of(match),
-            provenance
+            prefixes(),
+            provenance,
+            age: shared?.age ?? 0
         )
         // Only the query that started the call counts dropped addresses and returns the siblings.
         if reply.wasMerged {
@@ -263,6 +331,17 @@ package final class VendorStage {
         )
     }
 
+    /// Returns the source number of answers that a machine shares, with one number for all machines
+    /// beyond the limit: numbers are never reused.
+    private func origin(ofMachine machine: String, _ vendor: VendorClient) -> UInt16 {
+        if let known = numbersByMachine[vendor.name]?[machine] { return known }
+        let isFull = numbersByMachine[vendor.name]?.count ?? 0 >= FleetLimits.machines
+        let label = isFull || machine.isEmpty ? "" : "/\(machine)"
+        let number = origins.number("\(vendor.name)/fleet\(label)", vendor: vendor.name)
+        if !isFull { numbersByMachine[vendor.name, default: [:]][machine] = number }
+        return number
+    }
+
     private func origin(_ address: SocketAddress, of vendor: VendorClient) -> UInt16 {
         let server = Server(vendor: vendor.name, address: address)
         if let known = numbersByServer[server] { return known }
@@ -283,7 +362,8 @@ extension VendorFailure {
 }
 
 extension Question {
-    fileprivate var families: Families { type == .a ? .v4 : .v6 }
+    /// Address families to request from a vendor.
+    var families: Families { type == .a ? .v4 : .v6 }
 }
 
 package struct VendorStageNumbers: Sendable, Equatable {
@@ -291,6 +371,9 @@ package struct VendorStageNumbers: Sendable, Equatable {
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
+
+    /// Queries that needed no call because another machine shared its answer, by vendor.
+    package var sharedByVendor: [String: UInt64] = [:]
 
     /// Private addresses removed from answers, by vendor.
     package var droppedByVendor: [String: UInt64] = [:]

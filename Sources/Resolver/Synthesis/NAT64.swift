@@ -135,6 +135,10 @@ package final class NAT64 {
     }
 }
 
+/// Returns the NAT64 prefixes under which an address counts as the embedded IPv4 address: the
+/// prefix of the settings, and the prefix in use.
+typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
+
 // MARK: - Families
 
 extension NAT64 {

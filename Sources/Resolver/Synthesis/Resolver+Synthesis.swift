@@ -36,10 +36,12 @@ extension Resolver: DNS64.Resolving {
 
     /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
     ///
-    /// - Returns: the sweep, which the caller must run to its end.
+    /// Other AAAA records, and hints, may embed a private address under the new prefix.
+    ///
+    /// - Returns: the sweep; the caller must run it to its end.
     package func prefixChanged() -> CacheSweep {
         CacheSweep(removingFrom: cache, now: clocks.now()) { [origins] _, type, _, number in
-            type == .aaaa || origins.isSynthesized(number)
+            type == .aaaa || type.isServiceBinding || origins.isSynthesized(number)
         }
     }
 

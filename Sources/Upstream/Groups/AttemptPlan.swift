@@ -14,6 +14,9 @@ struct AttemptPlan: Sendable, Hashable {
         /// True if the server is down, so that an unprotected server may replace it.
         var isDown = false
 
+        /// True if the server is not queried until a probe authenticates it.
+        var isUntrusted = false
+
         var timeout: Duration
 
         /// Time before a hedged query is sent to the next server.
@@ -123,10 +126,10 @@ struct AttemptPlan: Sendable, Hashable {
         return next
     }
 
-    /// True if a server has attempts left, and is protected or all protected servers before it are
-    /// down.
+    /// True if a server has attempts left and is trusted, and is protected or all protected servers
+    /// before it are down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
-        isLeft(candidate)
+        isLeft(candidate) && !candidates[candidate].isUntrusted
             && (candidates[candidate].isProtected
                 || protectedBefore(candidate).allSatisfy(\.isDown))
     }
@@ -146,9 +149,19 @@ struct AttemptPlan: Sendable, Hashable {
         count < mostTries
             && candidates.indices.contains { candidate in
                 isLeft(candidate) && !mayBeAsked(candidate)
+                    && !candidates[candidate].isProtected
                     && protectedBefore(candidate).allSatisfy {
                         $0.isDown || suspects.contains($0.server)
                     }
+            }
+    }
+
+    /// True if a probe in flight could authenticate an untrusted server.
+    private var awaitsTrust: Bool {
+        count < mostTries
+            && candidates.indices.contains {
+                isLeft($0) && candidates[$0].isUntrusted
+                    && suspects.contains(candidates[$0].server)
             }
     }
 
@@ -179,7 +192,7 @@ struct AttemptPlan: Sendable, Hashable {
 // MARK: - Events
 
 extension AttemptPlan {
-    mutating func begin(now: Instant) -> Move { advance(now: now) }
+    mutating func begin(now: Instant) -> Move? { proceed(now: now) }
 
     mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake else { return nil }
@@ -221,6 +234,7 @@ extension AttemptPlan {
         suspects.removeAll { $0 == server }
         for index in candidates.indices where candidates[index].server == server {
             candidates[index].isDown = isDown
+            if !isDown { candidates[index].isUntrusted = false }
         }
         guard !isOver else { return nil }
         let wasProtected = candidates.contains { $0.server == server && $0.isProtected }
@@ -231,7 +245,9 @@ extension AttemptPlan {
 
     private mutating func proceed(now: Instant) -> Move? {
         guard now < deadline, let next else {
-            guard running.isEmpty, now >= deadline || !awaitsProbe else { return nil }
+            guard running.isEmpty, now >= deadline || !awaitsProbe && !awaitsTrust else {
+                return nil
+            }
             isOver = true
             return .end
         }

@@ -28,6 +28,13 @@ extension HealthTable {
         probe(server, silentSince: began, until: end)
     }
 
+    /// Probes an untrusted server (``ServerHealth/isRecheckable(at:)``) for a query without another
+    /// server.
+    func recheck(_ server: any Forwarding, until end: Instant, _ completion: @escaping Verdict) {
+        page(of: server).completions.append(completion)
+        probe(server, until: end)
+    }
+
     /// Sends a probe, unless one is in flight.
     func probe(
         _ server: any Forwarding,

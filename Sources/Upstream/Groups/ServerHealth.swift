@@ -74,6 +74,20 @@ extension ServerHealth {
 
     var loops: Bool { loopsUntil != nil }
 
+    /// Reason of the back-off; nil for none.
+    var failure: UpstreamError? { rest?.reason }
+
+    /// True if the last probe could not authenticate the server, so that only probes connect.
+    ///
+    /// A handshake costs more processor time than a query, and would fail for each query.
+    var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
+
+    /// True if a query without another server may wait for a probe of this untrusted server.
+    func isRecheckable(at now: Instant) -> Bool {
+        guard let rest, isUntrusted else { return false }
+        return isProbed || now - rest.since >= UpstreamLimits.firstRest
+    }
+
     var condition: ServerCondition {
         if let loopsUntil { return .loops(until: loopsUntil) }
         return rest.map { .rests(until: $0.end, because: $0.reason) } ?? .up

@@ -42,7 +42,7 @@ package final class UpstreamGroup {
     }
 
     /// The present servers.
-    fileprivate var roster: UpstreamRoster {
+    var roster: UpstreamRoster {
         guard !learned.isEmpty else { return latestRoster }
         let version = Self.version(of: learned)
         if version != latestRoster.version {
@@ -96,16 +96,20 @@ package final class UpstreamGroup {
             return completion(.failure(noneUsable(servers)))
         }
         if let index = standing.measure { health.measure(servers[index]) }
+        var (untrusted, hasFit): ([Int], Bool) = ([], false)
         var candidates: [AttemptPlan.Candidate] = []
         candidates.reserveCapacity(standing.order.count)
         // Not `map`: the isolation check of its closure takes 350 instructions.
         for index in standing.order {
             let (server, health) = (servers[index], pages[index].health)
+            if health.isFit { hasFit = true }
+            if health.isUntrusted { untrusted.append(index) }
             candidates.append(
                 AttemptPlan.Candidate(
                     server: index,
                     isProtected: server.isProtected,
                     isDown: health.isDown,
+                    isUntrusted: health.isUntrusted,
                     timeout: server.timeout,
                     patience: health.patience,
                     repeatsAfter: server.repeatsAfter
@@ -113,8 +117,9 @@ package final class UpstreamGroup {
             )
         }
         let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
-        Run(query, plan, self, roster, deadline, isRepeated, cancellation, trace, completion)
-            .begin(now)
+        let run =
+            Run(query, plan, self, roster, deadline, isRepeated, cancellation, trace, completion)
+        if hasFit || untrusted.isEmpty { run.begin(now) } else { run.begin(now, untrusted) }
     }
 
     /// Servers in the order in which a query would use them now; excluded servers are last.
@@ -151,7 +156,7 @@ package final class UpstreamGroup {
         )
     }
 
-    fileprivate func wake(_ run: Run, at instant: Instant?) {
+    func wake(_ run: Run, at instant: Instant?) {
         if let instant {
             if run.place == nil {
                 run.place = pending.count
@@ -185,210 +190,5 @@ package final class UpstreamGroup {
         if let end = loopsUntil, now >= end {
             health.seekLoop(through: server, failedSince: end - UpstreamLimits.loopRest)
         }
-    }
-}
-
-/// Query in flight, sent to one or more servers.
-@ServiceLoop
-private final class Run {
-    private let query: Query
-    private let group: UpstreamGroup
-    private let roster: UpstreamRoster
-    private let deadline: Instant
-    private let isRepeated: Bool
-    private var plan: AttemptPlan
-    private let cancellation: CancellationSignal?
-    private let trace: Trace?
-
-    private var completion: Completion<UpstreamGroup.Outcome>?
-
-    private(set) var wake: Instant?
-
-    /// Index in `pending` of the group; nil if no `tick` is scheduled.
-    fileprivate var place: Int?
-
-    /// Servers that returned an error response, with the start of each attempt.
-    private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
-
-    private var latestError = UpstreamError.timedOut
-
-    init(
-        _ query: Query,
-        _ plan: AttemptPlan,
-        _ group: UpstreamGroup,
-        _ roster: UpstreamRoster,
-        _ deadline: Instant,
-        _ isRepeated: Bool,
-        _ cancellation: CancellationSignal?,
-        _ trace: Trace?,
-        _ completion: consuming Completion<UpstreamGroup.Outcome>
-    ) {
-        self.query = query
-        self.plan = plan
-        self.group = group
-        self.roster = roster
-        self.deadline = deadline
-        self.isRepeated = isRepeated
-        self.cancellation = cancellation
-        self.trace = trace
-        self.completion = consume completion
-    }
-
-    func begin(_ now: Instant) {
-        cancellation?.whenCancelled { [self] in end(.failure(.timedOut)) }
-        perform(plan.begin(now: now), .first)
-    }
-
-    /// Suspects silent servers and sends a hedged query.
-    func tick(_ now: Instant) {
-        guard let wake, wake <= now else { return }
-        for each in plan.newlySuspicious(now: now) {
-            suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
-        }
-        guard !isOver else { return }
-        perform(plan.tick(now: now), .hedge)
-    }
-
-    private var health: HealthTable { group.health }
-
-    private var isOver: Bool { completion == nil }
-
-    private func wait() { wait(until: isOver ? nil : plan.nextEvent()) }
-
-    private func wait(until instant: Instant?) {
-        guard wake != instant else { return }
-        wake = instant
-        group.wake(self, at: instant)
-    }
-
-    private func perform(_ move: AttemptPlan.Move?, _ why: Trace.Why) {
-        switch move {
-        case .ask(let number, let server, let until, let since):
-            ask(server, number, why, until, since)
-        case .end where group.roster !== roster:
-            return beginAgain()
-        case .end:
-            for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
-            end(.failure(declined.first?.error ?? latestError))
-        case nil: break
-        }
-        wait()
-    }
-
-    /// Queries the present servers: the network has changed since the start.
-    private func beginAgain() {
-        wait(until: nil)
-        guard let completion = completion.take() else { return }
-        group.ask(
-            query,
-            deadline: deadline,
-            isRepeated: isRepeated,
-            cancellation: cancellation,
-            trace: trace,
-            completion
-        )
-    }
-
-    private func ask(
-        _ index: Int,
-        _ number: Int,
-        _ why: Trace.Why,
-        _ until: Instant,
-        _ since: Instant?
-    ) {
-        let server = roster.servers[index]
-        let began = health.clocks.now()
-        server.ask(
-            Attempt(
-                query,
-                deadline: until,
-                repeating: since,
-                cancellation: cancellation,
-                place: trace?.begin(server.name, server.url, why, now: began),
-                number: number,
-                server: index,
-                began: began,
-                Completion { [self] in ended($0) }
-            )
-        )
-    }
-
-    private func ended(_ attempt: Attempt) {
-        switch attempt.outcome {
-        case .success(let reply):
-            let server = roster.servers[attempt.server]
-            attempt.place?.end(
-                reply.message(to: query.question).summary,
-                at: health.clocks.now()
-            )
-            health.answered(server, roster.pages[attempt.server], began: attempt.began)
-            guard plan.answered(attempt.number) else { return }
-            let reply = UpstreamGroup.Reply(
-                answer: reply,
-                upstream: server,
-                isOfRepetition: attempt.earlier != nil
-            )
-            end(.success(reply))
-        case .failure(let error):
-            attempt.place?.end("\(error)", at: health.clocks.now())
-            failed(attempt, error)
-        }
-    }
-
-    private func failed(_ failed: Attempt, _ error: UpstreamError) {
-        guard !failed.isCancelled else { return }
-        guard error != .withdrawn else {
-            let now = health.clocks.now()
-            guard !isOver else { return }
-            return perform(plan.failed(failed.number, isFinal: true, now: now), .next)
-        }
-        let server = roster.servers[failed.server]
-        health.failed(server, error, began: failed.began)
-        latestError = error
-        if error.isDecline {
-            declined.append((server, error, failed.began))
-            health.suspect(server, silentSince: nil, until: health.clocks.now() + server.timeout)
-        } else if error != .timedOut
-            || failed.deadline - failed.began >= min(server.timeout, UpstreamLimits.fairWait)
-        {
-            suspect(
-                failed.server,
-                silentSince: failed.began,
-                until: failed.deadline,
-                isSilent: error == .timedOut
-            )
-        }
-        guard !isOver else { return }
-        let now = health.clocks.now()
-        perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next)
-    }
-
-    /// Suspects and probes a server; a silent server only if the server sent no reply since
-    /// `began`.
-    private func suspect(
-        _ index: Int,
-        silentSince began: Instant,
-        until end: Instant,
-        isSilent: Bool
-    ) {
-        guard !isSilent || roster.pages[index].health.isSilent(since: began) else { return }
-        plan.suspected(index)
-        health.suspect(roster.servers[index], silentSince: began, until: end) { [self] isDown in
-            guard !isOver else { return }
-            perform(plan.judged(index, isDown: isDown, now: health.clocks.now()), .next)
-        }
-    }
-
-    private func end(_ outcome: UpstreamGroup.Outcome) {
-        wait(until: nil)
-        guard let completion = completion.take() else { return }
-        completion(outcome)
-    }
-}
-
-extension Message {
-    fileprivate var summary: String {
-        let records = answers.map { "\($0.type) \($0.data) (\($0.ttl) s)" }
-        return ([rcode.description] + records).joined(separator: ", ")
     }
 }

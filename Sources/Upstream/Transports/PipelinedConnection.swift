@@ -50,6 +50,9 @@ final class PipelinedConnection {
 
     private var isRetired = false
 
+    /// True if the connection ends when no query is outstanding.
+    private var closesWhenIdle = false
+
     private var random = SystemRandomNumberGenerator()
 
     init(_ clocks: Clocks, _ open: @escaping Opening) {
@@ -84,6 +87,7 @@ final class PipelinedConnection {
         if pending[id] === entry {
             pending[id] = nil
             givenUp.insert(id)
+            closeIfDone()
         }
         switch outcome {
         case .ready:
@@ -110,7 +114,17 @@ final class PipelinedConnection {
     /// Accepts no more queries; the connection ends after the last reply.
     func retire() {
         isRetired = true
-        if pending.isEmpty { close(.broken("the connection was retired")) }
+        closeWhenIdle()
+    }
+
+    /// Ends the connection after the last reply; until then, more queries can be sent.
+    func closeWhenIdle() {
+        closesWhenIdle = true
+        closeIfDone()
+    }
+
+    private func closeIfDone() {
+        if closesWhenIdle, pending.isEmpty { close(.broken("the connection was retired")) }
     }
 
     /// Closes the connection; waiting queries fail with `reason`.
@@ -119,6 +133,7 @@ final class PipelinedConnection {
         end = reason
         stream?.close()
         stream = nil
+        (inbox, outbox, givenUp) = ([], [], [])
         let waiting = pending.values
         pending = [:]
         for entry in waiting { entry.waiter.resume(.closed) }
@@ -204,8 +219,9 @@ extension PipelinedConnection {
             take(Array(inbox[(start + 2)..<(start + 2 + count)]))
             start += 2 + count
         }
+        guard end == nil else { return }
         inbox.removeFirst(start)
-        if isRetired, pending.isEmpty { close(.broken("the connection was retired")) }
+        closeIfDone()
     }
 
     private func take(_ reply: [UInt8]) {
@@ -228,9 +244,6 @@ extension PipelinedConnection {
         }
     }
 
-    /// Sets the idle timeout that the server sent (RFC 7828 §3.4).
-    func keep(for timeout: Duration) {
-        idle = min(timeout, UpstreamLimits.longestIdle)
-        if idle == .zero { retire() }
-    }
+    /// Sets the idle timeout that the server sent.
+    func keep(for timeout: Duration) { idle = min(timeout, UpstreamLimits.longestIdle) }
 }

@@ -4,7 +4,8 @@ internal import Net
 
 /// Exchanger with one server over two persistent connections: client queries and probes.
 ///
-/// On a shared connection, slow queries could delay a probe.
+/// On a shared connection, slow queries could delay a probe. A few more connections only wait for
+/// replies.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
@@ -16,6 +17,9 @@ final class StreamExchanger {
     private let clocks: Clocks
     private let open: PipelinedConnection.Opening
     private var current: [Purpose: PipelinedConnection] = [:]
+
+    /// Connections that accept no more queries and wait for replies, oldest first.
+    private var retired: [PipelinedConnection] = []
 
     private enum Purpose {
         case queries, probes
@@ -29,9 +33,8 @@ final class StreamExchanger {
     func count(in numbers: inout UpstreamNumbers) {
         numbers.connectionsOpened = opened
         numbers.connectionsReused = reused
-        numbers.foreignReplies = current.values.reduce(earlierForeignReplies) {
-            $0 + $1.foreignReplies
-        }
+        numbers.foreignReplies = (Array(current.values) + retired)
+            .reduce(earlierForeignReplies) { $0 + $1.foreignReplies }
     }
 
     /// Sends a query, and repeats it once on a new connection if the connection is lost.
@@ -68,7 +71,7 @@ final class StreamExchanger {
         } catch {
             // A connection that was never established is not lost, except after a network change.
             let wasLost = connection.wasOpen || error == Self.dropped
-            guard wasLost, connection.end != nil, error != .timedOut,
+            guard wasLost, connection.end != nil, error != .timedOut, !attempt.isCancelled,
                 clocks.now() < attempt.deadline
             else { throw error }
             let next = self.connection(for: purpose, receivedSince: nil)
@@ -86,16 +89,51 @@ final class StreamExchanger {
         return try validate(octets, exchange, on: connection)
     }
 
-    /// Drops both connections; queries are repeated on new connections.
+    /// Drops all connections; queries are repeated on new connections.
     func drop() {
-        for connection in current.values {
-            connection.close(Self.dropped)
-            earlierForeignReplies += connection.foreignReplies
-        }
-        current = [:]
+        let old = Array(current.values) + retired
+        (current, retired) = ([:], [])
+        for connection in old { close(connection, Self.dropped) }
     }
 
     private static let dropped = UpstreamError.broken("connection dropped after a network change")
+
+    private func close(_ connection: PipelinedConnection, _ reason: UpstreamError) {
+        connection.close(reason)
+        earlierForeignReplies += connection.foreignReplies
+    }
+
+    /// Retires `connection`, and closes the oldest retired connection beyond the limit.
+    ///
+    /// The queries of a closed connection are repeated on the current connection.
+    private func retire(_ connection: PipelinedConnection) {
+        connection.retire()
+        retired.append(connection)
+        forgetEnded()
+        guard retired.count > UpstreamLimits.retiredConnections else { return }
+        close(retired.removeFirst(), .broken("too many connections wait for replies"))
+    }
+
+    private func forgetEnded() {
+        for ended in retired where ended.end != nil {
+            earlierForeignReplies += ended.foreignReplies
+        }
+        retired.removeAll { $0.end != nil }
+    }
+
+    /// Applies the idle timeout that the server sent (RFC 7828 §3.4).
+    ///
+    /// A timeout of 0 retires the connection. Without a limit, a server could use it to fill the
+    /// memory with connections that wait for replies. At the limit, the connection stays in use.
+    private func keep(_ connection: PipelinedConnection, for timeout: Duration) {
+        guard timeout == .zero else { return connection.keep(for: timeout) }
+        forgetEnded()
+        guard retired.count < UpstreamLimits.retiredConnections,
+            let purpose = current.first(where: { $0.value === connection })?.key
+        else { return connection.closeWhenIdle() }
+        current[purpose] = nil
+        retire(connection)
+    }
 
     private func connection(
         for purpose: Purpose,
@@ -107,8 +145,7 @@ final class StreamExchanger {
                 reused += 1
                 return current
             }
-            earlierForeignReplies += current.foreignReplies
-            current.retire()
+            retire(current)
         }
         let new = PipelinedConnection(clocks, open)
         opened += 1
@@ -126,7 +163,7 @@ final class StreamExchanger {
         }
         if case .message(let message) = reply {
             for case .keepalive(let units?) in message.edns?.options ?? [] {
-                connection.keep(for: .milliseconds(100) * Int(units))
+                keep(connection, for: .milliseconds(100) * Int(units))
             }
         }
         return reply

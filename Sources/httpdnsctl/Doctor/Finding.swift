@@ -57,8 +57,7 @@ struct Check: Sendable {
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, proxy, nameCache, getaddrinfo, containers,
-        vendors,
-        clientAddress, upstreams, clock, certificates, interception,
+        vendors, clientAddress, fleet, upstreams, clock, certificates, interception,
     ]
 
     private static let ofFiles: Set = [

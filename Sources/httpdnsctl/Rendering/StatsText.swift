@@ -11,6 +11,7 @@ enum StatsText {
             vendors(stats.vendors, palette),
             cost(stats.vendors, palette),
             upstreams(stats.upstreams, palette),
+            stats.fleet.map { FleetText.stats($0, palette) } ?? "",
             rest(stats, palette),
         ]
         .filter { !$0.isEmpty }
@@ -25,6 +26,7 @@ enum StatsText {
         for (title, counts) in [
             ("by source", stats.bySource), ("by rcode", stats.byRcode),
             ("by transport", stats.byTransport),
+            ("by origin", (stats.byOrigin?["fleet"] ?? 0) > 0 ? stats.byOrigin ?? [:] : [:]),
         ] {
             var title = title
             for (name, count) in descending(counts) {

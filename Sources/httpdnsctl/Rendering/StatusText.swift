@@ -33,6 +33,9 @@ enum StatusText {
         if let resolvers = NetworkText.resolvers(status.network) {
             table.add("network DNS", resolvers)
         }
+        if let fleet = status.fleet, fleet.state != .off {
+            table.add("fleet", FleetText.cell(fleet))
+        }
         if let translation = NetworkText.translation(status.network) {
             table.add("families", translation)
         }

@@ -11,6 +11,7 @@ struct FlushVerb: Verb {
             httpdnsctl flush --tree NAME
             httpdnsctl flush --negative | --stale | --source SOURCE
             httpdnsctl flush --all
+            httpdnsctl flush --fleet NAME | --tree NAME | --all
             """,
         discussion: """
             The next query for a removed name is resolved again, which can be a billable call. \
@@ -24,6 +25,8 @@ struct FlushVerb: Verb {
               httpdnsctl flush --negative              entries without records
               httpdnsctl flush --source tencent        answers of a vendor or an upstream
               httpdnsctl flush --all --soft            mark all entries stale
+              httpdnsctl flush --fleet --tree example.com
+                                                       on all machines of the fleet
             """
     )
 
@@ -60,6 +63,9 @@ struct FlushVerb: Verb {
     )
     var source: String?
 
+    @Flag(name: .long, help: "Flush on all machines of the fleet, and shared answers.")
+    var fleet = false
+
     @Flag(name: .long, help: "Mark entries stale instead of removing them.")
     var soft = false
 
@@ -72,20 +78,23 @@ struct FlushVerb: Verb {
         request.negative = negative
         request.stale = stale
         request.source = source
+        request.fleet = fleet ? true : nil
         return try? request.scope()
     }
 
     func validate() throws {
         guard scope != nil else {
             throw ValidationError(
-                "Give exactly one of NAME [TYPE], --tree, --negative, --stale, --source and --all."
+                "Give exactly one of NAME [TYPE], --tree, --negative, --stale, --source and --all; "
+                    + "with --fleet, NAME, --tree or --all."
             )
         }
     }
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
         guard let scope else { throw Failure(message: "nothing to remove", status: .usage) }
-        let reply = try client.call(.flush, FlushRequest(scope, soft: soft ? true : nil))
+        let request = FlushRequest(scope, soft: soft ? true : nil, fleet: fleet ? true : nil)
+        let reply = try client.call(.flush, request)
         try show(reply, as: FlushReply.self) { reply, _ in
             reply.marked.map { "marked \(Units.count($0, "entry", "entries")) stale\n" }
                 ?? "removed \(Units.count(reply.removed, "entry", "entries"))\n"

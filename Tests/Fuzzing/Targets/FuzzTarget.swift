@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parser with its invariants.
 package struct FuzzTarget: Sendable {
     /// Also the folder of seeds and findings.
     package let name: String
@@ -11,12 +10,11 @@ package struct FuzzTarget: Sendable {
 
 extension FuzzTarget {
     package static let all = [
-        wire, name, cache, upstream, snapshot, settings, varlink,
+        wire, name, cache, upstream, snapshot, settings, varlink, redis,
         tencent, alibabaV1, alibabaV2, baidu, volcengine, json,
     ]
 }
 
-/// A broken invariant.
 package struct Finding: Error, CustomStringConvertible {
     package let description: String
 }
@@ -29,7 +27,7 @@ func promise(
     guard try isKept() else { throw Finding(description: description()) }
 }
 
-/// Input that is consumed from the front; zeros follow its end.
+/// Input that is read from the front, then zeros.
 struct FuzzInput {
     private(set) var rest: ArraySlice<UInt8>
 

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import HTTPDNS
+package import Net
+
+/// Settings of the exchange of vendors' answers with other machines.
+package struct FleetSettings: Sendable, Equatable {
+    /// Servers of the engine; empty with `sentinel`.
+    package var servers: [SocketAddress] = []
+
+    package var sentinel: Sentinel?
+
+    package var tls = false
+
+    /// Name in the engine's certificate; nil for its address.
+    package var tlsName: String?
+
+    package var caFile: String?
+
+    package var user: String?
+
+    package var password: SecretSetting?
+
+    /// Secret that authenticates keys and values; not nil in checked settings, except for a
+    /// credential that was not available to a check.
+    package var secret: SecretSetting?
+
+    /// Name of a group of machines with the same exit; nil for the address that the vendor saw.
+    package var group = Self.automatic
+
+    package static let automatic = "auto"
+
+    package var wait = Duration.milliseconds(50)
+
+    package var timeout = Duration.milliseconds(10)
+
+    /// Name of this machine; nil for the host name.
+    package var name: String?
+
+    package struct Sentinel: Sendable, Equatable {
+        package var servers: [SocketAddress] = []
+        package var master = "mymaster"
+
+        package init() {}
+    }
+
+    package init() {}
+
+    /// Group in the settings; nil for `auto`.
+    package var groupName: String? { group == Self.automatic ? nil : group }
+
+    var secrets: [(option: String, secret: SecretSetting?)] {
+        [("password", password), ("secret", secret)]
+    }
+}
+
+// MARK: - Tables
+
+extension FleetSettings {
+    static let standardPort: UInt16 = 6_379
+
+    static let table = SettingsTable<FleetSettings>(
+        .option(
+            "servers",
+            \.servers,
+            .list(
+                "addresses, each with an optional port",
+                of: .address(defaultPort: standardPort),
+                count: SettingsLimits.fleetServers
+            ),
+            example: ["192.0.2.10:6379"].compactMap { SocketAddress($0) },
+            """
+            IP addresses of the Redis or Valkey server and of its stand-ins, in the order in which \
+            they are tried. A server that accepts no writes is passed over.
+            """
+        ),
+        .section(
+            "sentinel",
+            \.sentinel,
+            Sentinel.table,
+            fresh: Sentinel(),
+            isExample: true,
+            """
+            Sentinels that know the current master, instead of `servers`. They are asked at each \
+            new connection, and must report IP addresses.
+            """
+        ),
+        .option(
+            "tls",
+            \.tls,
+            .boolean,
+            """
+            Uses TLS to the engine and to Sentinels. Without TLS, `password` can be read on the \
+            network path; shared answers cannot be read or forged.
+            """
+        ),
+        .option(
+            "tls-name",
+            \.tlsName,
+            .certificateName,
+            standard: "the address of the server",
+            example: "redis.example.com",
+            """
+            Host name or IP address in the certificate of the engine.
+            """
+        ),
+        .option(
+            "ca-file",
+            \.caFile,
+            .certificates,
+            example: "/etc/httpdnsd/ca.pem",
+            """
+            PEM file of trusted CA certificates, instead of those of the system.
+            """
+        ),
+        .option(
+            "user",
+            \.user,
+            .name(of: "the name of a user"),
+            standard: "the default user",
+            example: "httpdnsd",
+            """
+            User of the engine (ACL).
+            """
+        ),
+        .option(
+            "password",
+            \.password,
+            .secret,
+            example: .example("fleet.password"),
+            """
+            Password of the user.
+            """
+        ),
+        .option(
+            "secret",
+            \.secret,
+            .secret { secret in
+                SettingsLimits.fleetSecretOctets.contains(secret.count)
+                    ? nil
+                    : "the secret must have \(SettingsLimits.fleetSecretOctets.lowerBound) to "
+                        + "\(SettingsLimits.fleetSecretOctets.upperBound) octets"
+            },
+            required: true,
+            example: .example("fleet.secret"),
+            """
+            Secret of the fleet, the same on all machines: 32 octets or more, such as the output of \
+            `openssl rand -base64 48`. It authenticates keys and values, which the engine cannot \
+            read. Machines with another secret share nothing.
+            """
+        ),
+        .option(
+            "group",
+            \.group,
+            .name(of: "`auto` or the name of a group"),
+            """
+            Machines that share answers, because the vendors see them in the same network. `auto`: \
+            those with the same client address in the vendor's replies, as /24 (IPv4) or /48 \
+            (IPv6); nothing is shared before the first such reply. Vendors that report no client \
+            address (kind json) need a name here.
+            """
+        ),
+        .option(
+            "wait",
+            \.wait,
+            .duration(SettingsLimits.fleetWait),
+            """
+            Longest time for which a client waits for the call of another machine. Then this \
+            machine calls the vendor, too.
+            """
+        ),
+        .option(
+            "timeout",
+            \.timeout,
+            .duration(SettingsLimits.fleetTimeout),
+            """
+            Time limit for one answer of the engine. After three timeouts in a row, no client waits \
+            for the engine until it answers a probe in time.
+            """
+        ),
+        .option(
+            "name",
+            \.name,
+            .name(of: "the name of this machine"),
+            standard: "the host name",
+            example: "web-7",
+            """
+            Name of this machine, which the other machines show as the source of answers.
+            """
+        )
+    )
+}
+
+extension FleetSettings.Sentinel {
+    static let table = SettingsTable<FleetSettings.Sentinel>(
+        .option(
+            "servers",
+            \.servers,
+            .list(
+                "addresses, each with an optional port",
+                of: .address(defaultPort: 26_379),
+                count: SettingsLimits.fleetServers
+            ),
+            required: true,
+            example: ["192.0.2.11:26379", "192.0.2.12:26379"].compactMap { SocketAddress($0) },
+            """
+            IP addresses of the Sentinels.
+            """
+        ),
+        .option(
+            "master",
+            \.master,
+            .name(of: "the name of a master"),
+            """
+            Name of the master in the settings of the Sentinels.
+            """
+        )
+    )
+}
+
+// MARK: - Checks
+
+extension Settings {
+    /// Checks the servers of the fleet, and warns of settings with which nothing is shared.
+    func checkFleet(_ reading: inout SettingsReading) {
+        guard let fleet, !reading.isDamaged("fleet") else { return }
+        let place = reading.place(of: "fleet")
+        let areServersRead = !reading.isDamaged("fleet.servers")
+        if fleet.servers.isEmpty, fleet.sentinel == nil, areServersRead {
+            reading.report(
+                place,
+                "`fleet` has neither `servers` nor `sentinel`",
+                hint: "such as servers: [\"192.0.2.10:6379\"]"
+            )
+        }
+        if !fleet.servers.isEmpty, fleet.sentinel != nil {
+            reading.report(
+                reading.place(of: "fleet.sentinel"),
+                "`fleet` has both `servers` and `sentinel`",
+                hint: "keep `sentinel`, which reports the server"
+            )
+        }
+        if fleet.user != nil, !reading.has("fleet.password") {
+            reading.report(
+                reading.place(of: "fleet.user"),
+                "`fleet.user` needs `fleet.password`"
+            )
+        }
+        for option in ["tls-name", "ca-file"] where reading.has("fleet.\(option)") && !fleet.tls {
+            reading.warn(
+                reading.place(of: "fleet.\(option)"),
+                "`\(option)` has no effect without `tls: on`"
+            )
+        }
+        if !routes.contains(where: { $0.isShared && !$0.vendors.isEmpty }) {
+            reading.warn(place, "nothing is shared: no route has vendors and `share: on`")
+        }
+        guard fleet.groupName == nil else { return }
+        let silent = vendors.filter { !$0.account.kind.reportsClientAddress }.map(\.name)
+        let shared = Set(routes.filter(\.isShared).flatMap(\.vendors))
+        for name in silent where shared.contains(name) {
+            reading.warn(
+                reading.place(of: "fleet.group"),
+                "answers of the vendor `\(name)` are not shared: it does not report the client "
+                    + "address",
+                hint: "name a group of machines in the same network, such as group: office"
+            )
+        }
+    }
+}
+
+extension VendorKind {
+    /// True if replies have the client address that the vendor saw.
+    var reportsClientAddress: Bool {
+        switch self {
+        case .tencent, .alibaba, .baidu, .volcengine: true
+        case .json: false
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+private import FoundationEssentials
+
+/// Exchange of vendors' answers with other machines.
+package struct FleetStatus: Codable, Sendable, Equatable {
+    package var state: State
+
+    /// Address of the engine's server; nil unless connected.
+    package var server: String?
+
+    /// Time of the latest change of `state` (RFC 3339); nil if off.
+    package var since: String?
+
+    package var lastError: String?
+
+    /// Number of machines that were heard of in the last minute; nil if off.
+    package var members: Int?
+
+    package enum State: String, Codable, Sendable {
+        case connected
+
+        /// The engine is not used; this machine calls the vendors itself.
+        case alone
+
+        /// The settings have no fleet.
+        case off
+    }
+
+    package init(state: State = .off) { self.state = state }
+
+    /// Sets `since` to a time in seconds since 1970.
+    package mutating func setSince(_ wallSeconds: Int64) {
+        since = Date(timeIntervalSince1970: Double(wallSeconds)).formatted(.iso8601)
+    }
+}
+
+/// Counters of the exchange with other machines.
+package struct FleetStats: Codable, Sendable, Equatable {
+    /// Shared answers that were looked for.
+    package var reads: UInt64 = 0
+
+    package var found: UInt64 = 0
+
+    package var notFound: UInt64 = 0
+
+    /// Calls on behalf of all machines.
+    package var led: UInt64 = 0
+
+    /// Waits for the call of another machine.
+    package var waited: UInt64 = 0
+
+    /// Waits that ended without an answer.
+    package var waitedInVain: UInt64 = 0
+
+    package var published: UInt64 = 0
+
+    /// Answers in messages of other machines.
+    package var received: UInt64 = 0
+
+    package var timeouts: UInt64 = 0
+
+    /// Values and messages that were ignored: foreign, forged, replayed, flushed or from the future.
+    package var rejected: UInt64 = 0
+
+    package var errors: UInt64 = 0
+
+    package init() {}
+}

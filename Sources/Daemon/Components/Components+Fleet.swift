@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Administration
+internal import Configuration
+internal import DNSCache
+internal import Fleet
+internal import HTTPDNS
+internal import Logging
+internal import Net
+internal import Resolver
+
+extension Components {
+    /// Makes the fleet of the settings, or takes the one of `old` if its settings are the same.
+    ///
+    /// - Returns: nil without a fleet.
+    static func fleet(
+        _ settings: Settings,
+        _ dependencies: Dependencies,
+        succeeding old: Components?
+    ) throws(StartError) -> Fleet? {
+        guard let wanted = settings.fleet, let secret = wanted.secret?.value else { return nil }
+        if let known = old?.fleet, old?.settings.fleet == wanted { return known }
+        if let problem = RedisCodec.load() { throw .fleet(problem) }
+        guard Digest.hasHMAC else { throw .fleet("OpenSSL has no HMAC-SHA256") }
+        var tls: TLSClient?
+        if wanted.tls {
+            do throws(TLSError) {
+                tls = try TLSClient(certificateFile: wanted.caFile)
+            } catch {
+                throw .fleet("\(error)")
+            }
+        }
+        let place: EngineAccess.Place =
+            wanted.sentinel.map { .sentinels($0.servers, master: $0.master) }
+            ?? .servers(wanted.servers)
+        var access = EngineAccess(
+            place,
+            user: wanted.user,
+            open: EngineAccess.opening(tls, tlsName: wanted.tlsName)
+        )
+        if let password = wanted.password?.value { access.password = { password.copy } }
+        return Fleet(
+            access,
+            FleetSeal { secret.code(of: $0) },
+            machine: MachineName(wanted.name ?? OwnProcess.hostName ?? ""),
+            wait: wanted.wait,
+            timeout: wanted.timeout,
+            clocks: dependencies.clocks
+        )
+    }
+
+    /// Makes the exchange with the fleet under these settings.
+    func exchange() -> FleetExchange? {
+        guard let fleet else { return nil }
+        return FleetExchange(
+            fleet,
+            views: Dictionary(vendors.map { ($0.settings.name, $0.settings.fleetView) }) {
+                first,
+                _ in
+                first
+            },
+            group: settings.fleet?.groupName,
+            staleTTL: settings.cache.stale?.ttl.wholeSeconds ?? 0
+        )
+    }
+}
+
+// MARK: - Beginning and end
+
+extension Daemon {
+    /// Connects the resolver with the fleet, and starts a new fleet.
+    func startFleet(after old: Components? = nil) {
+        if let former = old?.fleet, former !== components.fleet { former.stop() }
+        let exchange = components.exchange()
+        components.resolver.use(exchange)
+        guard let fleet = exchange?.fleet else { return }
+        fleet.staleWindow = components.settings.cache.stale?.window.wholeSeconds ?? 0
+        fleet.observer = { [logger] in Self.log($0, logger) }
+        fleet.onFlush = { [weak self] in self?.carryOut($0) }
+        fleet.start()
+    }
+
+    private static func log(_ notice: FleetNotice, _ logger: Logger) {
+        switch notice {
+        case .connected(let server):
+            logger.notice("fleet: connected to \(server), sharing answers")
+        case .alone(let error):
+            logger.warning(
+                "fleet: the engine is not used: \(error); calling the vendors alone",
+                metadata: ["error": "\(error)"]
+            )
+        case .rejected(let reason):
+            logger.warning(
+                "fleet: ignoring shared answers: \(reason.rawValue); further ones are only counted",
+                metadata: ["reason": "\(reason.rawValue)"]
+            )
+        }
+    }
+
+    /// Carries out a flush of another machine.
+    private func carryOut(_ flush: FleetFlush) {
+        let selection: AnswerCache.Selection =
+            switch flush.scope {
+            case .all: .all
+            case .name(let name): .name(name, nil)
+            case .tree(let name): .tree(name)
+            }
+        let clocks = components.clocks
+        components.resolver.vendors.forget()
+        let sweep = CacheSweep(components.cache, selection, flush.isSoft ? .markStale : .remove)
+        ServiceLoop.task { [logger] in
+            let count = await sweep.finish(clocks)
+            logger.info("fleet: flush by another machine, cache entries: \(count)")
+        }
+    }
+}

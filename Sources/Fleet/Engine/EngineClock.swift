@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+/// Clock of the engine, as this machine measured it: all machines use it instead of their own.
+struct EngineClock: Sendable, Hashable {
+    /// Milliseconds since 1970 at `instant`.
+    private let milliseconds: Int64
+    private let instant: Instant
+
+    /// Creates the clock from a reply to TIME; nil if it is invalid.
+    ///
+    /// The engine is assumed to have read its clock in the middle between request and reply.
+    init?(_ reply: RedisReply, sent: Instant, received: Instant) {
+        let words = reply.elements.compactMap(\.string).compactMap { Int64($0) }
+        guard words.count == 2, (0...1 << 40).contains(words[0]),
+            (0..<1_000_000).contains(words[1])
+        else { return nil }
+        milliseconds = words[0] * 1_000 + words[1] / 1_000
+        instant = sent + (received - sent) / 2
+    }
+
+    /// Returns the time of the engine's clock at an instant, in milliseconds since 1970.
+    func milliseconds(at other: Instant) -> Int64 {
+        milliseconds + (other - instant).clampedNanoseconds / 1_000_000
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+// MARK: - Messages
+
+extension Fleet {
+    func take(_ octets: [UInt8]?) {
+        do throws(FleetRejection) {
+            guard let octets else { throw .tooLong }
+            switch try FleetMessage(octets: octets) {
+            case .value(let key, let sealed): try take(key, sealed)
+            case .flush(let sealed):
+                let flush = try FleetFlush(
+                    octets: try seal.open(sealed, for: FleetMessage.flushContext)
+                )
+                guard let now, flush.at <= now + FleetLimits.clockTolerance else {
+                    throw .fromFuture
+                }
+                guard flush.at >= now - FleetLimits.flushAge else { throw .replayed }
+                if flushes.add(flush) { onFlush?(flush) }
+            }
+        } catch {
+            reject(error)
+        }
+    }
+
+    func take(_ key: FleetKey, _ sealed: [UInt8]) throws(FleetRejection) {
+        guard let subject = names[key] else {
+            // The answer to a name that this machine does not use.
+            _ = try seal.open(sealed, for: key.digest)
+            return
+        }
+        let known = subject.fetchedAt
+        // This machine knows the answers that it has shared itself.
+        guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
+            return
+        }
+        let age = value.age(at: now)
+        guard age < value.ttl else { return }
+        statistics.received += 1
+        let waiting = lookUps.values.filter { $0.waits && $0.keys.contains(key) }
+        if waiting.isEmpty { onPush?(value, subject.name, subject.view, age) }
+        for lookUp in waiting {
+            lookUp.value = value
+            take(.received, lookUp)
+        }
+    }
+
+    func takeStored(_ list: [[UInt8]]) {
+        var oldest: Int64 = .max
+        for sealed in list {
+            do throws(FleetRejection) {
+                let octets = try seal.open(sealed, for: FleetMessage.flushContext)
+                let flush = try FleetFlush(octets: octets)
+                oldest = min(oldest, flush.at)
+                _ = flushes.add(flush)
+            } catch {
+                reject(error)
+            }
+        }
+        // The engine has forgotten the flushes before those of a full list.
+        if list.count >= FleetLimits.flushes, oldest < .max {
+            _ = flushes.add(FleetFlush(.all, isSoft: true, at: oldest))
+        }
+    }
+
+    /// Rejects shared answers that were fetched before now, on all machines.
+    ///
+    /// - Parameter completion: receives false if the engine does not confirm the flush.
+    package func flush(
+        _ scope: FleetFlush.Scope,
+        isSoft: Bool,
+        _ completion: consuming Completion<Bool>
+    ) {
+        guard link.isUsable, let now else { return completion(false) }
+        let flush = FleetFlush(scope, isSoft: isSoft, at: now)
+        _ = flushes.add(flush)
+        let sealed = seal.seal(flush.octets, for: FleetMessage.flushContext)
+        let commands = [
+            RedisCodec.command([Array("LPUSH".utf8), flushKey, sealed]),
+            RedisCodec.command([
+                Array("LTRIM".utf8), flushKey, Array("0".utf8),
+                Array("\(FleetLimits.flushes - 1)".utf8),
+            ]),
+            RedisCodec.command([
+                Array("EXPIRE".utf8), flushKey, Array("\(FleetLimits.flushSeconds)".utf8),
+            ]),
+            RedisCodec.command([
+                Array("PUBLISH".utf8), Array(FleetKeys.channel.utf8),
+                FleetMessage.flush(sealed).octets,
+            ]),
+        ]
+        let answered = completion.after { [weak self] (replies: EngineLink.Replies, completion) in
+            completion(self?.replies(replies) != nil)
+        }
+        link.sendWithoutWaiting(commands, answered)
+    }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+/// Answers of vendors that machines share through an engine with the Redis protocol.
+///
+/// The page of the module describes the protocol. No failure of the engine is an error here: the
+/// caller then calls the vendor, as without a fleet.
+@ServiceLoop
+package final class Fleet {
+    /// Question that machines share.
+    package struct Question: Sendable {
+        package var name: Name
+
+        /// Families of the call that this machine would make.
+        package var families: FleetFamilies
+
+        /// Everything else that the answer depends on.
+        package var view: String
+
+        /// Longest time that a client waits for the fleet; nil if no client waits for it.
+        package var patience: Duration?
+
+        package init(
+            _ name: Name,
+            _ families: FleetFamilies,
+            view: String,
+            patience: Duration?
+        ) {
+            self.name = name
+            self.families = families
+            self.view = view
+            self.patience = patience
+        }
+    }
+
+    package enum Answer: Sendable {
+        /// Answer that another machine shared, and its age in seconds.
+        case value(FleetValue, age: UInt32)
+
+        /// This machine calls the vendor, and reports the end of the call with the ticket.
+        ///
+        /// `stale` is an answer whose TTL is over, for use if no server answers.
+        case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
+    }
+
+    /// Call of this machine that other machines may wait for.
+    package struct Ticket: Sendable {
+        let key: FleetKey
+        let number: UInt64
+    }
+
+    /// Receives answers that other machines shared, for names in recent use.
+    package var onPush: (@ServiceLoop (FleetValue, Name, _ view: String, _ age: UInt32) -> Void)?
+
+    /// Carries out a flush of another machine.
+    package var onFlush: (@ServiceLoop (FleetFlush) -> Void)?
+
+    package var observer: (@ServiceLoop (FleetNotice) -> Void)?
+
+    package var statistics = FleetStatistics()
+
+    /// Name of this machine, as the others show it.
+    package nonisolated let machine: MachineName
+
+    /// Percentage, below 10, of its lifetime by which this machine refreshes an answer earlier.
+    ///
+    /// Machines with the same answer would otherwise refresh it together; the earliest one leads,
+    /// and its message renews the answer of the others.
+    package nonisolated var refreshSpread: UInt32 {
+        UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
+    }
+
+    /// Seconds for which the engine keeps an answer after its TTL.
+    package var staleWindow: UInt32 = 0
+
+    /// Longest time for which a client waits for another machine.
+    package nonisolated let wait: Duration
+
+    private let timeout: Duration
+    let seal: FleetSeal
+    let link: EngineLink
+    let clocks: Clocks
+
+    var lookUps: [FleetKey: FleetLookUp] = [:]
+    private var began: UInt64 = 0
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.endWaits() }
+
+    var names = RecentKeys(limit: FleetLimits.names)
+    var flushes = FlushList()
+    private var reported: Set<FleetRejection> = []
+    let flushKey: [UInt8]
+
+    /// Creates the fleet; `start` connects to the engine.
+    package init(
+        _ access: EngineAccess,
+        _ seal: FleetSeal,
+        machine: MachineName,
+        wait: Duration,
+        timeout: Duration,
+        clocks: Clocks
+    ) {
+        self.seal = seal
+        self.machine = machine
+        self.wait = wait
+        self.timeout = timeout
+        self.clocks = clocks
+        let identity = [Array(machine.text.utf8)]
+        func key(_ purpose: FleetSeal.Purpose, _ parts: [[UInt8]]) -> [UInt8] {
+            let digest = FleetKeys.hexadecimal(seal.digest(purpose, parts))
+            return Array("\(FleetKeys.prefix){\(digest)}".utf8)
+        }
+        flushKey = key(.members, [Array("flushes".utf8)])
+        link = EngineLink(
+            access,
+            EngineLink.LinkKeys(
+                probe: key(.probe, identity),
+                members: key(.members, []),
+                member: seal.digest(.machine, identity),
+                flushes: flushKey
+            ),
+            timeout: timeout,
+            clocks: clocks
+        )
+        link.onMessage = { [weak self] in self?.take($0) }
+        link.onFlushes = { [weak self] in self?.takeStored($0) }
+        link.onChange = { [weak self] in self?.changed($0) }
+    }
+
+    package func start() { link.start() }
+
+    package func stop() {
+        link.stop()
+        (onPush, onFlush, observer) = (nil, nil, nil)
+        for lookUp in Array(lookUps.values) { take(.engineFailed, lookUp) }
+    }
+
+    package func networkChanged() { link.networkChanged() }
+
+    package var state: FleetState {
+        var server: SocketAddress?
+        if case .connected(let address) = link.state { server = address }
+        return FleetState(
+            isConnected: server != nil,
+            server: server,
+            since: link.since,
+            lastError: link.lastError.map { "\($0)" },
+            members: max(server == nil ? 0 : 1, link.members)
+        )
+    }
+
+    private func changed(_ error: EngineError?) {
+        guard let error else {
+            if case .connected(let server) = link.state {
+                observer?(.connected(server))
+            }
+            return
+        }
+        if error != .timedOut { statistics.errors += 1 }
+        for lookUp in Array(lookUps.values) { take(.engineFailed, lookUp) }
+        observer?(.alone(error))
+    }
+
+    func reject(_ reason: FleetRejection) {
+        statistics.rejectedByReason[reason, default: 0] += 1
+        if reported.insert(reason).inserted { observer?(.rejected(reason)) }
+    }
+
+    /// Time of the engine's clock in milliseconds since 1970.
+    var now: Int64? { link.clock?.milliseconds(at: clocks.now()) }
+
+    // MARK: - Look-ups
+
+    /// Looks for a shared answer; without one, the caller calls the vendor.
+    ///
+    /// The completion may be called before this function returns.
+    package func ask(_ question: Question, _ completion: consuming Completion<Answer>) {
+        guard link.isUsable else { return completion(.call(nil)) }
+        let key = FleetKey(question.name, question.families, view: question.view, seal)
+        if let pending = lookUps[key] {
+            pending.add(completion, until: end(of: question))
+            alarm.bring(forward: pending.waitEnd)
+            return
+        }
+        began += 1
+        let lookUp = FleetLookUp(key, question, number: began, waitEnd: end(of: question))
+        if question.families != .both {
+            lookUp.others = [FleetKey(question.name, .both, view: question.view, seal)]
+        }
+        for key in [key] + lookUp.others {
+            names.note(key, RecentKeys.Subject(name: question.name, view: question.view))
+        }
+        lookUps[key] = lookUp
+        lookUp.add(completion, until: lookUp.waitEnd)
+        alarm.bring(forward: lookUp.waitEnd)
+        perform([LeaseMachine.first], lookUp)
+    }
+
+    private func end(of question: Question) -> Instant {
+        clocks.now() + (question.patience.map { $0 + timeout } ?? FleetLimits.refreshWait)
+    }
+
+    /// Reports the end of a call; an answer is shared, a failure (nil) is not.
+    package func end(_ ticket: Ticket, _ value: FleetValue?) {
+        guard let lookUp = lookUps[ticket.key], lookUp.number == ticket.number else { return }
+        lookUp.value = value.flatMap(stamped)
+        take(.callEnded(hasValue: lookUp.value != nil), lookUp)
+    }
+
+    /// Shares the answer of a call that was made without a ticket.
+    package func publish(_ question: Question, _ value: FleetValue) {
+        guard link.isUsable, let value = stamped(value) else { return }
+        let key = FleetKey(question.name, question.families, view: question.view, seal)
+        publish(value, key, question.name, question.view)
+    }
+
+    private func stamped(_ value: FleetValue) -> FleetValue? {
+        guard let now else { return nil }
+        var value = value
+        value.fetchedAt = now
+        value.machine = machine.text
+        return value
+    }
+
+    private func endWaits() {
+        let now = clocks.now()
+        for lookUp in lookUps.values.filter({ $0.waits && $0.waitEnd <= now }) {
+            if lookUp.machine.phase == .waiting { statistics.waitedInVain += 1 }
+            take(.waitEnded, lookUp)
+        }
+        alarm.set(lookUps.values.lazy.filter(\.waits).map(\.waitEnd).min())
+    }
+
+    func take(_ event: LeaseMachine.Event, _ lookUp: FleetLookUp) {
+        perform(lookUp.machine.take(event), lookUp)
+    }
+
+    private func perform(_ actions: [LeaseMachine.Action], _ lookUp: FleetLookUp) {
+        for action in actions {
+            switch action {
+            case .read: read(lookUp)
+            case .claim: claim(lookUp)
+            case .use: use(lookUp)
+            case .call: call(lookUp)
+            case .publish:
+                guard let value = lookUp.value else { break }
+                publish(value, lookUp.key, lookUp.question.name, lookUp.question.view)
+            case .release: release(lookUp)
+            }
+        }
+        if lookUp.machine.phase == .done, lookUps[lookUp.key] === lookUp {
+            lookUps[lookUp.key] = nil
+        }
+    }
+
+    private func use(_ lookUp: FleetLookUp) {
+        guard let value = lookUp.value, let now else {
+            preconditionFailure("a shared answer is used before it was read")
+        }
+        for completion in lookUp.takeWaiting() {
+            completion(.value(value, age: value.age(at: now)))
+        }
+    }
+
+    private func call(_ lookUp: FleetLookUp) {
+        if lookUp.machine.phase == .calling(isLeader: true) { statistics.led += 1 }
+        // The vendor client joins the calls of several clients; the first one has the ticket.
+        var ticket: Ticket? = Ticket(key: lookUp.key, number: lookUp.number)
+        let stale = lookUp.stale.flatMap { value in
+            now.map { (value: value, age: value.age(at: $0)) }
+        }
+        for completion in lookUp.takeWaiting() {
+            completion(.call(ticket, stale: stale))
+            ticket = nil
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Limits of the exchange with the engine.
+package enum FleetLimits {
+    /// Maximum octets of a value and of a message.
+    package static let valueOctets = 4_096
+
+    /// Minimum octets of the secret.
+    package static let secretOctets = 32...1_024
+
+    /// Maximum octets of a machine's name; longer names are cut.
+    package static let machineOctets = 64
+
+    /// Maximum octets of a longer string, which is skipped.
+    static let skippedOctets = 1 << 20
+
+    /// Maximum octets of a reply, and its maximum number of elements in all levels.
+    static let replyOctets = 512 << 10
+    static let replyElements = 256
+
+    /// Maximum octets of a line of the protocol, such as an error.
+    static let lineOctets = 1_024
+
+    /// Maximum commands in flight on a connection; 512 commands with values have at most 2 MiB.
+    static let commands = 512
+
+    /// Maximum octets that wait to be written on a connection.
+    static let outboxOctets = 512 << 10
+
+    /// Time limit of a connection, including TLS, authentication and the first commands.
+    static let connect: Duration = .seconds(1)
+
+    /// Time limit of a write, and of a command for which no client waits.
+    static let command: Duration = .seconds(1)
+
+    /// Time without any reply to a command after which the connection is replaced.
+    static let silence: Duration = .seconds(2)
+
+    /// Time between attempts to connect; the first of two values doubles up to the second.
+    ///
+    /// A connection that lasted for `lasting` resets the time.
+    static let lasting: Duration = .seconds(10)
+    static let retry: ClosedRange<Duration> = .milliseconds(100)...(.seconds(2))
+
+    /// Time between probes of an engine that did not answer in time.
+    static let probe: Duration = .milliseconds(500)
+
+    /// Timeouts in a row after which no client waits for the engine, if it has been silent for a
+    /// time.
+    static let timeouts = 3
+    static let shortSilence: Duration = .milliseconds(100)
+
+    /// Milliseconds by which a value may be older than the newest one: machines that called the
+    /// vendor at the same time share their answers in any order.
+    static let disorder: Int64 = 4_000
+
+    /// Time between signs of life of a machine.
+    static let heartbeat: Duration = .seconds(20)
+
+    /// Seconds after its last sign of life for which a machine is a member.
+    static let memberSeconds: Int64 = 60
+
+    /// Time for which one machine leads the call for a name; vendors answer within 3 s.
+    package static let lease: Duration = .seconds(4)
+
+    /// Time to wait for the leading machine if no client waits, or if the client has an answer.
+    package static let refreshWait: Duration = .seconds(1)
+
+    /// Milliseconds by which a value may be ahead of the engine's clock.
+    static let clockTolerance: Int64 = 2_000
+
+    /// Seconds for which an answer without addresses is shared.
+    package static let negativeSeconds: UInt32 = 5
+
+    /// Names that messages of other machines fill: those used most recently.
+    package static let names = 4_096
+
+    /// Maximum number of flushes that the engine and a machine remember.
+    static let flushes = 64
+
+    /// Seconds for which the engine remembers flushes: the longest TTL and stale window.
+    static let flushSeconds: Int64 = 10 * 86_400
+
+    /// Age in milliseconds above which a flush is not carried out again.
+    static let flushAge: Int64 = 60_000
+
+    /// Machines that are shown by name as the source of answers.
+    package static let machines = 256
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Counters of the exchange with the fleet.
+package struct FleetStatistics: Sendable, Hashable {
+    /// Values that were read for queries and refreshes.
+    package var reads: UInt64 = 0
+
+    /// Reads that found a usable value, and reads that found none.
+    package var found: UInt64 = 0
+    package var notFound: UInt64 = 0
+
+    /// Calls for which this machine held the lease.
+    package var led: UInt64 = 0
+
+    /// Waits for the call of another machine, and those that ended without its answer.
+    package var waited: UInt64 = 0
+    package var waitedInVain: UInt64 = 0
+
+    /// Answers that this machine shared.
+    package var published: UInt64 = 0
+
+    /// Messages of other machines that brought a usable answer.
+    package var received: UInt64 = 0
+
+    /// Steps that the engine did not answer in time.
+    package var timeouts: UInt64 = 0
+
+    /// Values and messages that were ignored, by reason.
+    package var rejectedByReason: [FleetRejection: UInt64] = [:]
+
+    package var rejected: UInt64 { rejectedByReason.values.reduce(0, +) }
+
+    /// Commands that the engine refused, and connections that failed.
+    package var errors: UInt64 = 0
+
+    package init() {}
+}
+
+/// State of the fleet, for `status`.
+package struct FleetState: Sendable, Hashable {
+    package var isConnected: Bool
+
+    /// Address of the engine's server; nil while it is not connected.
+    package var server: SocketAddress?
+
+    /// Time of the latest change of `isConnected`.
+    package var since: Instant
+
+    package var lastError: String?
+
+    /// Number of machines that were heard of in the last minute, with this one.
+    package var members: Int
+}
+
+/// Event of the fleet that the daemon logs.
+package enum FleetNotice: Sendable, Hashable {
+    case connected(SocketAddress)
+
+    /// The engine is not used for this reason: each machine calls the vendors itself.
+    case alone(EngineError)
+
+    /// A value or a message was ignored; reported once for each reason.
+    case rejected(FleetRejection)
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+/// Look-up of a shared answer, for all queries with the same key.
+@ServiceLoop
+final class FleetLookUp {
+    let key: FleetKey
+    let question: Fleet.Question
+    let number: UInt64
+
+    /// Keys of values that answer the question too.
+    var others: [FleetKey] = []
+
+    var machine = LeaseMachine()
+
+    /// Value that was read or received, or the answer to the call of this machine.
+    var value: FleetValue?
+
+    /// Value that was read after the end of its TTL.
+    var stale: FleetValue?
+
+    /// Time at which this machine calls the vendor without the fleet.
+    private(set) var waitEnd: Instant
+
+    /// Text that shows that the lease belongs to this look-up.
+    let token: [UInt8]
+
+    private var waiting: [Box] = []
+
+    private final class Box {
+        var completion: Completion<Fleet.Answer>?
+
+        init(_ completion: consuming Completion<Fleet.Answer>) {
+            self.completion = consume completion
+        }
+    }
+
+    init(_ key: FleetKey, _ question: Fleet.Question, number: UInt64, waitEnd: Instant) {
+        self.key = key
+        self.question = question
+        self.number = number
+        self.waitEnd = waitEnd
+        var random = SystemRandomNumberGenerator()
+        token = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    var keys: [FleetKey] { [key] + others }
+
+    /// True before the call of this machine.
+    var waits: Bool {
+        switch machine.phase {
+        case .reading, .claiming, .waiting: true
+        case .calling, .done: false
+        }
+    }
+
+    /// Adds a query; after the start of the call, it joins the call.
+    func add(_ completion: consuming Completion<Fleet.Answer>, until end: Instant) {
+        guard waits else { return completion(.call(nil)) }
+        waiting.append(Box(completion))
+        waitEnd = min(waitEnd, end)
+    }
+
+    /// Returns the completions of the waiting queries; there are none afterwards.
+    func takeWaiting() -> [@ServiceLoop (Fleet.Answer) -> Void] {
+        let boxes = waiting
+        waiting = []
+        return boxes.map { box in
+            { answer in if let completion = box.completion.take() { completion(answer) } }
+        }
+    }
+
+    /// True if a value answers the question now.
+    ///
+    /// A refresh needs a new value: one that has used up less than half of its TTL.
+    func accepts(_ value: FleetValue, at now: Int64) -> Bool {
+        let age = value.age(at: now)
+        guard age < value.ttl else { return false }
+        return question.patience != nil || 2 * UInt64(age) < UInt64(value.ttl)
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// Names in recent use by their keys; if the table is full, the oldest key is removed.
+struct RecentKeys {
+    struct Subject {
+        let name: Name
+        let view: String
+
+        /// Time of the newest value that was seen; older ones are replays.
+        var fetchedAt: Int64?
+    }
+
+    private let limit: Int
+    private var subjects: [FleetKey: Subject] = [:]
+    private var order: [FleetKey] = []
+    private var oldest = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    subscript(key: FleetKey) -> Subject? { subjects[key] }
+
+    mutating func note(_ key: FleetKey, _ subject: Subject) {
+        guard subjects[key] == nil else { return }
+        subjects[key] = subject
+        if order.count < limit {
+            order.append(key)
+        } else {
+            subjects[order[oldest]] = nil
+            order[oldest] = key
+            oldest = (oldest + 1) % limit
+        }
+    }
+
+    mutating func note(_ key: FleetKey, fetchedAt: Int64) {
+        subjects[key]?.fetchedAt = fetchedAt
+    }
+}

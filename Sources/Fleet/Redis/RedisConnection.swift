@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+/// Connection to the engine with pipelined commands, whose replies come in order.
+///
+/// On a connection with a subscription, messages come between the replies.
+@ServiceLoop
+final class RedisConnection {
+    typealias Replies = Result<[RedisReply], EngineError>
+
+    /// Commands sent together, until their last reply.
+    private final class Exchange {
+        let deadline: Instant
+        let sent: Instant
+
+        /// Number of replies still to come.
+        var left: Int
+        var replies: [RedisReply] = []
+
+        /// Nil once the commands have timed out; their replies still come.
+        var completion: Completion<Replies>?
+
+        init(
+            _ count: Int,
+            sent: Instant,
+            deadline: Instant,
+            _ completion: consuming Completion<Replies>
+        ) {
+            left = count
+            self.sent = sent
+            self.deadline = deadline
+            self.completion = consume completion
+        }
+    }
+
+    /// Receives the messages of a subscription; nil for one that is too long.
+    var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
+
+    /// Called once when the connection ends.
+    var onEnd: (@ServiceLoop (EngineError) -> Void)?
+
+    /// Reason for the end; nil while the connection is in use.
+    private(set) var end: EngineError?
+
+    private let stream: any OctetStream
+    private let clocks: Clocks
+    private let reader = ReplyReader()
+
+    private var exchanges: [Exchange] = []
+    private var commands = 0
+
+    private var outbox: [UInt8] = []
+    private var isWriting = false
+
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
+
+    /// Takes over an open stream.
+    init(_ stream: any OctetStream, _ clocks: Clocks) {
+        self.stream = stream
+        self.clocks = clocks
+        ServiceLoop.task { await self.read() }
+    }
+
+    /// Time since the oldest command without a reply was sent; zero if there is none.
+    var silence: Duration { exchanges.first.map { clocks.now() - $0.sent } ?? .zero }
+
+    // MARK: - Commands
+
+    /// Sends commands together; all replies must arrive by `deadline`.
+    func send(
+        _ commands: [[UInt8]],
+        deadline: Instant,
+        _ completion: consuming Completion<Replies>
+    ) {
+        if let end { return completion(.failure(end)) }
+        let octets = commands.reduce(0) { $0 + $1.count }
+        guard self.commands + commands.count <= FleetLimits.commands,
+            outbox.count + octets <= FleetLimits.outboxOctets
+        else { return completion(.failure(.busy)) }
+        self.commands += commands.count
+        exchanges.append(
+            Exchange(commands.count, sent: clocks.now(), deadline: deadline, completion)
+        )
+        alarm.bring(forward: deadline)
+        for command in commands { outbox += command }
+        write()
+    }
+
+    /// Sends commands for a caller in a task; throws for a command that the engine refuses.
+    func send(_ commands: [[UInt8]], deadline: Instant) async throws(EngineError) -> [RedisReply] {
+        let replies = await withCheckedContinuation { continuation in
+            send(commands, deadline: deadline, Completion { continuation.resume(returning: $0) })
+        }
+        for case .error(let text) in try replies.get() { throw .refused(text) }
+        return try replies.get()
+    }
+
+    /// Closes the connection; pending commands fail with `reason`.
+    func close(_ reason: EngineError) {
+        guard end == nil else { return }
+        end = reason
+        alarm.set(nil)
+        stream.close()
+        let waiting = exchanges
+        exchanges = []
+        for exchange in waiting { exchange.completion.take()?(.failure(reason)) }
+        onEnd?(reason)
+        (onEnd, onMessage) = (nil, nil)
+    }
+
+    private func expire() {
+        let now = clocks.now()
+        for exchange in exchanges where exchange.deadline <= now {
+            exchange.completion.take()?(.failure(.timedOut))
+        }
+        alarm.set(exchanges.lazy.filter { $0.deadline > now }.map(\.deadline).min())
+    }
+
+    // MARK: - Octets
+
+    /// Writes; commands from the same turn of the service loop are sent together.
+    private func write() {
+        guard !isWriting else { return }
+        isWriting = true
+        ServiceLoop.task { [self] in
+            defer { isWriting = false }
+            do throws(SocketError) {
+                while end == nil, !outbox.isEmpty {
+                    let octets = outbox
+                    outbox = []
+                    try await stream.write(octets, deadline: clocks.now() + FleetLimits.command)
+                }
+            } catch {
+                close(.lost("cannot write: \(error)"))
+            }
+        }
+    }
+
+    private func read() async {
+        do throws(EngineError) {
+            while end == nil {
+                let octets: [UInt8]
+                do throws(SocketError) {
+                    octets = try await stream.read(upTo: 16 << 10, deadline: nil)
+                } catch {
+                    throw .lost("connection lost: \(error)")
+                }
+                guard !octets.isEmpty else { throw .lost("the engine closed the connection") }
+                for reply in try reader.read(octets) { try take(reply) }
+            }
+        } catch {
+            close(error)
+        }
+    }
+
+    private func take(_ reply: RedisReply) throws(EngineError) {
+        let elements = reply.elements
+        if elements.count == 3, elements[0].string == "message" {
+            onMessage?(elements[2].octets)
+            return
+        }
+        guard end == nil else { return }
+        guard let exchange = exchanges.first else {
+            if case .error(let text) = reply { throw .refused(text) }
+            throw .unexpected("a reply without a command")
+        }
+        exchange.replies.append(reply)
+        exchange.left -= 1
+        commands -= 1
+        guard exchange.left == 0 else { return }
+        exchanges.removeFirst()
+        exchange.completion.take()?(.success(exchange.replies))
+    }
+}

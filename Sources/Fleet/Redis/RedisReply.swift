@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reply of the engine (RESP2).
+enum RedisReply: Hashable, Sendable {
+    /// Bulk string or status.
+    case text([UInt8])
+
+    case integer(Int64)
+
+    /// Error with its text, such as `READONLY You can't write against a read only replica.`.
+    case error(String)
+
+    case none
+
+    case list([RedisReply])
+
+    var octets: [UInt8]? { if case .text(let octets) = self { octets } else { nil } }
+
+    var string: String? { octets.map { String(decoding: $0, as: UTF8.self) } }
+
+    var isOK: Bool { string == "OK" }
+
+    var elements: [RedisReply] { if case .list(let elements) = self { elements } else { [] } }
+}
+
+/// Failure of the engine or of a connection to it.
+package enum EngineError: Error, Hashable {
+    /// The engine did not answer in time.
+    case timedOut
+
+    /// Too many commands are in flight.
+    case busy
+
+    /// The engine refused a command, with its text.
+    case refused(String)
+
+    /// The connection cannot be made, or was lost.
+    case lost(String)
+
+    /// The engine or a Sentinel sent an unexpected reply.
+    case unexpected(String)
+}
+
+extension EngineError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .timedOut: "does not answer in time"
+        case .busy: "too many commands in flight"
+        case .refused(let text): text
+        case .lost(let why): why
+        case .unexpected(let what): what
+        }
+    }
+}

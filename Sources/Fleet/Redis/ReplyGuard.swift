@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bounds of replies, which are checked before hiredis sees an octet.
+///
+/// hiredis allocates as much memory as a length in the reply announces. A string that is too long is
+/// replaced by none, because anyone with access to the channel can send one.
+struct ReplyGuard: Sendable {
+    private enum State: Sendable {
+        /// The next octet is the type of an element.
+        case type
+
+        /// In a line without a length: status, error or integer.
+        case text(octets: Int, isEnding: Bool)
+
+        /// In a length of a string or list.
+        case length(isList: Bool, value: Int, octets: Int)
+
+        /// In a string; the end of line follows it.
+        case string(left: Int)
+
+        /// In a string that is too long.
+        case skipped(left: Int)
+    }
+
+    /// Line with a length, until it is complete.
+    private var line: [UInt8] = []
+
+    private var state = State.type
+
+    /// Elements until the end of the reply.
+    private var left = 1
+
+    /// Elements and octets of the reply so far.
+    private var elements = 0
+    private var octets = 0
+
+    /// Checks the next octets of a connection; returns those for hiredis.
+    mutating func check(_ input: [UInt8]) throws(EngineError) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(input.count)
+        var index = 0
+        while index < input.count {
+            switch state {
+            case .string(let rest):
+                let count = min(rest, input.count - index)
+                output += input[index..<index + count]
+                index += count
+                try add(count)
+                if count == rest { end() } else { state = .string(left: rest - count) }
+            case .skipped(let rest):
+                let count = min(rest, input.count - index)
+                index += count
+                if count == rest { end() } else { state = .skipped(left: rest - count) }
+            case .type, .text, .length:
+                line.append(input[index])
+                try take(input[index])
+                index += 1
+                if case .length = state { continue }
+                output += line
+                line = []
+            }
+        }
+        return output
+    }
+
+    private mutating func take(_ octet: UInt8) throws(EngineError) {
+        try add(1)
+        switch state {
+        case .type:
+            switch octet {
+            case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ":"):
+                state = .text(octets: 0, isEnding: false)
+            case UInt8(ascii: "$"): state = .length(isList: false, value: 0, octets: 0)
+            case UInt8(ascii: "*"): state = .length(isList: true, value: 0, octets: 0)
+            default: throw .unexpected("the reply has an unknown type")
+            }
+        case .text(let count, let isEnding):
+            guard count < FleetLimits.lineOctets else { throw .unexpected("a line is too long") }
+            // A line that ends differently for hiredis would let later octets pass unchecked.
+            guard isEnding == (octet == UInt8(ascii: "\n")) else {
+                throw .unexpected("a line of the reply has an invalid end")
+            }
+            let isCarriageReturn = octet == UInt8(ascii: "\r")
+            if isEnding {
+                end()
+            } else {
+                state = .text(octets: count + 1, isEnding: isCarriageReturn)
+            }
+        case .length(let isList, let value, let count):
+            try takeLength(octet, isList: isList, value, count)
+        case .string, .skipped: break
+        }
+    }
+
+    private mutating func takeLength(
+        _ octet: UInt8,
+        isList: Bool,
+        _ value: Int,
+        _ count: Int
+    ) throws(EngineError) {
+        switch octet {
+        case UInt8(ascii: "0")...UInt8(ascii: "9") where value >= 0 && count < 7:
+            let digit = Int(octet - UInt8(ascii: "0"))
+            state = .length(isList: isList, value: 10 * value + digit, octets: count + 1)
+        // -1 means none.
+        case UInt8(ascii: "-") where count == 0:
+            state = .length(isList: isList, value: -1, octets: 1)
+        case UInt8(ascii: "1") where value == -1 && count == 1:
+            state = .length(isList: isList, value: -1, octets: 2)
+        case UInt8(ascii: "\r") where 1...7 ~= count && (value >= 0 || count == 2):
+            state = .length(isList: isList, value: value, octets: 8)
+        case UInt8(ascii: "\n") where count == 8:
+            try start(isList: isList, value)
+        default: throw .unexpected("the reply has an invalid length")
+        }
+    }
+
+    /// Begins a string or list with `count` octets or elements.
+    private mutating func start(isList: Bool, _ count: Int) throws(EngineError) {
+        if isList {
+            guard elements + left + count <= FleetLimits.replyElements else {
+                throw .unexpected("the reply has too many elements")
+            }
+            left += max(0, count)
+            end()
+        } else if count < 0 {
+            end()
+        } else if count <= FleetLimits.valueOctets + 1 {
+            state = .string(left: count + 2)
+        } else {
+            guard count <= FleetLimits.skippedOctets else {
+                throw .unexpected("a value of the reply is too long")
+            }
+            line = Array("$-1\r\n".utf8)
+            state = .skipped(left: count + 2)
+        }
+    }
+
+    /// Ends an element; after the last one, the next reply begins.
+    private mutating func end() {
+        state = .type
+        left -= 1
+        elements += 1
+        guard left == 0 else { return }
+        (left, elements, octets) = (1, 0, 0)
+    }
+
+    private mutating func add(_ count: Int) throws(EngineError) {
+        octets += count
+        guard octets <= FleetLimits.replyOctets else {
+            throw .unexpected("the reply is too long")
+        }
+    }
+}

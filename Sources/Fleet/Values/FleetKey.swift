@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// Families of a question to a vendor.
+package enum FleetFamilies: UInt8, Sendable {
+    case v4 = 1
+    case v6 = 2
+    case both = 3
+}
+
+/// Key of a shared answer: a code of the name, the families and the view.
+///
+/// The view is everything else that the answer depends on: the vendor's kind, the account, the
+/// parameters, and the exit, which is the network from which the vendor sees the calls.
+package struct FleetKey: Hashable, Sendable {
+    let digest: [UInt8]
+
+    static let octets = 16
+
+    init(digest: [UInt8]) { self.digest = digest }
+
+    init(_ name: Name, _ families: FleetFamilies, view: String, _ seal: FleetSeal) {
+        digest = seal.digest(
+            .name,
+            [name.lowercased.octets, [families.rawValue], Array(view.utf8)],
+            octets: Self.octets
+        )
+    }
+
+    /// Keys of the engine; the braces keep them in one slot of a cluster.
+    var value: [UInt8] { key("v") }
+    var lease: [UInt8] { key("l") }
+
+    private func key(_ kind: String) -> [UInt8] {
+        Array("\(FleetKeys.prefix){\(FleetKeys.hexadecimal(digest))}:\(kind)".utf8)
+    }
+}
+
+/// Keys and channel of a fleet in the engine.
+enum FleetKeys {
+    static let prefix = "httpdnsd:"
+
+    /// Channel of all machines, also of those with another secret.
+    static let channel = "httpdnsd:messages"
+
+    static func hexadecimal(_ octets: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self
+        )
+    }
+}

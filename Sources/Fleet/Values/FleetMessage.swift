@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// Removal of shared answers that were fetched before a time.
+package struct FleetFlush: Sendable, Hashable {
+    package enum Scope: Sendable, Hashable {
+        case all
+        case name(Name)
+
+        /// A name and all names below it.
+        case tree(Name)
+
+        func covers(_ name: Name) -> Bool {
+            switch self {
+            case .all: true
+            case .name(let only): name == only
+            case .tree(let top): name.isEqualOrBelow(top)
+            }
+        }
+    }
+
+    package var scope: Scope
+
+    /// True if the machines mark their cached answers stale instead of removing them.
+    package var isSoft: Bool
+
+    /// Time by the engine's clock, in milliseconds since 1970.
+    var at: Int64
+
+    var octets: [UInt8] {
+        var octets: [UInt8] = []
+        octets.append(big: UInt64(bitPattern: at), octets: 8)
+        let (kind, name): (UInt8, Name?) =
+            switch scope {
+            case .all: (1, nil)
+            case .name(let name): (2, name)
+            case .tree(let name): (3, name)
+            }
+        octets += [kind, isSoft ? 1 : 0]
+        return octets + (name?.octets ?? [])
+    }
+
+    init(_ scope: Scope, isSoft: Bool, at: Int64) {
+        self.scope = scope
+        self.isSoft = isSoft
+        self.at = at
+    }
+
+    init(octets: [UInt8]) throws(FleetRejection) {
+        var reader = OctetReader(octets)
+        at = Int64(bitPattern: try reader.number(8))
+        let (kind, soft) = (try reader.byte(), try reader.byte())
+        guard soft < 2 else { throw .unreadable }
+        isSoft = soft == 1
+        let rest = try reader.octets(octets.count - 10)
+        if kind == 1, rest.isEmpty {
+            scope = .all
+        } else if let name = try? Name(wire: rest), kind == 2 || kind == 3 {
+            scope = kind == 2 ? .name(name) : .tree(name)
+        } else {
+            throw .unreadable
+        }
+    }
+}
+
+/// Message to all machines, in its sealed form.
+enum FleetMessage {
+    /// Sealed value of a key.
+    case value(FleetKey, [UInt8])
+
+    /// Sealed flush.
+    case flush([UInt8])
+
+    /// Context of the seal of a flush.
+    static let flushContext = Array("flush".utf8)
+
+    var octets: [UInt8] {
+        switch self {
+        case .value(let key, let sealed): [1] + key.digest + sealed
+        case .flush(let sealed): [2] + sealed
+        }
+    }
+
+    init(octets: [UInt8]) throws(FleetRejection) {
+        guard octets.count <= FleetLimits.valueOctets else { throw .tooLong }
+        switch octets.first {
+        case 1:
+            guard octets.count > FleetKey.octets else { throw .unreadable }
+            let key = FleetKey(digest: Array(octets[1...FleetKey.octets]))
+            self = .value(key, Array(octets[(1 + FleetKey.octets)...]))
+        case 2: self = .flush(Array(octets.dropFirst()))
+        default: throw .unknownVersion
+        }
+    }
+}
+
+/// The flushes that a machine knows of: values fetched before one of them are rejected.
+struct FlushList: Sendable {
+    private(set) var flushes: [FleetFlush] = []
+
+    /// Values of all names fetched up to this time are rejected.
+    private var all: Int64 = .min
+
+    /// Adds a flush; returns false if it is known.
+    ///
+    /// If the list is full, its oldest flush becomes one of all names.
+    @discardableResult
+    mutating func add(_ flush: FleetFlush) -> Bool {
+        if case .all = flush.scope {
+            guard flush.at > all else { return false }
+            all = flush.at
+            flushes.removeAll { $0.at <= all }
+            return true
+        }
+        guard flush.at > all, !flushes.contains(flush) else { return false }
+        flushes.append(flush)
+        if flushes.count > FleetLimits.flushes,
+            let oldest = flushes.min(by: { $0.at < $1.at })
+        {
+            all = max(all, oldest.at)
+            flushes.removeAll { $0.at <= all }
+        }
+        return true
+    }
+
+    /// True if a value of `name`, fetched at a time of the engine's clock, was flushed since.
+    ///
+    /// Flushes that are ahead of the clock have no effect: after a fail-over, the clock of the
+    /// engine can be behind.
+    func covers(_ name: Name, fetchedAt: Int64, now: Int64) -> Bool {
+        let latest = now + FleetLimits.clockTolerance
+        return all <= latest && fetchedAt <= all
+            || flushes.contains {
+                $0.at <= latest && fetchedAt <= $0.at && $0.scope.covers(name)
+            }
+    }
+}

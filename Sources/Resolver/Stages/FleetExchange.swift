@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+package import Fleet
+internal import HTTPDNS
+package import Net
+
+/// Exchange of vendors' answers with the other machines of the fleet, for one set of settings.
+@ServiceLoop
+package final class FleetExchange {
+    package let fleet: Fleet
+
+    /// Part of the view from the settings of each vendor.
+    private let views: [String: String]
+
+    /// Group in the settings; nil for the network that the vendor reports.
+    private let group: String?
+
+    /// TTL in seconds of shared answers that are served after their TTL.
+    let staleTTL: UInt32
+
+    package init(
+        _ fleet: Fleet,
+        views: [String: String],
+        group: String?,
+        staleTTL: UInt32
+    ) {
+        self.fleet = fleet
+        self.views = views
+        self.group = group
+        self.staleTTL = staleTTL
+    }
+
+    /// Returns everything that the answers of a vendor depend on, except the name; nil while the
+    /// exit is unknown.
+    func view(of vendor: VendorClient, _ match: RouteTable.Match) -> String? {
+        guard match.route.options.isShared, let view = views[vendor.name],
+            let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
+        else { return nil }
+        return [view, match.route.options.parameters?.text ?? "", exit].joined(separator: "\n")
+    }
+
+    /// Returns the question that machines share; nil if the answer is not shared.
+    ///
+    /// - Parameter patience: longest time that a client waits; nil if none waits.
+    func question(
+        _ query: Query,
+        _ vendor: VendorClient,
+        _ match: RouteTable.Match,
+        isAwaited: Bool,
+        patience: Duration?
+    ) -> Fleet.Question? {
+        guard let view = view(of: vendor, match) else { return nil }
+        let families = vendor.familiesOfCall(
+            query.question.name,
+            query.question.families,
+            match.route.options.families,
+            isAwaited: isAwaited
+        )
+        return Fleet.Question(
+            query.question.name,
+            FleetFamilies(families),
+            view: view,
+            patience: patience
+        )
+    }
+
+    /// Part of the fleet in the next query for a name, for `explain`.
+    package enum Outlook: Sendable {
+        case asked(SocketAddress, wait: Duration)
+        case alone
+        case notShared
+        case exitUnknown
+    }
+
+    func outlook(_ match: RouteTable.Match) -> Outlook {
+        guard match.route.options.isShared else { return .notShared }
+        guard match.route.vendors.contains(where: { view(of: $0, match) != nil }) else {
+            return .exitUnknown
+        }
+        guard let server = fleet.state.server else { return .alone }
+        return .asked(server, wait: fleet.wait)
+    }
+
+    /// Vendor of a route that a view describes.
+    func vendor(of view: String, _ match: RouteTable.Match) -> VendorClient? {
+        match.route.vendors.first { self.view(of: $0, match) == view }
+    }
+
+    // MARK: - Values
+
+    /// Returns the shared form of a reply, with its TTLs in the bounds of this machine; nil for an
+    /// answer that must not be shared.
+    func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
+        let answer = reply.answer
+        // An answer without usable addresses may have others tomorrow, and is no denial.
+        guard !answer.isEmpty || answer.dropped == 0 else { return nil }
+        func addresses(_ set: AddressSet?) -> FleetValue.Addresses? {
+            set.map { .init($0.addresses, ttl: policy.clamp($0.ttl, to: policy.positive)) }
+        }
+        var value = FleetValue()
+        value.v4 = addresses(answer.v4)
+        value.v6 = addresses(answer.v6)
+        value.denial = answer.denial.map {
+            FleetValue.Denial(isNXDomain: $0.kind == .nxDomain, ttl: $0.ttl)
+        }
+        value.server = (reply.server.octets, reply.server.port)
+        return value
+    }
+
+    /// Returns the reply that another machine shared; its addresses pass the checks for vendors.
+    func reply(_ value: FleetValue, to name: Name) -> VendorReply? {
+        guard
+            let server = SocketAddress(octets: value.server.address, port: value.server.port)
+        else { return nil }
+        func set(_ addresses: FleetValue.Addresses?) -> AddressSet? {
+            addresses.map { AddressSet(checking: $0.addresses, ttl: $0.ttl) }
+        }
+        let answer = VendorAnswer(
+            name: name,
+            v4: set(value.v4),
+            v6: set(value.v6),
+            denial: value.denial.map { Denial($0.isNXDomain ? .nxDomain : .noData, ttl: $0.ttl) }
+        )
+        let families: Families =
+            switch (value.v4, value.v6) {
+            case (_?, _?): .both
+            case (nil, _?): .v6
+            case (_, nil): .v4
+            }
+        return VendorReply(answer: answer, families: families, server: server)
+    }
+}
+
+extension FleetFamilies {
+    fileprivate init(_ families: Families) {
+        self =
+            switch families {
+            case .v4: .v4
+            case .v6: .v6
+            case .both: .both
+            }
+    }
+}

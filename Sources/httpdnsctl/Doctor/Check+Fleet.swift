@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+extension Check {
+    static let fleet = Check("fleet") { machine in
+        guard let fleet = machine.status?.fleet, fleet.state != .off else { return [] }
+        guard fleet.state == .alone else {
+            let members = fleet.members ?? 1
+            let machines = Units.count(members, "machine", "machines")
+            let what = "connected to \(fleet.server ?? "?"), \(machines)"
+            return [
+                members > 1
+                    ? .ok(what)
+                    : .warning(
+                        "\(what): no other machine was heard of",
+                        fix: "give each machine another name (fleet.name) and the same secret"
+                    )
+            ]
+        }
+        let error = fleet.lastError ?? "not connected yet"
+        return [.warning("the engine is not used: \(error)", fix: remedy(error))]
+    }
+
+    /// Returns what to do about an error of the engine.
+    private static func remedy(_ error: String) -> String {
+        let remedies = [
+            ("NOAUTH", "set fleet.user and fleet.password"),
+            ("WRONGPASS", "correct fleet.user and fleet.password"),
+            (
+                "NOPERM",
+                "give the user the ACL rules of httpdnsd.yaml(5) (redis-cli ACL GETUSER USER)"
+            ),
+            ("READONLY", "list the master first in fleet.servers, or use fleet.sentinel"),
+            ("OOM", "raise maxmemory of the engine, or set maxmemory-policy volatile-ttl"),
+            ("MISCONF", "the engine cannot save to its disk: see its log"),
+            ("LOADING", "the engine is loading its data: retry later"),
+            ("TLS", "check fleet.tls, fleet.tls-name and fleet.ca-file"),
+            ("does not answer in time", "check the load of the engine and the network to it"),
+            ("refused", "start the engine, or correct fleet.servers"),
+        ]
+        return remedies.first { error.contains($0.0) }?.1 ?? "httpdnsctl status; see also its log"
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+enum FleetText {
+    static func cell(_ fleet: FleetStatus) -> Table.Cell {
+        let since = fleet.since.map { " since \($0)" } ?? ""
+        switch fleet.state {
+        case .off: return Table.Cell("off")
+        case .connected:
+            let members = fleet.members.map { ", \(Units.count($0, "machine", "machines"))" } ?? ""
+            return Table.Cell("connected to \(fleet.server ?? "?")\(since)\(members)", .good)
+        case .alone:
+            let why = fleet.lastError.map { ": \($0)" } ?? ""
+            return Table.Cell("alone\(since)\(why)", .bad)
+        }
+    }
+
+    static func stats(_ fleet: FleetStats, _ palette: Palette) -> String {
+        guard fleet != FleetStats() else { return "" }
+        var table = Table("FLEET", "")
+        table.add(
+            "reads",
+            Table.Cell(
+                "\(Units.count(fleet.reads)), \(Units.count(fleet.found)) found,"
+                    + " \(Units.count(fleet.notFound)) not found"
+            )
+        )
+        table.add(
+            "calls",
+            Table.Cell(
+                "\(Units.count(fleet.led)) led, \(Units.count(fleet.waited)) waited for,"
+                    + " \(Units.count(fleet.waitedInVain)) of them in vain"
+            )
+        )
+        table.add(
+            "answers",
+            Table.Cell(
+                "\(Units.count(fleet.published)) published, \(Units.count(fleet.received)) received"
+            )
+        )
+        table.add(
+            "failures",
+            Table.Cell(
+                "\(Units.count(fleet.timeouts)) timeouts, \(Units.count(fleet.errors)) errors,"
+                    + " \(Units.count(fleet.rejected)) rejected",
+                fleet.timeouts + fleet.errors + fleet.rejected == 0 ? .plain : .doubtful
+            )
+        )
+        return table.text(palette)
+    }
+}

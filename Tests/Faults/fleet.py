@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of the engine of a fleet: what clients see, and how many vendor calls they cost."""
+import argparse
+import collections
+import json
+import os
+import re
+import secrets
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+ENGINE, REDIS, VENDOR, FIRST = 6379, 6380, 8080, 5301
+ADDRESS = bytes([192, 0, 2, 77])
+SETTINGS = """
+listen: ["127.0.0.1:{port}"]
+control: {{socket: {here}/{name}.sock, mode: "0600"}}
+vendors:
+  v: {{kind: tencent, channel: aes, id: 12345, key: {{file: {here}/key}}, servers: ["127.0.0.1:{vendor}"]}}
+routes: [{{domains: [example.com], vendors: [v], fallback: none}}]
+upstreams: [{{name: none, url: "udp://127.0.0.1:1"}}]
+fleet: {{servers: ["127.0.0.1:{engine}"], secret: {{file: {here}/secret}}, group: test, name: {name}}}
+"""
+
+
+class Proxy:
+    """Passes octets between the daemons and Redis: late, or not at all."""
+
+    def __init__(self):
+        self.delay, self.passes = 0.0, True
+        self.listener = socket.create_server(("127.0.0.1", ENGINE), backlog=256)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self.connect, args=(client,), daemon=True).start()
+
+    def connect(self, client):
+        try:
+            server = socket.create_connection(("127.0.0.1", REDIS))
+        except OSError:
+            client.close()
+            return
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        threading.Thread(target=self.copy, args=(client, server, False), daemon=True).start()
+        self.copy(server, client, True)
+
+    def copy(self, source, target, is_reply):
+        try:
+            while octets := source.recv(65536):
+                if is_reply and self.delay:
+                    time.sleep(self.delay)
+                # As in a partition, the octets arrive when it ends.
+                while not self.passes:
+                    time.sleep(0.01)
+                target.sendall(octets)
+        except OSError:
+            pass
+        for one in (source, target):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+class Fleet:
+    def __init__(self, programs, count, here, gap):
+        self.gap = gap
+        self.bin, self.count, self.here = programs, count, here
+        self.children, self.daemons, self.round = [], {}, 0
+        self.write("key", "1234567890123456\n")
+        self.write("secret", secrets.token_urlsafe(48))
+        self.write("zone", "*.example.com 300 A 192.0.2.77\n")
+        self.start([f"{self.bin}/httpdns-emulator", "--listen", f"127.0.0.1:{VENDOR}", "--zone",
+                    f"{here}/zone", "--fault", "delay=20"], "emulator")
+        self.start_redis()
+        self.proxy = Proxy()
+        for index in range(count):
+            self.start_daemon(index)
+        self.settle()
+
+    def write(self, name, text):
+        path = f"{self.here}/{name}"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o600)
+        return path
+
+    def start(self, command, log, **environment):
+        with open(f"{self.here}/{log}.log", "ab") as file:
+            child = subprocess.Popen(command, stdout=file, stderr=file,
+                                     env={**os.environ, **environment})
+        self.children.append(child)
+        return child
+
+    def start_redis(self, *options):
+        self.redis = self.start(["redis-server", "--port", str(REDIS), "--bind", "127.0.0.1",
+                                 "--save", "", "--dir", self.here, *options], "redis")
+        while "PONG" not in self.cli("ping"):
+            time.sleep(0.02)
+
+    def start_daemon(self, index):
+        name = f"m{index}"
+        path = self.write(f"{name}.yaml", SETTINGS.format(
+            port=FIRST + index, here=self.here, name=name, vendor=VENDOR, engine=ENGINE))
+        os.makedirs(f"{self.here}/state{index}", exist_ok=True)
+        self.daemons[index] = self.start([f"{self.bin}/httpdnsd", "--config", path], name,
+                                         STATE_DIRECTORY=f"{self.here}/state{index}")
+
+    def cli(self, *words):
+        return subprocess.run(["redis-cli", "-p", str(REDIS), *words], text=True,
+                              capture_output=True, check=False).stdout
+
+    def states(self):
+        found = collections.Counter()
+        for index in range(self.count):
+            end = subprocess.run(
+                [f"{self.bin}/httpdnsctl", "--socket", f"{self.here}/m{index}.sock", "--json",
+                 "status"], text=True, capture_output=True, check=False)
+            try:
+                found[json.loads(end.stdout)["fleet"]["state"]] += 1
+            except (ValueError, KeyError):
+                found["starting"] += 1
+        return found
+
+    def settle(self):
+        """Waits until all machines share answers; returns the seconds."""
+        begin = time.monotonic()
+        while self.states() != {"connected": self.count}:
+            if time.monotonic() > begin + 30:
+                raise RuntimeError(f"the fleet does not recover: {self.states()}")
+            time.sleep(0.05)
+        return time.monotonic() - begin
+
+    def calls(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{VENDOR}/_emulator/calls") as reply:
+            return json.load(reply)["lookups"]
+
+    def ask(self, names, during=None):
+        """Asks all machines for new names; returns codes, wrong answers and sorted times in ms."""
+        self.round += 1
+        connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sent, times, number = {}, [], 0
+        codes, wrong = collections.Counter(), 0
+
+        def receive(limit):
+            nonlocal wrong
+            while sent and time.monotonic() < limit:
+                left = max(0, limit - time.monotonic())
+                if not select.select([connection], [], [], left)[0]:
+                    break
+                message = connection.recv(4096)
+                begin = sent.pop(struct.unpack(">H", message[:2])[0])
+                times.append(1000 * (time.monotonic() - begin))
+                codes[message[3] & 15] += 1
+                wrong += message[3] & 15 == 0 and not message.endswith(ADDRESS)
+
+        for index in range(names):
+            if during and index == names // 4:
+                receive(time.monotonic() + 6)
+                during()
+            host = b"n%dr%d" % (index, self.round)
+            for machine in range(self.count):
+                number += 1
+                question = b"".join(bytes([len(label)]) + label for label in (host, b"example", b"com"))
+                sent[number] = time.monotonic()
+                connection.sendto(struct.pack(">6H", number, 0x100, 1, 0, 0, 0) + question
+                                  + b"\0\0\1\0\1", ("127.0.0.1", FIRST + machine))
+            receive(time.monotonic() + (self.gap if index + 1 < names else 6))
+        codes["lost"] = len(sent)
+        return codes, wrong, sorted(times)
+
+    def stop(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.send_signal(signal.SIGCONT)
+                child.terminate()
+        for child in self.children:
+            child.wait()
+
+
+def poison(fleet):
+    """Replaces all values, and sends messages, as another client of the engine."""
+    values = re.findall(r"httpdnsd:\S+:v", fleet.cli("keys", "httpdnsd:*"))
+    for index, key in enumerate(values):
+        fleet.cli("set", key, ["x" * 5000, "", "\x01" + secrets.token_hex(60), "\x02"][index % 4])
+    for index in range(40):
+        fleet.cli("publish", "httpdnsd:messages",
+                  ["x" * 60_000, "", "\x01" + secrets.token_hex(60), "\x02zz"][index % 4])
+
+
+def restart_redis(fleet):
+    fleet.redis.wait()
+    fleet.start_redis()
+
+
+def restart_daemons(fleet):
+    for daemon in fleet.daemons.values():
+        daemon.terminate()
+    for daemon in fleet.daemons.values():
+        daemon.wait()
+    for index in range(fleet.count):
+        fleet.start_daemon(index)
+    fleet.settle()
+
+
+# Name, beginning and end of each fault.
+FAULTS = [
+    ("stopped (SIGSTOP)", lambda f: f.redis.send_signal(signal.SIGSTOP),
+     lambda f: f.redis.send_signal(signal.SIGCONT)),
+    ("killed", lambda f: f.redis.kill(), restart_redis),
+    ("slow by 200 ms", lambda f: setattr(f.proxy, "delay", 0.2),
+     lambda f: setattr(f.proxy, "delay", 0.0)),
+    ("partitioned", lambda f: setattr(f.proxy, "passes", False),
+     lambda f: setattr(f.proxy, "passes", True)),
+    ("full", lambda f: f.cli("config", "set", "maxmemory", "1"),
+     lambda f: f.cli("config", "set", "maxmemory", "0")),
+    ("read-only", lambda f: f.cli("replicaof", "127.0.0.1", "1"),
+     lambda f: f.cli("replicaof", "no", "one")),
+    ("wrong password", lambda f: (f.cli("config", "set", "requirepass", "other"),
+                                  f.cli("-a", "other", "client", "kill", "type", "normal")),
+     lambda f: f.cli("-a", "other", "config", "set", "requirepass", "")),
+    ("poisoned", poison, lambda f: None),
+    ("flushed", lambda f: f.cli("flushall"), lambda f: None),
+    ("all daemons restarted", restart_daemons, lambda f: None),
+]
+
+
+def run(fleet, names):
+    """Yields one row for each fault."""
+    codes, wrong, normal = fleet.ask(names)
+    for name, begin, end in FAULTS:
+        before = fleet.calls()
+        codes, wrong, times = fleet.ask(names, during=lambda: begin(fleet))
+        calls = fleet.calls() - before
+        states = fleet.states()
+        end(fleet)
+        recovery = fleet.settle()
+        after = fleet.calls()
+        fleet.ask(names)
+        row = {
+            "fault": name, "codes": codes, "wrong": wrong, "calls": calls,
+            "p99": times[int(len(times) * 0.99) - 1], "max": times[-1], "states": states,
+            "recovery": recovery, "after": fleet.calls() - after, "normal": normal[-1],
+        }
+        row["broken"] = [text for text, is_broken in [
+            ("SERVFAIL or no answer", sum(codes.values()) != codes[0]),
+            ("a wrong answer", wrong > 0),
+            ("more calls than the machines alone", calls > names * fleet.count),
+            ("no recovery within 5 s", recovery > 5),
+            ("more than 60 ms more", times[int(len(times) * 0.99) - 1] > normal[-1] + 60),
+        ] if is_broken]
+        yield row
+
+
+def main(root):
+    made = argparse.ArgumentParser(
+        prog="scripts/fleet-faults",
+        description="Runs daemons that share answers in a network namespace, lets their Redis "
+        "server fail, and prints what clients saw as a table in Markdown; needs root.")
+    made.add_argument("--bin", default=f"{root}/.build/release", help="directory of the programs")
+    made.add_argument("--machines", type=int, default=5, help="daemons (default 5)")
+    made.add_argument("--names", type=int, default=100, help="new names in each step (default 100)")
+    made.add_argument("--gap", type=float, default=0.02,
+                      help="seconds between two names (default 0.02)")
+    options = made.parse_args()
+    if os.environ.get("FLEET_FAULTS") != "inside":
+        os.environ["FLEET_FAULTS"] = "inside"
+        os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    with tempfile.TemporaryDirectory(prefix="httpdnsd-fleet-") as here:
+        fleet = Fleet(os.path.abspath(options.bin), options.machines, here, options.gap)
+        broken = []
+        try:
+            print(f"{options.machines} machines, {options.names} new names each\n")
+            print("| Redis | answers | not answered | calls | p99, ms | longest, ms | state | "
+                  "recovery, s | calls after |\n|---|---|---|---|---|---|---|---|---|")
+            for row in run(fleet, options.names):
+                states = ", ".join(f"{count} {state}" for state, count in row["states"].items())
+                lost = sum(row["codes"].values()) - row["codes"][0]
+                print(f"| {row['fault']} | {row['codes'][0]} | {lost} | {row['calls']} | "
+                      f"{row['p99']:.0f} | {row['max']:.0f} | {states} | {row['recovery']:.1f} | "
+                      f"{row['after']} |", flush=True)
+                broken += [f"{row['fault']}: {text}" for text in row["broken"]]
+        finally:
+            fleet.stop()
+    for sentence in broken:
+        print(f"fleet-faults: {sentence}", file=sys.stderr)
+    return 1 if broken else 0

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import Fleet
+
+/// Seal with a stand-in for HMAC: the tests of the vendors cover the real one.
+func testSeal(_ secret: UInt64 = 7) -> FleetSeal {
+    FleetSeal { text in
+        (0..<4).flatMap { word -> [UInt8] in
+            var hash = 0xCBF2_9CE4_8422_2325 ^ secret &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(word)
+            for octet in text { hash = (hash ^ UInt64(octet)) &* 0x100_0000_01B3 }
+            hash ^= hash >> 29
+            var octets: [UInt8] = []
+            octets.append(big: hash, octets: 8)
+            return octets
+        }
+    }
+}
+
+@Suite("Shared values")
+struct FleetValueTests {
+    static func value() throws -> FleetValue {
+        var value = FleetValue()
+        value.fetchedAt = 1_700_000_000_123
+        value.v4 = .init(
+            [try #require(IPAddress("192.0.2.1")), try #require(IPAddress("192.0.2.2"))],
+            ttl: 60
+        )
+        value.v6 = .init([try #require(IPAddress("2001:db8::1"))], ttl: 30)
+        value.server = ([198, 51, 100, 7], 443)
+        value.machine = "web-7"
+        return value
+    }
+
+    @Test("a value is read as it was written")
+    func roundTrip() throws {
+        var values = [try Self.value(), FleetValue()]
+        values[1].v4 = .init([], ttl: 0)
+        values[1].denial = .init(isNXDomain: true, ttl: 5)
+        values.append(values[1])
+        values[2].denial = .init(isNXDomain: false, ttl: nil)
+        for value in values {
+            let octets = try #require(value.octets)
+            #expect(try FleetValue(octets: octets) == value)
+            for count in 0..<octets.count {
+                #expect(throws: FleetRejection.self) {
+                    try FleetValue(octets: Array(octets[..<count]))
+                }
+            }
+            #expect(throws: FleetRejection.self) { try FleetValue(octets: octets + [0]) }
+        }
+    }
+
+    @Test("the age is rounded up and never negative; the TTL is the shortest one")
+    func age() throws {
+        let value = try Self.value()
+        #expect(value.ttl == 30)
+        for (milliseconds, age) in [(-5_000, 0), (0, 0), (1, 1), (1_000, 1), (1_001, 2)] {
+            #expect(value.age(at: value.fetchedAt + Int64(milliseconds)) == UInt32(age))
+        }
+    }
+
+    @Test("a sealed text shows nothing, and any change makes it forged")
+    func sealed() throws {
+        let seal = testSeal()
+        let text = Array(String(repeating: "www.example.com web-7 ", count: 4).utf8)
+        let sealed = seal.seal(text, for: [1])
+        #expect(try seal.open(sealed, for: [1]) == text)
+        #expect(sealed != seal.seal(text, for: [1]))
+        #expect(!String(decoding: sealed, as: UTF8.self).contains("web"))
+        for index in sealed.indices.dropFirst() {
+            var changed = sealed
+            changed[index] ^= 1
+            #expect(throws: FleetRejection.forged) { try seal.open(changed, for: [1]) }
+        }
+        #expect(throws: FleetRejection.unknownVersion) {
+            try seal.open([9] + sealed.dropFirst(), for: [1])
+        }
+        #expect(throws: FleetRejection.forged) { try seal.open(sealed, for: [2]) }
+        #expect(throws: FleetRejection.forged) { try testSeal(8).open(sealed, for: [1]) }
+        #expect(throws: FleetRejection.forged) { try seal.open([1, 2], for: [1]) }
+        #expect(throws: FleetRejection.tooLong) {
+            try seal.open([UInt8](repeating: 1, count: 4_097), for: [1])
+        }
+    }
+
+    @Test("a key depends on name, families, view and secret, but not on the case of the name")
+    func keys() throws {
+        let name = try Name("www.example.com")
+        let key = FleetKey(name, .v4, view: "v", testSeal())
+        #expect(key == FleetKey(try Name("WWW.Example.com"), .v4, view: "v", testSeal()))
+        for other in [
+            FleetKey(try Name("ww.example.com"), .v4, view: "v", testSeal()),
+            FleetKey(name, .both, view: "v", testSeal()),
+            FleetKey(name, .v4, view: "w", testSeal()),
+            FleetKey(name, .v4, view: "v", testSeal(8)),
+        ] {
+            #expect(other != key)
+        }
+        let text = String(decoding: key.value, as: UTF8.self)
+        #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
+    }
+
+    @Test("a flush covers what was fetched before it, and a full list forgets to the safe side")
+    func flushes() throws {
+        let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
+        var list = FlushList()
+        let first = list.add(FleetFlush(.tree(try Name("example.com")), isSoft: false, at: 100))
+        #expect(first)
+        let again = list.add(FleetFlush(.tree(try Name("example.com")), isSoft: false, at: 100))
+        #expect(!again)
+        #expect(list.covers(name, fetchedAt: 100, now: 200))
+        #expect(!list.covers(name, fetchedAt: 101, now: 200))
+        #expect(!list.covers(other, fetchedAt: 100, now: 200))
+        // Ahead of the clock, which a fail-over has set back.
+        #expect(!list.covers(name, fetchedAt: 100, now: 100 - 2_001))
+        for index in 0..<FleetLimits.flushes {
+            list.add(
+                FleetFlush(.name(try Name("n\(index).test")), isSoft: false, at: 101 + Int64(index))
+            )
+        }
+        #expect(list.flushes.count <= FleetLimits.flushes)
+        #expect(list.covers(other, fetchedAt: 100, now: 300))
+        #expect(!list.covers(other, fetchedAt: 101, now: 300))
+        list.add(FleetFlush(.all, isSoft: true, at: 290))
+        #expect(list.flushes.isEmpty && list.covers(other, fetchedAt: 290, now: 300))
+        let flush = FleetFlush(.name(name), isSoft: true, at: 5)
+        #expect(try FleetFlush(octets: flush.octets) == flush)
+    }
+}

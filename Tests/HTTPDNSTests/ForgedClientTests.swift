@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Forged clients that share a vendor with proven clients")
+struct ForgedClientTests {
+    let world = Simulation()
+
+    /// Returns the number of answered names; each name has another client.
+    @ServiceLoop
+    private func flood(_ client: VendorClient, _ count: Int, _ round: Int = 0) async throws -> Int {
+        let names = try (0..<count).map {
+            try world.begin(client, "f\(round)-\($0).example.com", of: unproven($0))
+        }
+        var answered = 0
+        for name in names {
+            switch try await world.value(of: name) {
+            case .success: answered += 1
+            case .failure(let failure): #expect([.budget, .pace].contains(failure.reason.kind))
+            }
+        }
+        return answered
+    }
+
+    @Test("forged clients leave a quarter of the budget, in proportion to the rest of the day")
+    @ServiceLoop
+    func budget() async throws {
+        world.servers([:])
+        await world.advance(by: .seconds(Budget.secondsLeft(wallSeconds: world.wallSeconds) + 1))
+        let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 100) }
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        #expect(try await flood(client, 200) == 75)
+        await world.advance(by: .seconds(43_200))
+        #expect(try await flood(client, 200, 1) == 12)
+        for number in 0..<8 {
+            _ = try await world.lookUp(client, "n\(number).example.com", of: network(1))
+        }
+        // In the last second of the day, nothing is reserved.
+        await world.advance(by: .seconds(Budget.secondsLeft(wallSeconds: world.wallSeconds) - 1))
+        #expect(try await flood(client, 200, 2) == 4)
+    }
+
+    @Test("a quarter of a monthly budget stays, in proportion to the rest of the month")
+    @ServiceLoop
+    func month() {
+        var budget = Budget(
+            Budget.Rule(unitsPerMonth: 1_000),
+            vendor: "v",
+            cheapest: 1,
+            store: UsageMemory()
+        )
+        // A quarter is 250, after 15 days 129, on the last day 8; a reserved unit of day 15 is lost.
+        for (day, expected) in [(0, 750), (15, 121), (30, 120)] as [(Int64, Int)] {
+            let wallSeconds = day * UsageRecord.secondsADay
+            var spent = 0
+            while !budget.isReservedForProven(wallSeconds: wallSeconds) {
+                let receipt = budget.spend(units: 1, by: unproven(1), wallSeconds: wallSeconds)
+                #expect(receipt != nil)
+                spent += 1
+            }
+            #expect(spent == expected, "day \(day)")
+        }
+    }
+
+    @Test("without proven clients, the others may spend the whole budget and rate")
+    @ServiceLoop
+    func alone() async throws {
+        world.servers([:])
+        let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 100) }
+        #expect(try await flood(client, 200) == 100)
+        let limited = try world.client { $0.callsPerSecond = 16 }
+        #expect(try await flood(limited, 40) == 16)
+    }
+
+    @Test("a day after the latest query of a proven client, the others may spend the whole budget")
+    @ServiceLoop
+    func later() async throws {
+        world.servers([:])
+        let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 100) }
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        await world.advance(by: .seconds(86_400))
+        #expect(try await flood(client, 200) == 100)
+    }
+
+    @Test("forged clients leave a quarter of each burst, and may use the whole rate on average")
+    @ServiceLoop
+    func rate() async throws {
+        world.servers([:])
+        let client = try world.client { $0.callsPerSecond = 16 }
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        await world.advance(by: .seconds(2))
+        #expect(try await flood(client, 40) == 12)
+        for number in 0..<2 {
+            _ = try await world.lookUp(client, "n\(number).example.com", of: network(1))
+        }
+        await world.advance(by: .seconds(2))
+        var answered = 0
+        for round in 1...50 {
+            answered += try await flood(client, 20, round)
+            await world.advance(by: .milliseconds(180))
+        }
+        // 10 s.
+        #expect((150...180).contains(answered), "\(answered)")
+        _ = try await world.lookUp(client, "last.example.com", of: network(1))
+    }
+}
