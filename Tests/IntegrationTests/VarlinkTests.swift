@@ -12,7 +12,8 @@ struct VarlinkTests {
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,
-                 "names": ["www.example.com", "four.example.com"], "vendor": "tencent", "kind": "cost"}
+                 "names": ["www.example.com", "four.example.com"], "vendor": "tencent", "kind": "cost",
+                 "off": True}
         samples = {"string": "www.example.com", "int": 1, "float": 1.0, "bool": False, "object": {}}
         def call(method, parameters):
             peer, reply = socket.socket(socket.AF_UNIX), b""
@@ -57,9 +58,7 @@ struct VarlinkTests {
         let methods = end.output.split(separator: "\n").map(String.init)
         let verbs = [
             "Status", "Stats", "Flush", "Lookup", "Top", "Bill", "Watch", "Pause", "Resume",
-            "Reload",
-            "Check", "Settings", "Routes", "LogLevel", "Portal",
-            "Version",
+            "Reload", "Check", "Settings", "Routes", "LogLevel", "Portal", "Version",
         ]
         #expect(Set(methods).isSuperset(of: verbs.map { "io.httpdnsd.Control.\($0)" }))
         #expect(Set(methods).isSuperset(of: ["org.varlink.service.GetInfo"]))
