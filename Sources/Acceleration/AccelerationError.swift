@@ -25,14 +25,13 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
     }
 
     private static func text(_ errno: Int32) -> String {
-        // SAFETY: the text is copied before anything can change it; glibc has a separate one for
-        // each thread.
+        // SAFETY: the text is copied; glibc has a buffer per thread.
         unsafe String(cString: strerror(errno))
     }
 
-    /// Makes the error for `result`, a negated `errno`.
+    /// Creates the error for `result`, a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
-        // EACCES with a log comes from the verifier.
+        // EACCES with a log means that the verifier rejected the program.
         self =
             -result == EPERM || -result == EACCES && log.isEmpty
             ? .forbidden(what: what) : .refused(what: what, errno: -result, why: log)

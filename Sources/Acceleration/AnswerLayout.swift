@@ -6,14 +6,14 @@ internal import DNSWire
 extension CBPF.answer {
     init(_ answer: MirroredAnswer, origin: UInt64, slot: UInt32) {
         self.init()
-        // Wraps around for an entry from before the boot; the age is still correct.
+        // Wraps around if the entry is older than the boot; the program's subtraction wraps back.
         stored_at = origin &+ UInt64(bitPattern: answer.storedAt) &* 1_000_000
         ends_at = UInt64(clamping: Int64(clamping: origin) + answer.endsAt * 1_000_000)
         self.slot = slot
         type = answer.type
         variant = answer.variant.rawValue
         flags = answer.flags | UInt16(answer.rcode)
-        // Not truncated: at most `MirroredAnswer.mostTTLs` (16) records.
+        // The conversions lose no bits: a copy has at most `MirroredAnswer.mostTTLs` (16) records.
         counts = (
             UInt8(truncatingIfNeeded: answer.answerCount),
             UInt8(truncatingIfNeeded: answer.authorityCount),

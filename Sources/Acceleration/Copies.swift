@@ -2,30 +2,28 @@
 internal import DNSCache
 
 struct Copies: ~Copyable {
-    /// Slots of the copies; grows to the highest slot in use.
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// Index of each copy in `slots`, by the copy's key.
+    /// Slot number by the key of the copy.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int
 
-    /// Counted hits that `newHits` has not returned yet.
+    /// Counted hits that `newHits` has not returned.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of idle copies that the current pass may still return.
+    /// Number of idle copies that `newHits` may still return before it starts again at position 0.
     var idleLeft = 0
 
-    /// Bit set of the address families whose queries the BPF program answers while it is not
-    /// suspended, and the number of callers that suspend it.
+    /// Address families that the BPF program answers, and number of `suspend` calls in force.
     var families: UInt32 = 0
     var holders = 0
 
     var isChanging = false
 
-    /// Descriptor that keeps the BPF program attached; -1 before.
+    /// Descriptor that keeps the BPF program attached; -1 if not attached.
     var link: Int32 = -1
 
     init(room: Int) { self.room = room }
@@ -50,7 +48,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Hits counted so far, including hits of earlier copies in this slot.
+    /// Counted hits, including hits of earlier copies in this slot.
     var seen: UInt64 = 0
     var isUsed = false
 

@@ -8,9 +8,9 @@ internal import Locks
 /// Copies of cache entries from which the kernel answers loopback queries, inside the client's
 /// system call.
 ///
-/// `init` loads the BPF program, which answers from `attach` until the process ends.
-// SAFETY: the maps are mapped from `init` to `deinit` and written only with the lock held; the
-// kernel reads them as specified in answer.h.
+/// The BPF program answers from `attach` until the process ends.
+// SAFETY: the maps are mapped from `init` to `deinit` and written with the lock held; the kernel
+// reads the maps as specified in answer.h.
 @safe
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
@@ -21,12 +21,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     private static let logOctets = 1 << 16
 
-    /// Maximum number of idle copies that one pass returns.
     private static let mostIdle = 4096
 
-    /// Loads the BPF program, with space for `entries` answers.
+    /// Loads the BPF program, with capacity for `entries` answers.
     ///
-    /// - Parameter seed: random number from which the secrets that hash the map keys are made.
+    /// - Parameter seed: random number for the secrets that hash the map keys.
     package init(
         entries: Int,
         origin: Instant,
@@ -74,7 +73,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Answers queries to the first 16 `addresses`; takes 0.0.0.0 as 127.0.0.1 and `::` as `::1`.
+    /// Answers queries to the first 16 `addresses`; 0.0.0.0 means 127.0.0.1, `::` means `::1`.
     ///
     /// - Parameters:
     ///   - ipv4: true to answer clients in 127.0.0.0/8.
@@ -120,13 +119,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Number of answers from the kernel, as of the last collection.
+        /// Number of answers by the kernel, as last read from its counters.
         package var answers: UInt64 = 0
 
-        /// True during `watch`, and during changes of many entries.
         package var isSuspended = false
 
-        /// Address families whose clients the BPF program may answer.
         package var families = (ipv4: false, ipv6: false)
 
         package static func == (left: Numbers, right: Numbers) -> Bool {
@@ -194,7 +191,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         let key = key(name, type, variant)
         copies.withLock { copies in
             guard let slot = copies.places[key] else { return }
-            // The copy does not exist.
+            // Fails only if the copy does not exist.
             _ = change(&copies) { unsafe bpf_answering_remove(answering, key) }
             collect(slot, &copies)
             copies.release(slot)
@@ -221,7 +218,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // Hits of removed copies come first, and may exceed `count`.
+            // `hits` may exceed `count`, because it begins with the hits of removed copies.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -229,7 +226,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Adds the new hits of the copy in `slot`; returns true if there are any.
+    /// Returns true if the copy in `slot` has new hits.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)
@@ -243,7 +240,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return true
     }
 
-    /// Returns the slot of the copy with this key, or a free slot.
     private func takeSlot(for key: UInt64, _ copies: inout Copies) -> UInt32? {
         if let slot = copies.places[key] {
             collect(slot, &copies)
@@ -252,7 +248,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// Calls `body`, which changes the maps; the BPF program detects this by the sequence number.
+    /// Calls `body`, which changes the maps, with an odd sequence number (a seqlock).
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }
@@ -276,11 +272,10 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Trying
 
-    /// Maximum octets of a frame that `outcome` returns.
     package static let largestFrame = 2048
 
-    /// Runs the BPF program on a loopback frame, even if not attached; returns nil if the frame
-    /// passes unchanged.
+    /// Runs the BPF program on a loopback frame, even if not attached; nil if the program does not
+    /// change the frame.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
@@ -295,7 +290,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // The very last line has statistics.
+        // The verifier ends its log with a line of statistics.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 

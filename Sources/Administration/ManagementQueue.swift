@@ -3,18 +3,17 @@ package import Net
 
 /// Queue of jobs for control calls or scrapes.
 ///
-/// One job runs at a time: the jobs of root first, then those of the other users in round-robin
-/// order. After a job, none runs for twice its duration. The jobs therefore use at most a third of
-/// the service loop, and one other thread.
+/// One job runs at a time: root's jobs first, then those of other users in round-robin order. After
+/// a job, the queue pauses for twice the job's duration. The jobs therefore use at most one thread
+/// and a third of the service loop's time.
 @ServiceLoop
 package final class ManagementQueue {
     static let pauseFactor = 2
 
-    /// Minimum pause after a job; it covers reading the call and sending the reply.
+    /// Minimum pause after a job, for reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Maximum pause after a job; a long job runs on another thread and does not load the service
-    /// loop.
+    /// Maximum pause after a job; a long job runs on another thread.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
@@ -25,7 +24,7 @@ package final class ManagementQueue {
 
     private var isBusy = false
 
-    /// Queued jobs by user, the next user first; the limits of connections bound their number.
+    /// Queued jobs by user, the next user first.
     private var waiting: [(user: UInt32, jobs: ArraySlice<CheckedContinuation<Void, Never>>)] = []
 
     private static let root: UInt32 = 0
@@ -36,8 +35,7 @@ package final class ManagementQueue {
 
     /// Queues `job` and runs it in the user's turn; `job` must not wait for a client.
     ///
-    /// - Parameter user: numeric ID of the user; all scrapes share one ID, because HTTP has no
-    ///   user.
+    /// - Parameter user: numeric ID; all scrapes share one ID, because HTTP has no user.
     func run<Value: Sendable>(
         for user: UInt32,
         _ job: @ServiceLoop () async throws -> Value
@@ -84,7 +82,7 @@ package final class ManagementQueue {
 
 /// Runs `work` on a new thread, or on the service loop if no thread can be created.
 ///
-/// `@concurrent` is no substitute: tasks of the service loop prefer its thread (SE-0417).
+/// `@concurrent` would not help: tasks of the service loop prefer the loop's thread (SE-0417).
 @ServiceLoop
 func offLoop<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value

@@ -10,10 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// Value of BPF_TCX_INGRESS, which kernel headers before 6.6 lack.
+/// BPF_TCX_INGRESS, which kernel headers before 6.6 lack.
 enum { TCX_INGRESS = 46 };
 
-/// Number that `MAP` puts in the program, and opcode of the instruction that loads it.
+/// Number that `MAP` puts in the program, and opcode of the load instruction.
 enum { PLACEHOLDER = 0x6D617000, LOAD_64 = 0x18 };
 
 static const uint8_t program[] = {
@@ -67,7 +67,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
     int loaded = bpf(BPF_PROG_LOAD, &attributes);
     if (loaded >= 0 || log_octets == 0 || loaded == -EPERM)
         return loaded;
-    // The call is repeated with a log, to get the reason.
+    // Repeats the call with a log, to get the reason.
     attributes.log_buf = (uintptr_t)log;
     attributes.log_size = log_octets;
     attributes.log_level = 1;
@@ -164,7 +164,7 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
     for (unsigned int index = 0; index < answer->ttl_count; index++) {
         uint16_t offset;
         memcpy(&offset, ttl_offsets + 2 * index, sizeof offset);
-        // The program counts from the end of header, name, type and class.
+        // The program counts from the end of the question.
         answer->ttls[index] = offset - (12 + answer->name_count + 4);
     }
     union bpf_attr attributes = {

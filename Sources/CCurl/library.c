@@ -2,8 +2,8 @@
 //
 // Lazy loading of libcurl, which depends on thirty libraries in Debian: 4 MiB and 6 ms.
 //
-// A daemon without vendors does not load libcurl; other daemons listen first. Each function is defined
-// here and forwards to the library. The definitions are hidden: libcurl must not resolve to them.
+// A daemon without vendors does not load libcurl. Each function here forwards to the library. The
+// definitions are hidden: libcurl must not resolve to them.
 #define _GNU_SOURCE
 #define CURL_DISABLE_TYPECHECK
 #include "CCurl.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// libcurl also defines these names as macros, which check the number of arguments.
+// libcurl also defines macros with these names.
 #undef curl_easy_getinfo
 #undef curl_easy_setopt
 #undef curl_multi_setopt
@@ -49,7 +49,7 @@ struct library {
 
 static struct library found;
 
-// Returns `address`; if it is NULL, exits like the dynamic linker.
+// Returns `address`; exits like the dynamic linker if it is NULL.
 static void *checked(void *address) {
     if (address == NULL) {
         fprintf(stderr, "httpdnsd: %s\n", dlerror());
@@ -83,7 +83,7 @@ STAND_IN void curl_easy_reset(CURL *easy) { curl()->curl_easy_reset(easy); }
 
 STAND_IN const char *curl_easy_strerror(CURLcode code) { return curl()->curl_easy_strerror(code); }
 
-// A long, a pointer and a curl_off_t have the same size: each value is passed as a pointer.
+// A long, a pointer and a curl_off_t have the same size, so each value is passed as a pointer.
 _Static_assert(sizeof(void *) == sizeof(curl_off_t) && sizeof(void *) == sizeof(long),
                "arguments have the same size");
 
@@ -109,7 +109,7 @@ STAND_IN struct curl_slist *curl_slist_append(struct curl_slist *list, const cha
 
 STAND_IN void curl_slist_free_all(struct curl_slist *list) { curl()->curl_slist_free_all(list); }
 
-// MARK: Many of them
+// MARK: Multi handles
 
 STAND_IN CURLM *curl_multi_init(void) { return curl()->curl_multi_init(); }
 
@@ -142,7 +142,7 @@ STAND_IN CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t socket, 
 
 // MARK: The library
 
-// URLs may contain a token, and libcurl copies URLs: memory is erased before it is freed.
+// libcurl copies URLs, which may contain a token: memory is erased before it is freed.
 
 static void wiping_free(void *block) {
     if (block == NULL)

@@ -48,7 +48,7 @@ static uint32_t kept(int index) {
 }
 
 int linux_drop_capabilities(void) {
-    // The bounding set limits started programs, and the daemon starts none: failure is harmless.
+    // The bounding set limits child processes, and the daemon starts none: failure is harmless.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -110,7 +110,7 @@ int linux_join_interrupting(unsigned long thread) {
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group) {
     char link[sizeof "/proc/self/fd/-2147483648"];
     struct stat status;
-    /* All steps concern the file that this descriptor refers to. */
+    /* All steps concern the file of this descriptor. */
     int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -120,7 +120,7 @@ int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group) {
         errno = EPERM;
         result = -1;
     }
-    /* Only if needed: the system call filter of the unit may forbid chown(2). */
+    /* The system call filter of the unit may forbid chown(2). */
     if (result == 0 && group != (uint32_t)-1 && status.st_gid != group)
         result = fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH);
     if (result == 0) {

@@ -55,7 +55,7 @@ static int route_socket(unsigned int groups, const struct sock_fprog *filter) {
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (fd < 0)
         return -1;
-    // The filter is set before messages can be queued.
+    // The filter must precede messages.
     if (filter && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) != 0)
         goto failed;
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
@@ -70,7 +70,7 @@ failed:;
 }
 
 int linux_route_events(void) {
-    // The filter loads big-endian values, but netlink is in host byte order.
+    // The filter loads big-endian values; netlink is in host byte order.
     const unsigned int type = offsetof(struct nlmsghdr, nlmsg_type);
     const unsigned int length = NLMSG_HDRLEN + offsetof(struct rtmsg, rtm_dst_len);
     struct sock_filter code[] = {
@@ -101,7 +101,7 @@ int linux_clock_changes(void) {
     const int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd < 0)
         return -1;
-    // The timer has a distant time that every kernel accepts, as in systemd.
+    // A distant time that every kernel accepts, as in systemd.
     const struct itimerspec never = {.it_value.tv_sec = (sizeof(time_t) > 4) ? INT64_C(8640000000000) : INT32_MAX};
     if (timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0)
         return fd;

@@ -31,10 +31,10 @@ void recorder_free(struct recorder *recorder) {
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown) {
     const size_t place = recorder->noted % RECORDER_LINES;
     size_t kept = octets < RECORDER_OCTETS ? octets : RECORDER_OCTETS;
-    // Do not split a UTF-8 character (10xxxxxx continues it).
+    // Does not split a UTF-8 character (continuation octets: 10xxxxxx).
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
-    // The line counts as empty while it is overwritten.
+    // A line that is being overwritten counts as empty.
     recorder->lines[place].octets = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(recorder->lines[place].text, text, kept);

@@ -12,7 +12,7 @@ package struct Call: Sendable, Equatable {
     /// True if the client wants no reply.
     package var oneway: Bool
 
-    /// True if the client requests another protocol; always refused.
+    /// True if the client requests another protocol; the daemon always refuses.
     package var upgrade: Bool
 
     // MARK: - Making
@@ -39,7 +39,7 @@ package struct Call: Sendable, Equatable {
         self.init(method, parameters: try JSONText.decode([String: JSONValue].self, from: octets))
     }
 
-    /// Decodes a message, which has no NUL.
+    /// Decodes a message without its NUL.
     ///
     /// - Throws: `notUTF8` or `malformed`.
     package init(message: [UInt8]) throws(ProtocolError) {
@@ -62,13 +62,12 @@ package struct Call: Sendable, Equatable {
         method.lastIndex(of: ".").map { String(method[..<$0]) } ?? ""
     }
 
-    /// Encodes the message with its NUL.
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
     /// Decodes the arguments.
     ///
-    /// - Throws: `invalidParameter` with the alphabetically first unknown argument, otherwise with
-    ///   a missing or mistyped one.
+    /// - Throws: `invalidParameter` with the first unknown argument in alphabetical order, or with
+    ///   a missing or mistyped argument.
     package func arguments<Arguments: CallParameters>(
         as type: Arguments.Type
     ) throws(MethodError) -> Arguments {
@@ -88,7 +87,6 @@ package struct Call: Sendable, Equatable {
 
 /// Arguments of a method.
 package protocol CallParameters: Codable, Sendable {
-    /// Names of the arguments that the method accepts.
     associatedtype CodingKeys: CodingKey, CaseIterable
 }
 
@@ -126,7 +124,6 @@ extension Call: Codable {
 // MARK: - Errors of decoding
 
 extension ProtocolError {
-    /// Wraps an error of JSON decoding.
     init(wrapping error: any Error) {
         self =
             switch error {
@@ -151,7 +148,7 @@ extension DecodingError {
         return key.map { JSONText.fieldName($0.stringValue) }
     }
 
-    /// Description of the error, which quotes no text of the message.
+    /// Description of the error, without text of the message.
     var summary: String {
         switch self {
         case .keyNotFound(let key, _): "\"\(JSONText.fieldName(key.stringValue))\" is missing"

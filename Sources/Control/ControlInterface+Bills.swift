@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Part of ``description``: billed units and costs.
     static let bills = """
         # item: request, name, or family for each address family of a name
-        # known: the vendor publishes its unit. page: where. + read-on: ?string
+        # known: the vendor publishes the rules. page: web page with the rules. + read-on: ?string
         # price: of 10,000 units. + free-per-month: int
         type BillRules (item: string, weight: int, known: bool, price: ?Cost, page: ?string)
 
-        # The vendor's own count for the month and the whole account, with an access key.
-        # http, https: resolutions. units: by the weights of the configured encryption
-        # difference: units minus ours. confirmed: the interface was tested with a real account
+        # Count by the vendor for the month and the whole account; requires an access key.
+        # http, https: resolutions. units: with the weights of the configured encryption
+        # difference: units minus the units that the daemon counted
+        # confirmed: the request was tested with a real account
         type VendorCount (
           http: ?int,
           https: ?int,
@@ -20,7 +20,7 @@ extension ControlInterface {
           confirmed: bool
         )
 
-        # saved: units that were not needed, by reason as `avoided`. problem: of the stored counts
+        # saved: avoided units, by reason as in `avoided`. problem: error of the stored counts
         type VendorBill (
           name: string,
           units: Units,
@@ -36,10 +36,10 @@ extension ControlInterface {
         # + units-per-day: int, change-percent: int, gives-up: string
         type BillAdvice (vendor: string, setting: string)
 
-        # Returns billed units and costs of the day, or of the month (UTC). `reset` names a vendor
-        # whose counts are set to 0 first: a changing call. NotFound for an unknown vendor.
-        # With an access key of a vendor, asks the vendor for its count, at most once per minute and
-        # key. Waits for it for at most 6 s; without it, the rest of the bill is returned.
+        # Returns billed units and costs of the day, or of the month (UTC). `reset` is a vendor: the
+        # counts of this vendor are first set to 0, a changing call. NotFound for an unknown vendor.
+        # With an access key, requests the count of the vendor, at most once per minute and key. The
+        # reply waits for this count for at most 6 s.
         method Bill(month: ?bool, reset: ?string) -> (
           period: string,
           vendors: []VendorBill,
@@ -51,7 +51,7 @@ extension ControlInterface {
 
         # A call for one feature of the protocol, without secrets and account numbers.
         # expected: assumption of the code. skipped: not called, or without a reply
-        # result: addresses, an error, or the reason. units: upper bound
+        # result: addresses, an error, or the reason of `skipped`. units: upper bound
         type ProofStep (
           label: string,
           expected: string,
@@ -65,8 +65,8 @@ extension ControlInterface {
 
         # Calls a vendor once for each feature of its protocol, and compares the replies with the
         # assumptions of the code. The calls count in the budget of the vendor. With `plan`, returns
-        # the cost without a call. units: upper bound. With `more`, each step has a reply, and the
-        # last reply has none. A changing call.
+        # the cost without a call. units: upper bound. With `more`, each reply has one step, and the
+        # last reply has no step. A changing call.
         # + max-units: ?int (parameter)        a call that could exceed the limit is skipped
         method Prove(vendor: string, name: ?string, plan: ?bool) -> (
           vendor: string,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Part of ``description``: pauses, settings and the log level.
     static let changes = """
         # Stops sending to a vendor or an upstream until Resume; calls in flight continue. Exactly
         # one of `vendor`, `upstream` and `name` (a vendor, or else an upstream) is required.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Description of the interface in Varlink's language, and the reference for all message
+    /// Description of the interface in the language of Varlink, and the reference for all message
     /// fields.
     ///
-    /// Varlink does not allow hyphens in field names, so a type with mostly such fields is
-    /// `object`.
+    /// Varlink forbids hyphens in field names, so a type with mostly such fields is `object`, and a
+    /// comment lists the fields.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #
@@ -15,7 +15,7 @@ extension ControlInterface {
         interface io.httpdnsd.Control
 
         # ready: all vendors and upstreams are healthy or paused by an operator
-        # degraded: answers queries; `problems` lists what is wrong
+        # degraded: the daemon answers queries, and `problems` lists faults
         type State (ready, degraded, starting, stopping)
 
         # down: as measured, or as the vendor reported. paused: by an operator
@@ -26,14 +26,14 @@ extension ControlInterface {
 
         \(vendors)
 
-        # rests: backed off after failures, unless all other servers are too. loops: forwards back
-        # to this daemon. paused: by an operator
+        # rests: backed off after failures; used only if all servers are backed off. loops: the
+        # server forwards queries back to this daemon. paused: by an operator
         type UpstreamState (up, rests, loops, paused)
 
         # transport: udp, tcp, tls or https. reason: why the server is not queried
-        # + for-seconds: ?int                  remaining back-off; 0: the next query may try it
+        # + for-seconds: ?int                  back-off left; 0: the next query may use the server
         # + latency-us: ?int                   smoothed
-        # + latency-ms: ?float                 the same; deprecated, as is failures
+        # + latency-ms: ?float                 deprecated, as is `failures`
         # + connections-opened, connections-reused: int
         # + last-error: ?string
         # + last-error-age-seconds: ?int
@@ -49,10 +49,10 @@ extension ControlInterface {
           failed: ?int
         )
 
-        # protected: encrypted and authenticated transport. validates: its AD bit is passed on
+        # protected: encrypted and authenticated transport. validates: clients get the AD bit
         # + foreign-replies: ?int              messages that matched no query: forged or late
         # + latency-p50-us: ?int
-        # + latency-ms-p50: ?float             the same; deprecated, as is failures
+        # + latency-ms-p50: ?float             deprecated, as is `failures`
         # + last-error: ?string
         # + last-error-age-seconds: ?int
         type UpstreamStatus (
@@ -68,7 +68,7 @@ extension ControlInterface {
         )
 
         # File that preserves the cache across restarts.
-        # + age-seconds: ?int                  since it was written, by any daemon process
+        # + age-seconds: ?int                  since a daemon process last wrote the file
         # + last-error: ?string                of the last read or write
         type Snapshot (path: string, entries: int, octets: int)
 
@@ -76,12 +76,12 @@ extension ControlInterface {
         type CacheUsage (entries: int, octets: int, snapshot: ?Snapshot)
 
         # Counts of network changes and of resumes from suspend.
-        # + last-age-seconds: ?int             time since the last of either
+        # + last-age-seconds: ?int             time since the last change or resume
         # Only in Status:
-        # stack: families towards the Internet: v4, v6, dual, none. nat64: prefix in use, such as
-        #   64:ff9b::/96
-        # + nat64-from: ?string                upstream that gave it, or settings
-        # + nat64-age-seconds: ?int            time since it is in use
+        # stack: address families with Internet access: v4, v6, dual, none
+        # nat64: prefix in use, such as 64:ff9b::/96
+        # + nat64-from: ?string                upstream that returned the prefix, or settings
+        # + nat64-age-seconds: ?int            time since the prefix is in use
         type NetworkStats (changes: int, resumes: int, stack: ?string, nat64: ?string)
 
         # resting: suspended while all queries are logged or watched
@@ -137,17 +137,18 @@ extension ControlInterface {
           snapshot: ?Snapshot
         )
 
-        # route: file:line in the settings. domain: its first. names: number in billable calls
+        # route: file:line in the settings. domain: first domain of the route
+        # names: number of names in billable calls
         # units: upper bound
         type RouteCost (route: string, domain: string, names: int, units: ?int)
 
         # protected: forged answers are detected
         # A lookup ends as one of successes, empty and unanswered. Calls are HTTP requests.
         # routes: billable-names by route. failed: failed calls
-        # failures: the same as failures-by-kind; deprecated
+        # failures: deprecated; use failures-by-kind
         # dropped: addresses removed from answers: private, unusable
         # + failures-by-kind: [string]int
-        # avoided: calls that were not needed: cached, merged, paired, batched
+        # avoided: avoided calls by reason: cached, merged, paired, batched
         # cost: of the month. + client-address: ?string   as in VendorStatus
         # + billable-calls, billable-names, connections-opened, connections-reused: int
         type VendorStats (
@@ -168,7 +169,7 @@ extension ControlInterface {
           cost: ?Cost
         )
 
-        # failures: the same as failures-by-kind; deprecated
+        # failures: deprecated; use failures-by-kind
         # + failures-by-kind: [string]int
         # + tcp-retries, foreign-replies, connections-opened, connections-reused: int
         type UpstreamStats (
@@ -183,9 +184,9 @@ extension ControlInterface {
         # + in-flight: int
         type MissStats (merged: int, dropped: int)
 
-        # Refreshes of cached answers before they expire. held: not started: no vendor would be
-        # called
-        # + over-budget: int                   not started: too many in the last minute
+        # Refreshes of cached answers before they expire. held: not started, because all
+        # vendors of the route were suspended
+        # + over-budget: int                   not started: too many lookups in the last minute
         type RefreshStats (started: int, done: int, failed: int, held: int)
 
         # + not-found: int                     reads that found no usable answer
@@ -209,8 +210,8 @@ extension ControlInterface {
         # + cpu-seconds: float
         type ProcessStats (descriptors: int, threads: int)
 
-        # All counters. `reset` (a changing call: see Denied) sets them to zero after this reply,
-        # with those of Top, but not the spent budget. In a call with `more`:
+        # Returns all counters. `reset` (a changing call: see Denied) sets all counters, also
+        # of Top, to zero after this reply, but not the spent budget. In a call with `more`:
         # + every-seconds: ?int                1 to 86400: a reply now and after each interval
         # + since-seconds: int                 time since the counters were zero
         method Stats(reset: ?bool) -> (
@@ -247,12 +248,12 @@ extension ControlInterface {
 
         # rcode: in lower case, `nodata` for NOERROR without records
         # protected: a forged answer would have been detected; absent for local answers
-        # validated: AD. origin: the vendor or upstream, as in QueryEvent
-        # source, server: the same as origin and origin-server; deprecated
-        # synthesized: true if made from another answer by DNS64
-        # + origin-server: ?string             its address or URL
+        # validated: AD bit. origin: the vendor or upstream, as in QueryEvent
+        # source, server: deprecated; use origin and origin-server
+        # synthesized: true if DNS64 made the answer
+        # + origin-server: ?string             address or URL of the origin
         # + age-seconds: int                   since the answer was received
-        # + ttl-seconds: int                   until the answer is stale; 0 if it is
+        # + ttl-seconds: int                   until the answer is stale; 0 if stale
         type CachedEntry (
           name: string,
           type: string,
@@ -274,7 +275,7 @@ extension ControlInterface {
 
         \(questions)
 
-        # calls: upper bound of the billable calls. excess: those that may belong to other names
+        # calls: upper bound of the billable calls. excess: calls that may belong to other names
         type NameCost (
           name: string,
           vendor: string,
@@ -289,12 +290,12 @@ extension ControlInterface {
         # rcode: in lower case, `nodata` for NOERROR without records. source: as in Stats
         # origin: the vendor or upstream of the answer, also for a cached answer
         # server: origin/origin-server; deprecated
-        # + origin-server: ?string             its address or URL
-        # fallback: why an upstream answered in a vendor's place: empty, failed, or early (before
-        #   the vendor)
+        # + origin-server: ?string             address or URL of the origin
+        # fallback: result of the vendor if an upstream answered: empty, failed, or early (no reply
+        #   yet)
         # flags: truncated, merged, refreshed, unprotected, synthesized (by DNS64)
         # + time-us: ?int                      since 1970
-        # + time-ms: int                       the same; deprecated
+        # + time-ms: int                       deprecated
         # + took-us: int
         type QueryEvent (
           name: string,
@@ -318,7 +319,7 @@ extension ControlInterface {
         #   cost                               NameCost, since the counters were zero
         #   names, misses, fallback, clients   QueryCount, of recent queries
         #   slow                               QueryEvent, of recent queries
-        # total: names in billable calls, or queries, including those that are not listed
+        # total: names in billable calls, or queries, including entries that are not listed
         # + since-seconds: int
         # All kinds except `cost` require the rights of changing calls.
         method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []object)
@@ -330,8 +331,8 @@ extension ControlInterface {
         # immediately. Requires the rights of changing calls.
         # source: as in Stats, or a vendor or upstream. rcode: as in QueryEvent
         # + slower-us: ?int
-        # + slower-ms: ?float                  the same; deprecated
-        # missed: queries that were not sent because there were too many
+        # + slower-ms: ?float                  deprecated
+        # missed: number of matching queries that were too many to send
         method Watch(
           name: ?string,
           type: ?string,

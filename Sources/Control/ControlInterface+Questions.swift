@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Part of ``description``: answers to queries, and the cache.
     static let questions = """
         # The answer to a query. source: as in Stats
         # origin: the vendor or upstream of the answer, also for a cached answer
         # server: origin/origin-server; deprecated
-        # + origin-server: ?string             its address or URL
-        # records: the data of the records of this type. explanation: RFC 8914
-        # synthesized: true if made from another answer by DNS64
+        # + origin-server: ?string             address or URL of the origin
+        # records: record data of this type. explanation: RFC 8914
+        # synthesized: true if DNS64 made the answer
         # + ttl-seconds: ?int                  the lowest TTL
         # + took-us: ?int                      absent for a predicted answer
         type Resolved (
@@ -24,7 +23,7 @@ extension ControlInterface {
         )
 
         # stage: question, hosts, special, route, cache, vendors, upstreams, dns64
-        # result: what the stage does
+        # result: action of the stage
         type Step (stage: string, result: string, notes: []string)
 
         # place: file:line in the settings. pattern: the domain pattern that covers the name
@@ -42,19 +41,19 @@ extension ControlInterface {
         # + billable-calls: int                for a query now, if the first attempt succeeds
         # + next-seconds: ?int                 until the name is resolved again
         # + next-by: ?string                   refresh: a prefetch. query: the next query
-        # + next-billable-calls: int           billable calls of that resolution
+        # + next-billable-calls: int           billable calls of the next resolution
         # units, money: of billable-calls, upper bound. money: absent if the price is unknown
         # + next-units: ?int, next-money: ?Cost      of next-billable-calls
         # + answer-units: ?int, answer-money: ?Cost  of the cached answer
         type QueryCost (vendor: ?string, units: ?int, money: ?Cost)
 
         # A request to a vendor, or a query to an upstream.
-        # why: first: the first one. next: after a failure. hedge: after no reply in time
+        # why: first: first attempt. next: after a failure. hedge: after no reply in time
         # fresh: on a new connection. repair: with another signature or form, as the vendor requires
         # request: without the values of its parameters. reused: an open connection was used
-        # + after-us: ?int                     from the start until it was sent
+        # + after-us: ?int                     from the start until the request was sent
         # + took-us: ?int                      absent while in flight
-        # + connected-us, secured-us, first-octet-us: ?int  since it was sent
+        # + connected-us, secured-us, first-octet-us: ?int  since sending
         # + after-ms, took-ms, connected-ms, secured-ms, first-octet-ms: ?float  deprecated
         type Attempt (
           name: string,
@@ -68,7 +67,7 @@ extension ControlInterface {
 
         # + left-out: int                      attempts and notes beyond the first 64
         # + billable-calls: int                upper bound
-        # units, money: of these calls, upper bound. money: absent if the price is unknown
+        # units, money: of the billable calls, upper bound. money: absent if the price is unknown
         type Report (
           answer: Resolved,
           attempts: []Attempt,
@@ -78,9 +77,9 @@ extension ControlInterface {
         )
 
         # Returns how a client's query would be answered now, stage by stage. Sends nothing, unless
-        # `live` is true: then the name is resolved past the cache, and the reply lists the
-        # attempts; this requires the rights of changing calls. The default type is A. `answer` is
-        # absent if the name would have to be resolved.
+        # `live` is true. With `live`, the daemon resolves the name without the cache, and the reply
+        # lists the attempts: this requires the rights of changing calls. The default type is A.
+        # `answer` is absent if the name must first be resolved.
         method Explain(name: string, type: ?string, live: ?bool) -> (
           name: string,
           type: string,
@@ -92,13 +91,13 @@ extension ControlInterface {
         )
         # Resolves names as for a client, which can cause billable calls: requires the rights of
         # changing calls. Without a type, resolves A and AAAA. A call with `more` has up to 1024
-        # names, and a reply for each, in the order of the names; the last reply has none. Other
+        # names, and one reply for each name, in order; the last reply has no name. Other
         # calls have up to 16 names and one reply.
         method Resolve(names: []string, type: ?string) -> (results: []Resolved)
 
-        # Returns all cache entries, the oldest first, in a call with `more`: some entries per
-        # reply, and none in the last one. Requires the rights of changing calls.
-        # total: number of entries at that moment
+        # Returns all cache entries, the oldest first, in a call with `more`: some entries
+        # per reply, and no entries in the last reply. Requires the rights of changing calls.
+        # total: number of entries at the time of the reply
         method Dump() -> (entries: []CachedEntry, total: int)
         """
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Part of ``description``: state and budget of vendors.
     static let vendors = """
-        # failed: failed calls. failures: the same; deprecated
+        # failed: failed calls. failures: deprecated
         # + latency-p50-us: ?int               median duration of a call
-        # + latency-ms-p50: ?float             the same; deprecated
+        # + latency-ms-p50: ?float             deprecated
         # + last-error: ?string
         # + last-error-age-seconds: ?int
         type VendorServer (
@@ -17,8 +16,8 @@ extension ControlInterface {
           failed: ?int
         )
 
-        # operator: paused with Pause. account: the vendor refused the account; one probe call is
-        # made when the time is over. limit: all servers returned HTTP 429. budget: the budget is
+        # operator: paused with Pause. account: the vendor refused the account; one probe call
+        # follows after for-seconds. limit: all servers returned HTTP 429. budget: the budget is
         # spent, or its stored counts are unknown because of `error`
         type Reason (operator, account, limit, budget)
 
@@ -31,11 +30,11 @@ extension ControlInterface {
         # call is made although the budget is spent
         type BudgetState (within, spent, exceeded)
 
-        # beyond: calls wanted beyond the budget, made or not
+        # beyond: calls beyond the budget, made or refused
         # + calls-per-day: ?int, spent-today: int    per UTC day
         # + units-per-day, units-today, units-per-month, units-this-month: ?int
         # + day-ends-seconds: int
-        # problem: of the stored counts
+        # problem: error of the stored counts
         type Budget (beyond: int, state: BudgetState, problem: ?string)
 
         # today, month: absent if the stored counts are unknown
@@ -52,10 +51,10 @@ extension ControlInterface {
         # calls: HTTP requests sent
         # + billable-calls, connections-opened, connections-reused: int
         # protected: forged answers are detected, by TLS or by the vendor's protocol
-        # + clock-skew-seconds: ?int           vendor's clock minus ours
-        # + refused-clock-skew-seconds: ?int   the same, if it is too large to be believed
-        # + client-address: ?string            for which the vendor chose the latest answer
-        # + client-subnet: ?string             of the settings
+        # + clock-skew-seconds: ?int           clock of the vendor minus clock of this machine
+        # + refused-clock-skew-seconds: ?int   skew that is refused because it is too large
+        # + client-address: ?string            client address of the latest answer
+        # + client-subnet: ?string             client address in the settings
         type VendorStatus (
           name: string,
           kind: string,

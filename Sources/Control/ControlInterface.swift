@@ -25,10 +25,8 @@ package enum ControlInterface {
         case logLevel = "LogLevel"
         case version = "Version"
 
-        /// Full name of the method, as in a call.
         package var fullName: String { ControlInterface.name + "." + rawValue }
 
-        /// Creates the method with this full name; nil if there is none.
         package init?(fullName: String) {
             let prefix = ControlInterface.name + "."
             guard fullName.hasPrefix(prefix) else { return nil }

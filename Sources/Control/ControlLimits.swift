@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits for peers of the control socket.
 package enum ControlLimits {
-    /// Maximum octets of a call without NUL; a `Flush` has less than 2 KiB.
+    /// Maximum octets of a call without NUL; most calls have less than 2 KiB.
     package static let callOctets = 64 * 1024
 
     /// Maximum octets of a reply without NUL, as in systemd.
@@ -18,8 +17,7 @@ package enum ControlLimits {
 
     /// Maximum number of values in a call, where an empty list or object counts as two.
     ///
-    /// A `Resolve` call with 1024 names has about 1030.  Decoding takes up to 14 µs per value that
-    /// is not nested.
+    /// A `Resolve` call with 1024 names has about 1030; each takes up to 14 µs to decode.
     package static let callValues = 1100
 
     /// Default limit of the units that one `Prove` call may cost.
@@ -27,15 +25,14 @@ package enum ControlLimits {
 
     /// Allowed numbers of entries in a reply to `Top`.
     ///
-    /// For each vendor, the daemon counts the calls of at most 1024 names.
+    /// The daemon counts the calls of at most 1024 names per vendor.
     package static let topEntries = 1...1024
 
     package static let topEntriesDefault = 10
 
-    /// Allowed numbers of names in a `Resolve` call with several replies (`more`).
     package static let resolvedNames = 1...1024
 
-    /// Allowed numbers of names in a `Resolve` call with one reply, which comes within 5 s.
+    /// Allowed numbers of names in a `Resolve` call without `more`, which ends within 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
     /// Maximum number of names of one call that are resolved concurrently.

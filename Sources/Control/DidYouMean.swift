@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Suggestion for a mistyped word.
 package enum DidYouMean {
-    /// Maximum number of letters of a word that is compared.
     package static let longestWord = 64
 
     /// Returns the candidate nearest to `word`, ignoring case; nil if none is near.
     ///
-    /// Three or more initial letters match if only one candidate begins with them. Otherwise, a
-    /// word may have one mistake, from 4 letters on two, and from 8 letters on three.
+    /// A prefix of three or more letters matches if only one candidate has this prefix. Otherwise
+    /// up to 3 letters may have one mistake, 4 to 7 letters two, longer words three.
     package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
     {
         let typed = letters(of: word)
@@ -24,7 +22,6 @@ package enum DidYouMean {
         return nearest.word
     }
 
-    /// Returns a text such as "did you mean …?"; nil without a near candidate.
     package static func hint(for word: String, among candidates: some Sequence<String>) -> String? {
         closest(to: word, among: candidates).map { "did you mean `\($0)`?" }
     }
@@ -33,7 +30,6 @@ package enum DidYouMean {
         Array(word.lowercased().unicodeScalars.prefix(longestWord + 1))
     }
 
-    /// Returns the optimal string alignment distance of two words.
     private static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...second.count)

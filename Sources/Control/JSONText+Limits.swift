@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension JSONText {
-    /// Checks the nesting and the number of values of a message before decoding.
+    /// Checks the nesting and the number of values of a message before the slow decoding.
     ///
-    /// Decoding large input is slow: ``JSONValue`` tries several types, and each failed attempt
-    /// creates an error with its coding path. Text that is not JSON may pass this check; the parser
-    /// refuses it.
+    /// ``JSONValue`` tries several types, and each failed attempt creates an error with its coding
+    /// path. Text that is not JSON may pass this check, but not the parser.
     static func checkSize(
         of octets: [UInt8],
         maximumNesting: Int = ControlLimits.nesting,

@@ -34,7 +34,7 @@ package enum JSONText {
         guard String(validating: octets, as: UTF8.self) != nil else { throw ProtocolError.notUTF8 }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { path in
-            // Fast path, because most names have one word: there may be 100,000 cache entries.
+            // Names of one word need no conversion; a reply may have 100,000 entries.
             guard let key = path.last, key.stringValue.utf8.contains(UInt8(ascii: "-")) else {
                 return path.last ?? FieldName("")
             }
@@ -47,7 +47,7 @@ package enum JSONText {
 
     /// Returns the JSON name of a Swift property: `every-seconds` for `everySeconds`.
     ///
-    /// Foundation does not convert the keys of dictionaries, such as vendors' names.
+    /// Dictionary keys, such as names of vendors, are not converted.
     package static func fieldName(_ property: String) -> String {
         var name = ""
         for character in property {

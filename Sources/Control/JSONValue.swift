@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Any JSON value.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// Integer greater than `Int64.max`.
     case unsigned(UInt64)
     case number(Double)
     case string(String)
@@ -32,7 +30,7 @@ extension JSONValue {
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // Frequent types come first, because a failed attempt creates an error with its path.
+        // Frequent types come first, because a failed attempt is slow.
         if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode(Int64.self) {

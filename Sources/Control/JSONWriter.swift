@@ -2,23 +2,20 @@
 
 /// JSON serializer for large replies, without Codable.
 ///
-/// The text equals that of ``JSONText`` if members are written in alphabetical order.
+/// If the caller writes members in alphabetical order, the text equals that of ``JSONText``.
 package struct JSONWriter {
     package private(set) var octets: [UInt8] = []
 
-    /// True before the first member or element.
     private var isFirst = true
 
     package init() {}
 
     // MARK: - Objects and lists
 
-    /// Writes an object with the members of `body`.
     package mutating func object(_ body: (inout JSONWriter) -> Void) {
         enclose(UInt8(ascii: "{"), UInt8(ascii: "}"), body)
     }
 
-    /// Writes a list.
     package mutating func list<Value>(
         _ values: [Value],
         _ write: (inout JSONWriter, Value) -> Void
@@ -68,7 +65,6 @@ package struct JSONWriter {
 
     // MARK: - Private
 
-    /// Writes `start`, the output of `body`, and `end`.
     private mutating func enclose(
         _ start: UInt8,
         _ end: UInt8,
@@ -81,7 +77,6 @@ package struct JSONWriter {
         isFirst = false
     }
 
-    /// Writes a comma, except before the first member or element.
     private mutating func separate() {
         if !isFirst { octets.append(UInt8(ascii: ",")) }
         isFirst = false
@@ -101,8 +96,6 @@ package struct JSONWriter {
     }
 }
 
-/// Type that serializes itself with ``JSONWriter``.
 package protocol JSONWritable: Encodable {
-    /// Writes the same JSON text as the Codable conformance.
     func write(to writer: inout JSONWriter)
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Splitter of a stream into NUL-terminated messages, with bounded memory.
+/// Splits a stream into NUL-terminated messages, with bounded memory.
 ///
-/// The caller appends at most `room` octets and calls `next()` until it returns nil. Pipelined
+/// The caller appends at most `room` octets, then calls `next()` until the result is nil. Pipelined
 /// messages reduce `room`, so a client that does not read replies fills its own socket buffer.
 package struct MessageDecoder: Sendable {
-    /// Maximum octets of a message without NUL.
     package let maximumOctets: Int
 
-    /// Octets that were received and not yet returned, at most `maximumOctets + 1`.
+    /// Received octets that were not yet returned, at most `maximumOctets + 1`.
     private var buffer: [UInt8] = []
 
-    /// Start of the next message in `buffer`.
     private var start = 0
 
-    /// Position at which the search for NUL continues.
     private var scanned = 0
 
     // MARK: - Making
@@ -29,12 +26,10 @@ package struct MessageDecoder: Sendable {
     /// Number of octets that can be appended; 0 only if `next()` would return or throw.
     package var room: Int { maximumOctets + 1 - (buffer.count - start) }
 
-    /// True if the buffer has a part of a message.
     package var isInsideMessage: Bool { start < buffer.count }
 
     // MARK: - Changing
 
-    /// Appends at most `room` octets.
     package mutating func append(_ octets: some Collection<UInt8>) {
         precondition(octets.count <= room, "too many octets: at most `room` can be appended")
         if start > 0 {

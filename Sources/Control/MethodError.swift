@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Errors in replies; <doc:Protocol> describes them.
+/// Errors in replies, as in <doc:Protocol>.
 package enum MethodError: Error, Equatable, Sendable {
     case notFound(what: String)
 
@@ -27,7 +27,6 @@ package enum MethodError: Error, Equatable, Sendable {
 // MARK: - Names
 
 extension MethodError {
-    /// Full name of the error.
     package var name: String {
         switch self {
         case .notFound: ControlInterface.name + ".NotFound"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Name, version and paths.
+/// Name, version and default paths.
 package enum Product {
     package static let name = "httpdnsd"
 

@@ -5,7 +5,6 @@ package enum ProtocolError: Error, Equatable, Sendable {
     /// Message without NUL within `limit` octets.
     case tooLong(limit: Int)
 
-    /// Text that is not UTF-8 (RFC 8259 §8.1).
     case notUTF8
 
     /// Text that is not JSON, or JSON that is not a call or reply.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to a call.
 package struct Reply: Sendable, Equatable {
     /// Results, or the parameters of the error.
     package var parameters: JSONValue
@@ -8,7 +7,6 @@ package struct Reply: Sendable, Equatable {
     /// True if another reply to the call follows.
     package var continues: Bool
 
-    /// Full name of the error.
     package var error: String?
 
     // MARK: - Making
@@ -39,7 +37,7 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// Returns a message with `results` and NUL, without building a ``JSONValue``.
+    /// Encodes `results` as a message with NUL, without building a ``JSONValue``.
     ///
     /// - Throws: `EncodingError` for results without a JSON form.
     package static func message(
@@ -52,12 +50,9 @@ package struct Reply: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// Encodes the reply as a message with NUL.
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
-    /// Decodes the results.
-    ///
-    /// - Throws: The `MethodError` in the reply, or `ProtocolError.malformed`.
+    /// - Throws: the `MethodError` in the reply, or `ProtocolError.malformed`.
     package func results<Results: Decodable>(as type: Results.Type) throws -> Results {
         if let error { throw MethodError(name: error, parameters: parameters) }
         do {
@@ -67,7 +62,7 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// Returns the results of a message, and true if more replies follow; builds no ``JSONValue``.
+    /// Returns the results of a message, and true if more replies follow.
     ///
     /// - Throws: The `MethodError` in the reply, or `ProtocolError`.
     package static func results<Results: Decodable>(
@@ -75,7 +70,7 @@ package struct Reply: Sendable, Equatable {
         in message: [UInt8]
     ) throws -> (results: Results, continues: Bool) {
         guard let envelope = try? JSONText.decode(Envelope<Results>.self, from: message) else {
-            // Decoding as ``Reply`` reports the error.
+            // This could be an error reply; `results(as:)` throws its error.
             let reply = try Reply(message: message)
             return (try reply.results(as: type), reply.continues)
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Functions that inspect entries; an inspection does not count as a hit.
 extension AnswerCache {
     /// Returns the entry with which the cache would answer the query now.
     package func entry(
@@ -35,17 +34,15 @@ extension AnswerCache {
 }
 
 extension [CacheEntry] {
-    /// The entries, ordered by type and variant.
     package var inOrder: [CacheEntry] {
         sorted { ($0.type.rawValue, $0.variant.rawValue) < ($1.type.rawValue, $1.variant.rawValue) }
     }
 }
 
-/// Incremental iteration over entries, for one lap of the ring buffer.
-///
-/// Entries that are added during the walk may be missed.
+/// Incremental iteration over entries, for one lap of the ring buffer; may miss entries added
+/// during the iteration.
 package struct CacheWalk {
-    /// Maximum number of entries copied while the lock is held: about 20 µs.
+    /// Maximum number of entries copied under the lock: about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 internal import Locks
-// Re-exported, because the functions of this module take instants.
+// Re-exported, because functions here take instants.
 @_exported public import Monotonic
 
-/// Answer cache that the workers and the service loop share.
+/// Answer cache, shared by the workers and the service loop.
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
@@ -16,14 +16,14 @@ package final class AnswerCache: Sendable {
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries examined while the lock is held: about 20 µs.
+    /// Maximum number of entries examined under the lock: about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
-    ///   - origin: Zero of the cache's times; not later than the first `now`.
-    ///   - seed: Secret key of the hash, so that clients cannot choose colliding names.
+    ///   - origin: zero of the cache's times; not later than the first `now`.
+    ///   - seed: secret hash key, so that clients cannot choose colliding names.
     package init(
         limit: Int,
         origin: Instant,
@@ -40,7 +40,7 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
-    /// Enables or disables the rotation of the addresses in replies.
+    /// Enables or disables the rotation of addresses in replies.
     package func setRotation(_ rotates: Bool) {
         let changed = table.withLock { table in
             defer { table.rotates = rotates }
@@ -60,7 +60,7 @@ package final class AnswerCache: Sendable {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
 
-    /// Calls `body` with the lock held; its `now` is in milliseconds since `origin`.
+    /// Calls `body` under the lock; its `now` is in milliseconds since `origin`.
     package func withTable<Result>(
         now: Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
@@ -105,17 +105,15 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Copy of the hits by server number: the next hit would copy a shared array under the lock.
+    /// Hits by server number; a new array, so that the next hit need not copy a shared one.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
 
-    /// Condition that selects entries.
     package enum Selection: Sendable, Equatable {
         case all
         case name(Name, RecordType?)
 
-        /// Entries of the name and its subdomains.
         case tree(Name)
 
         case negative
@@ -125,13 +123,13 @@ package final class AnswerCache: Sendable {
 
         case source(AnswerSource)
 
-        /// Entries whose answers came from these servers, by server number.
+        /// Entries with answers of these servers, by server number.
         case servers(Set<UInt16>)
     }
 
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
-    /// Reorders the records of a fresh answer: those of `addresses` come first, in this order.
+    /// Reorders the records of a fresh answer: the records of `addresses` come first.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -145,7 +143,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Position at which a lap of the ring buffer that starts now ends.
+    /// Position of the end of a lap of the ring buffer that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {
@@ -172,14 +170,12 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Walking and counting
 
-    /// Suspends the mirror during `body`, so that all changes take effect together.
     private func withMirrorSuspended(_ body: () -> Void) {
         let mirror = restingMirror()
         body()
         mirror?.resume()
     }
 
-    /// Suspends the mirror and returns it; the caller must resume it.
     func restingMirror() -> (any AnswerMirror)? {
         let mirror = table.withLock { $0.mirror }
         mirror?.suspend()
@@ -190,7 +186,7 @@ package final class AnswerCache: Sendable {
         table.withLock(body)
     }
 
-    /// Calls `classify` for all entries; releases the lock between groups of entries.
+    /// Calls `classify` for all entries; releases the lock between groups.
     func walk(_ classify: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {
@@ -198,7 +194,6 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Converts `instant` to milliseconds since `origin`.
     func milliseconds(_ instant: Instant) -> UInt64 {
         let passed = instant.nanoseconds.subtractingReportingOverflow(origin.nanoseconds)
         guard !passed.overflow, passed.partialValue > 0 else { return 0 }

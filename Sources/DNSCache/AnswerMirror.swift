@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store for copies of entries, which answers queries outside the cache, such as in the kernel.
+/// Store of copied entries that answers queries without the cache, for example in the kernel.
 ///
 /// The second hit on an entry stores a copy. The cache removes the copy before it changes the
-/// entry. `store`, `remove` and `change` run under the cache's lock: they must be short and must
-/// not call the cache.
+/// entry. `store`, `remove` and `change` run under the cache's lock: implementations must be short
+/// and must not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
     /// Stores a copy; returns false if the mirror has no space or is suspended.
     ///
@@ -28,16 +28,16 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns unreported hits on at most `count` copies, and idle copies if space is short.
+    /// Returns new hits on at most `count` copies, and copies without hits if space is short.
     ///
-    /// `position` is 0 in the first call, then `next` of the previous call.
+    /// `position` is 0 first, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
 }
 
 package struct MirroredHitStride: Sendable {
     package var hits: [MirroredHits] = []
 
-    /// Copies without hits, which may be removed.
+    /// Copies without hits, which the cache may remove.
     package var idle: [MirroredHits] = []
 
     /// Position for the next call; nil after the last copy.
@@ -46,13 +46,12 @@ package struct MirroredHitStride: Sendable {
     package init() {}
 }
 
-/// Fields of an entry that is copied to the mirror.
+/// Fields of a copied entry.
 package struct MirroredAnswer: Sendable {
-    /// Maximum octets of the sections of a copied entry.
+    /// Maximum octets of a copy's sections.
     package static let mostOctets = 500
     package static let mostTTLs = 16
 
-    /// Hash of name and type.
     package let hash: UInt64
     package let type: UInt16
     package let variant: AnswerVariant
@@ -73,9 +72,8 @@ package struct MirroredAnswer: Sendable {
     package let endsAt: Int64
 }
 
-/// Replies that the mirror sent from a copy, and that the cache has not counted.
+/// Replies from one copy that the cache has not counted yet.
 package struct MirroredHits: Sendable, Equatable {
-    /// Hash of name and type.
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any
     package var type: UInt16 = 0
@@ -97,15 +95,14 @@ package struct MirroredHits: Sendable, Equatable {
     }
 }
 
-// MARK: - The table's side
+// MARK: - Table
 
 extension AnswerTable {
     static var mostOffers: Int { 32 }
 
-    /// True if entries wait to be copied to the mirror.
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// True if a hit queues the entry for copying; `entry` is its header before the hit.
+    /// True if a hit queues the entry for copying; `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -117,7 +114,6 @@ extension AnswerTable {
         offers.append(hash)
     }
 
-    /// Copies the queued entries to the mirror.
     package mutating func writeOffers(now: UInt64) {
         guard let mirror, acceptsOffers else { return offers.removeAll(keepingCapacity: true) }
         mirror.change {
@@ -140,7 +136,8 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// True if another entry answers clients of this entry: the mirror could not choose.
+    /// True if another entry answers clients of this entry; the mirror could not choose between
+    /// them.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -196,7 +193,6 @@ extension AnswerTable {
         return nil
     }
 
-    /// Counts the hits for the server and, if the entry still exists, for the entry.
     mutating func note(_ hits: MirroredHits) {
         if Int(hits.server) < hitsByServer.count { hitsByServer[Int(hits.server)] &+= hits.times }
         guard let reference = mirrored(hits) else { return }
@@ -212,7 +208,7 @@ extension AnswerTable {
     }
 }
 
-// MARK: - The cache's side
+// MARK: - Cache
 
 extension AnswerCache {
     /// Replaces or removes the mirror; later hits store new copies.
@@ -230,15 +226,14 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Counts the hits on at most 256 copies as hits of the cache, and returns them.
+    /// Counts the hits on at most 256 copies as cache hits, and returns them.
     ///
-    /// `position` is 0 in the first call, then `next` of the previous call.
+    /// `position` is 0 first, then `next` of the previous call.
     package func collectMirroredHits(
         from position: Int
     ) -> (hits: [MirroredHits], next: Int?) {
         guard let mirror = withTable({ $0.mirror }) else { return ([], nil) }
         let stride = mirror.newHits(from: position, count: Self.stride)
-        // The lock is released between the parts.
         stride.hits.inParts(of: 128) { hits in
             withTable { table in for hit in hits { table.note(hit) } }
         }
@@ -252,7 +247,7 @@ extension AnswerCache {
         return (stride.hits, stride.next)
     }
 
-    /// Returns the names of the copies in wire form; nil for entries that no longer exist.
+    /// Returns the names of the copies in wire form; nil for removed entries.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

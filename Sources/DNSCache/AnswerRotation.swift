@@ -6,8 +6,7 @@ internal import DNSWire
 ///     header | question | CNAME … | A  A  A  A | RRSIG … | OPT
 ///                                 ^ start        4 records of `size` octets
 ///
-/// Records of equal size can be exchanged: their owners are pointers, and no pointer leads into
-/// them.
+/// Records of equal size can be exchanged: their owners are pointers.
 struct AddressBlock {
     let start: Int
 
@@ -16,7 +15,7 @@ struct AddressBlock {
     /// Number of records, at least 2.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon; nil unless there are two to exchange.
+    /// Finds the address records in a reply of this daemon; nil for fewer than two.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -28,7 +27,6 @@ struct AddressBlock {
             while 1...63 ~= reply.uint8(at: position) {
                 position += Int(reply.uint8(at: position)) + 1
             }
-            // A pointer or the root label ends the name.
             position += reply.uint8(at: position) == 0 ? 1 : 2
             let isAddress = reply.uint16(at: position) == type.rawValue
             position += 10 + Int(reply.uint16(at: position + 8))
@@ -47,7 +45,7 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Rotates the records so that record `first` comes first.
+    /// Rotates the records; record `first` becomes the first.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
         reverse(&reply, 0..<first)
@@ -55,13 +53,12 @@ struct AddressBlock {
         reverse(&reply, 0..<count)
     }
 
-    /// Puts the records of `addresses` first, in this order; ignores addresses without a record.
+    /// Puts the records of `addresses` first, in this order.
     func sort(_ reply: inout MutableRawSpan, by addresses: [IPAddress]) {
         var place = 0
         for address in addresses where place < count {
             let octets = address.octets
             let found = (place..<count).first { index in
-                // The record ends with the address.
                 let begin = start + (index + 1) * size - octets.count
                 return octets.indices.allSatisfy { reply.bytes.uint8(at: begin + $0) == octets[$0] }
             }
@@ -90,7 +87,7 @@ struct AddressBlock {
             reply.storeBytes(of: octets, toByteOffset: right + offset, as: UInt64.self)
             offset += 8
         }
-        // Four octets remain, because an AAAA record has 28.
+        // Four octets remain if the record has 28 octets (AAAA).
         guard offset < size else { return }
         let octets = reply.bytes.uint32(at: left + offset).bigEndian
         let others = reply.bytes.uint32(at: right + offset).bigEndian

@@ -2,7 +2,6 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Returns the newest good answer, fresh or stale, with the TTLs to send.
     mutating func staleAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -18,7 +17,7 @@ extension AnswerTable {
         var answer = answer(newest, to: question) { old in
             isFresh ? old - min(old, UInt32(clamping: age)) : ttl
         }
-        // The data may no longer validate (RFC 4035 §5.3.3).
+        // The signatures may have expired (RFC 4035 §5.3.3).
         if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
             answer: answer,
@@ -54,7 +53,6 @@ extension AnswerTable {
         return newest.map { ($0, isHeld) }
     }
 
-    /// Returns the good answer if it is fresh, with the TTLs to send.
     func freshAnswer(
         for question: Question,
         variant: AnswerVariant,

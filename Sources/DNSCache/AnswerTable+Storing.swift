@@ -2,7 +2,7 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum total `price(_:)` of the entries that one insertion spares from eviction.
+    /// Maximum sum of the `price(_:)` of entries that one insertion spares from eviction.
     private static var mostSpared: Int { 32 }
 
     /// Maximum bucket splits in one insertion: about 50 µs.
@@ -19,10 +19,9 @@ extension AnswerTable {
         return true
     }
 
-    /// Stores an answer of a snapshot; returns false if the cache has a newer one.
+    /// Stores an answer of a snapshot; returns false if the cache has a newer answer.
     ///
-    /// A cached failure does not count as newer: the network may have been down. `age` is in
-    /// seconds.
+    /// A cached failure does not count as newer. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -52,7 +51,6 @@ extension AnswerTable {
         return true
     }
 
-    /// Appends an entry; the caller has removed the entries that it replaces.
     private mutating func store(_ header: EntryHeader, _ answer: CachedAnswer, now: UInt64) {
         makeRoom(for: Int(header.length), now: now)
         let reference = ring.append(
@@ -76,7 +74,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes replaced entries; returns half of their hits, so that steady demand stays visible.
+    /// Removes replaced entries; returns half of their hits.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -87,7 +85,7 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // The new entry may answer some clients of the old one.
+            // The mirror's copy is invalid, because the new entry may answer some of its clients.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -99,7 +97,7 @@ extension AnswerTable {
 
     // MARK: - Removing
 
-    /// Removes an entry from the index; its octets are reclaimed when it is the oldest entry.
+    /// Removes an entry from the index; the ring buffer reclaims its octets later.
     mutating func remove(_ reference: Int) {
         withdraw(reference)
         let header = ring[reference]
@@ -119,12 +117,11 @@ extension AnswerTable {
 
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // The lifetime ends at the present age.
+        // The lifetime ends at the current age, so the entry is stale.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }
 
-    /// Evicts entries until `length` octets fit.
     private mutating func makeRoom(for length: Int, now: UInt64) {
         var spares = Self.mostSpared
         while !ring.hasRoom(for: length) {
@@ -147,7 +144,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts one of `references`: one without a recent hit, else a stale one, else the oldest.
+    /// Evicts one entry: preferably without a recent hit, then stale, then the oldest.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

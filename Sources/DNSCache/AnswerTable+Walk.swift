@@ -16,8 +16,6 @@ extension AnswerTable {
     }
 
     /// Calls `classify` for at most `count` entries; returns the next position, nil at the end.
-    ///
-    /// Positions stay valid while the lock is released.
     mutating func walk(
         from position: Int,
         count: Int,
@@ -120,12 +118,10 @@ extension AnswerTable {
         return Array(octets[..<length])
     }
 
-    /// Maximum octets of a UDP reply without EDNS (RFC 1035 §4.2.1).
     private static var smallestLimit: Int { 512 }
 }
 
 extension RawSpan {
-    /// True if this name is `top` or a subdomain of `top`.
     fileprivate func isNameEqualOrBelow(_ top: RawSpan) -> Bool {
         var start = 0
         while byteCount - start > top.byteCount { start += 1 + Int(uint8(at: start)) }

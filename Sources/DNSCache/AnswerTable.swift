@@ -15,7 +15,6 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
-    /// Number of hits by server number.
     var hitsByServer: [UInt64] = [0]
 
     /// Mirror of the entries; `remove` is called only for entries with a copy.
@@ -24,10 +23,9 @@ package struct AnswerTable: ~Copyable {
     /// True if the mirror has space for more copies.
     var acceptsOffers = false
 
-    /// Hashes of the entries to copy to the mirror.
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry, for the initial size of the index.
+    /// Octets of a typical entry, for the initial index size.
     private static var expectedEntry: Int { 144 }
 
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
@@ -44,7 +42,7 @@ package struct AnswerTable: ~Copyable {
     /// Prefetches the bucket of `hash` into the processor cache.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of `hash`, whose bucket must have been prefetched.
+    /// Prefetches the entry of `hash`; its bucket must be prefetched before.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -52,11 +50,11 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Replaces the query in `buffer` with its reply; returns nil on a miss and keeps the query.
+    /// Replaces the query in `buffer` with its reply; on a miss, returns nil and keeps the query.
     ///
     /// - Parameters:
-    ///   - limit: Maximum octets of the reply, from 512 to the size of `buffer`.
-    ///   - now: Milliseconds since `AnswerCache.origin`.
+    ///   - limit: maximum octets of the reply, from 512 to the size of `buffer`.
+    ///   - now: milliseconds since `AnswerCache.origin`.
     package mutating func answer(
         _ facts: QueryFacts,
         hash: UInt64? = nil,
@@ -117,7 +115,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses of a reply; not inlined, so it costs nothing if rotation is off.
+    /// Not inlined, so that replies without rotation cost nothing.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -125,7 +123,7 @@ package struct AnswerTable: ~Copyable {
         _ type: UInt16,
         to turn: Int
     ) {
-        // A truncated reply has no answers.
+        // A truncated reply has no answers, so ANCOUNT is 0.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
         let type = RecordType(rawValue: type)
         guard answerCount > 1, type.isAddress else { return }
@@ -139,7 +137,7 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry for `query`; a failure only if no stale answer matches.
+    /// Returns the fresh entry for `query`; a cached failure only if there is no stale answer.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(
@@ -179,9 +177,7 @@ package struct AnswerTable: ~Copyable {
     }
 }
 
-/// Result of a query that the cache answered.
 package struct CacheHit: Sendable, Equatable {
-    /// Size of the reply in octets.
     package let length: Int
 
     package let rcode: UInt8
@@ -189,11 +185,10 @@ package struct CacheHit: Sendable, Equatable {
     /// True if the reply has no answers: NODATA if the RCODE is 0.
     package let isEmpty: Bool
 
-    /// TC flag of the reply.
     package let isTruncated: Bool
 
     package let server: UInt16
 
-    /// True for the first hit at or past the refresh age.
+    /// True for the first hit at or after the refresh age.
     package let wantsRefresh: Bool
 }

@@ -9,9 +9,9 @@ internal import CLinux
 ///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry divided by 8, at least 1
 ///
-/// Linear hashing: an insertion splits 2 buckets, at most 66.
+/// Linear hashing: while the index grows, an insertion splits 2 buckets, at most 66.
 ///
-///     buckets of the smaller index <= count <= mask + 1 = buckets of the larger one
+///     buckets of the smaller index <= count <= mask + 1 = buckets of the larger index
 ///     slots of buckets from `count` on are 0
 // SAFETY: the one block has `most * slotsPerBucket` slots. The only indices are those of
 // `first(_:)` and `second(_:)`, which are below `count`, and the seven after them. Only this type
@@ -24,7 +24,6 @@ struct BucketIndex: ~Copyable {
 
     private var count = Self.fewest
 
-    /// Mask for bucket numbers.
     private var mask = Self.fewest - 1
 
     /// Maximum number of buckets, a power of two.
@@ -41,7 +40,7 @@ struct BucketIndex: ~Copyable {
 
     private static var splits: Int { 2 }
 
-    /// Maximum number of octets that one call gives back: about 50 µs.
+    /// Maximum octets to give back per call: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     var octets: Int { count * Self.bucketOctets }
@@ -69,7 +68,7 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts a search for `hash`, which visits slots twice if both buckets are the same.
+    /// Starts a search for `hash`; visits slots twice if the hash has only one bucket.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
@@ -101,7 +100,6 @@ struct BucketIndex: ~Copyable {
     mutating func insert(_ reference: Int, hash: UInt64) -> Bool {
         let first = first(hash)
         let second = second(hash)
-        // Choosing the emptier bucket keeps the load even.
         let bucket = freeSlots(first) >= freeSlots(second) ? first : second
         for slot in bucket..<bucket + Self.slotsPerBucket where unsafe slots[slot] == 0 {
             unsafe slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(reference / 8)
@@ -133,9 +131,9 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Splits buckets if the load is high; call this once for each insertion.
+    /// Splits buckets if the load factor is high; call once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets of a hash may be full. A doubling that has begun continues,
+        // Above 70 % load, both buckets of a hash may be full. A doubling continues until its end,
         // because unsplit buckets have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
@@ -204,12 +202,12 @@ struct BucketIndex: ~Copyable {
 
     private func first(_ hash: UInt64) -> Int { start(Int(truncatingIfNeeded: hash)) }
 
-    /// Returns the first slot of the second bucket, which may be the first bucket.
+    /// Returns the first slot of the second bucket; both buckets may be the same.
     private func second(_ hash: UInt64) -> Int {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// Returns the first slot of a bucket; a bucket that does not exist yet is part of its parent.
+    /// Returns the first slot of a bucket, or of its parent if the bucket does not exist yet.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

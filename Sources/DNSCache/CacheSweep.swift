@@ -3,12 +3,11 @@ package import DNSWire
 
 /// Incremental removal or expiry of selected entries.
 ///
-/// The caller must pause between steps (see "One lock" in `DNSCache.md`). The mirror is suspended
-/// until the sweep ends.
+/// The caller must pause between steps (see "One lock" in `DNSCache.md`).
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Returns true for an entry to remove, given its name, type, source and server number.
+    /// Selects entries to remove by name, type, source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     private let cache: AnswerCache
@@ -24,15 +23,13 @@ package struct CacheSweep {
 
     private let lapEnd: Int
 
-    /// Mirror, suspended until the sweep ends.
     private var mirror: (any AnswerMirror)?
 
-    /// Number of entries removed or marked stale.
     package private(set) var count = 0
 
     // MARK: - Making
 
-    /// Creates a sweep of one lap of the ring buffer; the caller must complete it.
+    /// Creates a sweep of one lap of the ring buffer; the caller must complete the sweep.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection, _ action: Action) {
         self.init(cache, action, youngest: nil) { table, reference, now in
             table.matches(reference, selection, now: now)
@@ -75,7 +72,7 @@ package struct CacheSweep {
 
     /// True if the caller must no longer pause between steps.
     ///
-    /// After one lap, entries that insertions move to the head could stay ahead of the sweep.
+    /// After one lap of the ring buffer, fast insertions could keep old entries ahead of the sweep.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Runs one step; returns true if the sweep is not complete.

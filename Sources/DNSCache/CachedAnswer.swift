@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Answer to store in the cache.
 package struct CachedAnswer: Sendable {
     package var question: Question
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records, which are valid after the question in any letter case.
+    /// Records; their name pointers are valid after the question in any letter case.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -15,7 +14,7 @@ package struct CachedAnswer: Sendable {
 
     package var source: AnswerSource
 
-    /// Number of the vendor server or upstream that gave the answer.
+    /// Number of the vendor server or upstream.
     package var server: UInt16
 
     /// AD flag: a trusted source validated all records (RFC 4035 §3.2.3).
@@ -58,10 +57,8 @@ package struct CachedAnswer: Sendable {
 }
 
 package struct FreshAnswer: Sendable {
-    /// Answer with the TTLs to send and the remaining lifetime.
     package var answer: CachedAnswer
 
-    /// Age of the answer in seconds.
     package var age: UInt32
 }
 
@@ -70,7 +67,6 @@ package struct StaleAnswer: Sendable {
     /// Answer with the TTLs to send; its lifetime of 0 prevents storing it again.
     package var answer: CachedAnswer
 
-    /// Age of the answer in seconds.
     package var age: UInt64
 
     /// Seconds since expiry; nil if fresh.
@@ -88,7 +84,6 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Variant of an answer that does not depend on DO and CD.
     package static let any = AnswerVariant(rawValue: 0xFF)
 
     /// Creates the variant for clients with these bits of RFC 4035: DO (§3.2.1) and CD (§3.2.2).
@@ -126,7 +121,7 @@ package struct CacheEntry: Sendable, Equatable {
     /// Remaining stale window in seconds.
     package var staleRemaining: UInt64
 
-    /// Seconds until a hit requests a refresh; nil if no hit will request one.
+    /// Seconds until a hit requests a refresh; nil for none.
     package var refreshIn: UInt64?
 
     /// Number of hits, with half of the hits of replaced entries.
@@ -145,21 +140,17 @@ package struct CacheNumbers: Sendable, Equatable {
     package var entries: UInt64 = 0
     package var negativeEntries: UInt64 = 0
 
-    /// Octets of the live entries.
     package var octets: UInt64 = 0
 
     package var indexOctets: UInt64 = 0
 
-    /// Maximum octets of entries and index.
     package var limitOctets: UInt64 = 0
     package var insertions: UInt64 = 0
 
-    /// Fresh entries that were evicted.
     package var evictions: UInt64 = 0
 
-    /// Expired entries that were evicted or replaced.
     package var expired: UInt64 = 0
 
-    /// Entries that were marked stale before their lifetime ended.
+    /// Entries marked stale during their lifetime.
     package var markedStale: UInt64 = 0
 }

@@ -7,7 +7,7 @@ internal import DNSWire
 ///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Octets of the entry, a multiple of 8; a filler has only this field and the next one.
+    /// Octets of the entry, a multiple of 8; a filler has only this field and the next field.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -23,12 +23,10 @@ struct EntryHeader {
     /// Milliseconds since `AnswerCache.origin`; negative if an earlier process stored the entry.
     var storedAt: Int64
 
-    /// Seconds for which the entry is fresh.
     var lifetime: UInt32
 
     var demand: Demand
 
-    /// Seconds for which the entry is stale after its lifetime.
     var staleWindow: UInt32
 
     /// Age in seconds at which a hit requests a refresh; the top bit is set after the request.
@@ -80,7 +78,6 @@ struct EntryHeader {
 extension EntryHeader {
     static var nameOffset: Int { MemoryLayout<EntryHeader>.size }
 
-    /// Offset of the TTL offsets, a multiple of 2.
     var ttlOffset: Int { Self.nameOffset + (Int(nameCount) + 1) & ~1 }
 
     var sectionOffset: Int { ttlOffset + 2 * Int(ttlCount) }
@@ -93,10 +90,8 @@ extension EntryHeader {
 // MARK: - Time
 
 extension EntryHeader {
-    /// Returns the age in seconds; `now` is in milliseconds since `AnswerCache.origin`.
     func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
 
-    /// Returns the age in milliseconds.
     private func passed(_ now: UInt64) -> UInt64 {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
@@ -104,7 +99,6 @@ extension EntryHeader {
     /// True during the lifetime; avoids the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
-    /// Age in seconds at which the stale window ends.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
     /// True during the stale window, which follows the lifetime (RFC 8767).
@@ -113,7 +107,6 @@ extension EntryHeader {
         return age >= UInt64(lifetime) && age < end
     }
 
-    /// Returns the remaining lifetime and the remaining stale window, in seconds.
     func remaining(_ now: UInt64) -> (fresh: UInt64, stale: UInt64) {
         let age = age(now)
         return (
@@ -125,18 +118,16 @@ extension EntryHeader {
     /// Age that no entry reaches: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// True if `age` has reached the refresh age and no hit has requested a refresh yet.
+    /// True if `age` has reached the refresh age, before a refresh was requested.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
-    /// Returns the seconds until a hit requests a refresh; nil if no hit will request one.
     func refreshIn(_ now: UInt64) -> UInt64? {
         guard refreshAt < Self.never, isFresh(now) else { return nil }
         return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
     }
 
-    /// Age in seconds at which a hit requests a refresh; 0 for never.
     var refreshAfter: UInt32 {
         let age = refreshAt & Self.never
         return age == Self.never ? 0 : age
@@ -146,13 +137,11 @@ extension EntryHeader {
 // MARK: - Kind
 
 extension EntryHeader {
-    /// True for NXDOMAIN and NODATA (RFC 2308).
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
     /// True for a cached failure (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
-    /// Flags in `origin`.
     private static var authentic: UInt8 { 0x80 }
     private static var offered: UInt8 { 0x40 }
     private static var offerable: UInt8 { 0x20 }
@@ -165,7 +154,6 @@ extension EntryHeader {
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
     }
 
-    /// True if the mirror has a copy of the entry.
     var isOffered: Bool {
         get { origin & Self.offered != 0 }
         set { origin = newValue ? origin | Self.offered : origin & ~Self.offered }
@@ -176,9 +164,9 @@ extension EntryHeader {
     /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the price of sparing this entry, in one insertion's budget; nil to evict the entry.
+    /// Returns the price of sparing this entry from eviction; nil to evict the entry.
     ///
-    /// A stale entry has a higher price, so stale entries are evicted first.
+    /// Stale entries have a higher price, and are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -188,7 +176,7 @@ extension EntryHeader {
 
 /// Hits on an entry, and flags for eviction.
 struct Demand: Equatable {
-    /// Number of hits, and the flags `isNew` and `isAgain` in the upper two bits.
+    /// Number of hits; `isNew` and `isAgain` in the upper two bits.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
@@ -198,7 +186,6 @@ struct Demand: Equatable {
     /// True if the entry had a hit since it was stored or last spared from eviction.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
-    /// True if the entry had a hit since it was stored.
     var isAgain: Bool { bits & 0x4000_0000 != 0 }
 
     init(hits: UInt32 = 0, isNew: Bool = false) {

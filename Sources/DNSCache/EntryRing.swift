@@ -11,8 +11,6 @@ internal import Glibc
 ///     tail ..< head: entries of `EntryHeader.length` octets, none across the end of the block
 ///     (a filler, itself a dead entry, occupies the remaining octets before the end)
 ///     position % capacity + 8: the `reference` of an entry in the index
-///
-/// The system provides memory at the first write, so an empty cache uses nearly no memory.
 // SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`; references come from
 // `append` and `reference(at:)` and so name an entry, which never crosses the end of the block.
 @safe
@@ -28,7 +26,6 @@ struct EntryRing: ~Copyable {
 
     private(set) var head = 0
 
-    /// Reserves `capacity` octets; traps if there is no address space.
     init(capacity: Int) {
         self.capacity = capacity & -Pages.size
         pages = Pages(octets: self.capacity)
@@ -51,7 +48,7 @@ struct EntryRing: ~Copyable {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Counts a hit, and returns the header in its state before the hit.
+    /// Counts a hit, and returns the header before the hit.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: as for `header`.
         let header = unsafe header(reference)
@@ -70,7 +67,6 @@ struct EntryRing: ~Copyable {
         unsafe UnsafeRawPointer(header(reference)).load(fromByteOffset: 4, as: Bool.self)
     }
 
-    /// Calls `body` with the parts that follow the header.
     func withParts<Result>(
         _ reference: Int,
         _ body: (
@@ -115,7 +111,7 @@ struct EntryRing: ~Copyable {
         body(&sections)
     }
 
-    /// Prefetches two cache lines, which contain most entries.
+    /// Prefetches two cache lines, enough for most entries.
     func prefetch(_ reference: Int) {
         // SAFETY: the addresses are not dereferenced.
         let start = unsafe UnsafeRawPointer(base) + (reference - 8)
@@ -176,7 +172,7 @@ struct EntryRing: ~Copyable {
         tail += length(reference(at: tail))
     }
 
-    /// Maximum number of octets that one call gives back: about 50 µs.
+    /// Maximum octets to give back per call: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     /// Gives memory of dead entries at the tail back; returns true if more may remain.
@@ -200,8 +196,8 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits: nothing lies between `head` and the end of the block if it must wrap
-    /// around.
+    /// The entry always fits: if the entry must wrap around, nothing is between `head` and the end
+    /// of the block.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

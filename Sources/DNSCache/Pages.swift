@@ -12,7 +12,6 @@ struct Pages: ~Copyable {
 
     static var size: Int { 4096 }
 
-    /// Maps a block; traps if there is no address space.
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
         let block = unsafe mmap(

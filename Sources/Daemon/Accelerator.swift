@@ -12,7 +12,7 @@ internal import Resolver
 
 /// Controller of the BPF program that answers cached queries from loopback clients.
 ///
-/// Hits are counted once a second, in steps, and partly when counters are read.
+/// Counts all hits once a second, and some when a control verb reads the counters.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
@@ -20,7 +20,6 @@ final class Accelerator: ManagedAccelerator {
     /// Recent queries, with one record per second for all kernel answers to one question.
     package nonisolated let recent = RecentQueries()
 
-    /// Loaded BPF program; nil if acceleration is off.
     private(set) var kernel: KernelAnswers?
 
     private var obstacle = "not started"
@@ -43,7 +42,6 @@ final class Accelerator: ManagedAccelerator {
 
     private static let interval: Duration = .seconds(1)
 
-    /// Maximum number of query records per collection.
     private static let mostRecords = 256
 
     /// Maximum steps of `collect`, of 256 copies each; in total about 2 ms.
@@ -57,10 +55,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Starts to load the BPF program, if enabled: 100 ms on a thread with the present
-    /// capabilities.
-    ///
-    /// - Throws: `StartError.system` if the thread cannot be created.
+    /// Loads the BPF program, if enabled, on a thread that has the capabilities; takes 100 ms.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -114,7 +109,7 @@ final class Accelerator: ManagedAccelerator {
         sweeping = startCollecting()
     }
 
-    /// Starts a task that counts hits once a second until cancelled.
+    /// Counts hits once a second until cancelled.
     func startCollecting() -> Task<Void, Never> {
         ServiceLoop.task { [clocks] in
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil {
@@ -136,7 +131,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Changing
 
-    /// Applies new settings and addresses; a family is answered if `allow` has all its loopback
+    /// Applies new settings; accelerates an address family if `allow` contains all its loopback
     /// addresses.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
@@ -170,7 +165,6 @@ final class Accelerator: ManagedAccelerator {
         record(pass)
     }
 
-    /// Counts the hits of all copies; pauses after each step.
     private func collectAll() async {
         var pass = Pass()
         while step(&pass) { await clocks.pause() }
@@ -189,7 +183,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Counts the hits of the next copies; returns true if more copies follow.
+    /// Returns true if more copies follow.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {

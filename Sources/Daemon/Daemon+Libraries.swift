@@ -38,7 +38,6 @@ extension Daemon {
 extension Components {
     fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
 
-    /// True if TLS connections need the system's certificates.
     fileprivate var trustsSystem: Bool {
         settings.vendors.contains { $0.caFile == nil && $0.account.usesTLS }
             || settings.upstreams.contains { $0.caFile == nil && $0.url.scheme.isProtected }

@@ -11,13 +11,11 @@ package import Logging
 package import Net
 internal import Resolver
 
-/// Life cycle of the daemon.
 @ServiceLoop
 package final class Daemon {
     var components: Components
     package let logger: Logger
 
-    /// Log that the daemon controls; nil if it controls none.
     package let log: LogSink?
     let handler: QueryHandler
     let listenerManager: ListenerManager
@@ -30,15 +28,13 @@ package final class Daemon {
 
     var hosts: HostsFiles
 
-    /// Snapshot file of the cache; nil if none is configured.
     var cacheFile: CacheFile?
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
-    /// Queue that runs reloads, checks and the release of replaced routes one after another.
+    /// Runs reloads, checks and the release of replaced routes one after another.
     let settingsQueue = SerialQueue()
 
-    /// Task that removes entries which a reload made invalid.
     var sweeping: Task<Int, Never>?
 
     private(set) var isStopping = false
@@ -62,7 +58,7 @@ package final class Daemon {
 
     var starter: WorkerThread?
 
-    /// Task that starts the acceleration; its thread must not outlive the daemon.
+    /// Task that starts acceleration; its thread must not outlive the daemon.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
@@ -72,7 +68,7 @@ package final class Daemon {
 
     static let dumpedQueries = 100
 
-    /// Makes the daemon with the real system; binds no address yet.
+    /// Creates the daemon without binding an address.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -123,12 +119,11 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Hosts files have priority over other answers.
+            // Before the first query, because hosts files have priority over other answers.
             await hosts.start()
             control = startControl(at: socket)
             misses = Self.missQueue(for: handler, own)
             self.misses = misses
-            // The snapshot may answer the first query.
             startCacheFile()
             let handlers = ListenerManager.Handlers(
                 components: components,
@@ -175,10 +170,10 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // The task lets the loop handle signals while the disk does not respond.
+            // Reloads in a task, so that the loop handles signals while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
-        // Workers stop next, and would not answer the health check.
+        // Stopped workers would not answer the health check.
         watchdog.cancel()
         await drain()
         control.cancel()
@@ -198,7 +193,8 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops capabilities for this thread and later ones, unless a seccomp filter prevents that.
+    /// Drops the capabilities of this thread and of later threads, if no seccomp filter prevents
+    /// it.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -222,7 +218,7 @@ package final class Daemon {
         }
     }
 
-    /// Starts the metrics servers and the query log; a failure does not stop the daemon.
+    /// Starts the metrics servers; a failure does not stop the daemon.
     private func startObservation() {
         do throws(MetricsListenError) {
             let settings = components.settings.metrics
@@ -242,7 +238,7 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket before root privileges are dropped: only root can set any group.
+    /// Opens the control socket with root privileges: only root can set any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {
@@ -262,7 +258,6 @@ package final class Daemon {
         return ServiceLoop.task { [self] in await serveControl(at: socket, handler) }
     }
 
-    /// Opens the socket again if its file is removed.
     private func serveControl(at first: ControlSocket, _ handler: ControlHandler) async {
         let path = components.settings.control.socket
         let end = "restart the daemon to use httpdnsctl again"
@@ -309,7 +304,6 @@ package final class Daemon {
 
     // MARK: - Stopping
 
-    /// Waits for pending queries until a deadline.
     private func drain() async {
         isStopping = true
         ServiceManager.stopping()

@@ -7,7 +7,7 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Reaction to a change of the network and to a resume from sleep.
+/// Reaction to a network change and to a resume from sleep.
 ///
 /// Connections of the old network would hang for minutes, so they are closed, and pending calls are
 /// sent again. Cached answers may suit the old network only, so they are marked stale.
@@ -17,13 +17,11 @@ final class NetworkReaction {
 
     var components: Components
     private let logger: Logger
-    /// Called after each change of the network.
     var onChange: (@ServiceLoop () -> Void)?
 
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
 
-    /// Way to IPv4 servers through the NAT64.
     private let translation: AddressTranslation
 
     init(_ components: Components, _ translation: AddressTranslation, logger: Logger) {
@@ -32,13 +30,11 @@ final class NetworkReaction {
         self.logger = logger
     }
 
-    /// Detects the families of the network, and follows its NAT64 prefix.
     func startTranslation() {
         components.nat64.onChange = { [weak self] in self?.prefixChanged($0) }
         components.nat64.networkChanged()
     }
 
-    /// Removes the answers of the former prefix, and repeats calls with the new one.
     private func prefixChanged(_ finding: NAT64.Finding?) {
         translation.use(finding)
         removeDenials()
@@ -46,7 +42,6 @@ final class NetworkReaction {
         renew(after: "NAT64 prefix: \(event ?? "none")")
     }
 
-    /// Removes the cached answers that another NAT64 prefix would change.
     func removeDenials() {
         var sweep = components.resolver.prefixChanged()
         let clocks = components.clocks
@@ -58,7 +53,6 @@ final class NetworkReaction {
         }
     }
 
-    /// Starts to watch for events; logs a warning if an event source is not available.
     func start() {
         do {
             network = try NetworkWatch { [weak self] change in
@@ -81,8 +75,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Reacts in one iteration of the service loop; only a large cache is marked stale in later
-    /// ones.
+    /// Reacts in one iteration of the service loop; marks a large cache stale in later ones.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         translation.networkChanged()
@@ -90,7 +83,6 @@ final class NetworkReaction {
         components.nat64.networkChanged()
     }
 
-    /// Closes connections, repeats calls, and marks answers stale.
     private func renew(after event: String) {
         components.http?.reset()
         components.upstreamNetworkChanged()

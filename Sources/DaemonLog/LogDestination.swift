@@ -13,7 +13,7 @@ struct LogDestination: Sendable {
         write(format == .json ? entry.json : entry.text)
     }
 
-    /// Writes to the journal, or to standard error if that fails.
+    /// Writes to the journal; after a failure, to standard error.
     private static let journal = LogDestination { entry, _ in
         if !Journal.send(entry.journalFields) { write(entry.prefixed) }
     }
@@ -34,7 +34,6 @@ struct LogDestination: Sendable {
                 // SAFETY: one pollfd is written.
                 unsafe poll(&event, 1, -1)
             } else if errno != EINTR {
-                // There is no other output for the error.
                 return
             }
         }

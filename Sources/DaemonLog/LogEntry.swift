@@ -31,7 +31,6 @@ extension LogEntry {
     /// Line for a terminal or a file.
     var text: String { "\(time) \(level): \(words)" }
 
-    /// JSON object with `time`, `level`, `message` and the fields.
     var json: String {
         let members = [("time", time), ("level", "\(level)"), ("message", message)]
         let all = members + fields.map { ($0.name, $0.value) }
@@ -57,9 +56,8 @@ extension LogEntry {
 // MARK: - Escaping
 
 extension LogEntry {
-    /// Escapes characters that end the line, move the cursor or change the text direction.
-    ///
-    /// Messages contain text from the network (CWE-117, CWE-150).
+    /// Escapes characters that end the line, move the cursor or change the text direction, because
+    /// messages contain text from the network (CWE-117, CWE-150).
     static func oneLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isTreacherous) else { return text }
         return text.unicodeScalars.map { scalar in
@@ -67,7 +65,7 @@ extension LogEntry {
         }.joined()
     }
 
-    /// Returns `value`, in quotes if it is not one word.
+    /// Returns `value`, quoted unless it is one word.
     private static func word(_ value: String) -> String {
         let isOdd = value.isEmpty || value.contains { $0 == " " || $0 == "=" || $0 == "\"" }
         guard isOdd else { return oneLine(value) }
@@ -102,13 +100,12 @@ extension LogEntry {
 // MARK: - Time
 
 extension LogEntry {
-    /// Current local time with milliseconds and time zone.
     static var now: String {
         let milliseconds = Clock.wallMilliseconds
         var seconds = time_t(milliseconds / 1000)
         var parts = unsafe tm()
         var text = [CChar](repeating: 0, count: 32)
-        // SAFETY: all three live during the calls; strftime writes at most `text.count` octets.
+        // SAFETY: strftime writes at most `text.count` octets.
         let count = unsafe strftime(
             &text,
             text.count,

@@ -3,12 +3,12 @@ internal import Net
 
 /// Limit of one log line per minute and kind: a line of code and its fields.
 ///
-/// Lines below level notice or without fields have no limit. Lines that a client, an upstream, a
-/// vendor or the network can cause must have fields.
+/// Lines below level notice or without fields have no limit. Lines that clients or the network can
+/// cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
-    /// Maximum number of kinds with a limit of their own; further kinds share one limit.
+    /// Maximum number of kinds with a separate limit; further kinds share one limit.
     static let mostKinds = 256
 
     struct Kind: Hashable {
@@ -28,7 +28,8 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is counted; for the first counted one, `until` is the time of the summary.
+        /// The entry is only counted; for the first such entry, `until` is the time of the summary,
+        /// otherwise nil.
         case count(until: Instant?)
     }
 
@@ -51,7 +52,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes the kinds whose minute has ended, and returns their summaries.
+    /// Removes the kinds whose minute has ended; returns a summary of each with counted entries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

@@ -7,8 +7,7 @@ internal import Synchronization
 
 /// Backend of all loggers: filters entries, limits repetitions, and stores the latest in memory.
 package final class LogSink: Sendable {
-    /// Source of entries about single queries, which the flight recorder (latest lines in memory)
-    /// skips.
+    /// Source of entries about single queries, which the flight recorder skips.
     package static let queries = "queries"
 
     private let threshold: LogThreshold
@@ -62,17 +61,16 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// Current level, and level of the settings.
     package var levels: (now: Logger.Level, settings: Logger.Level) {
         chosen.withLock { ($0.byOperator ?? $0.settings, $0.settings) }
     }
 
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Minimum level of entries that the sink takes; the flight recorder also has unlogged entries.
+    /// Minimum level of accepted entries; the flight recorder also has unlogged entries.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    /// Number of lines dropped because the reader of the log was slow.
+    /// Number of lines dropped because the log reader was slow.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
 
     // MARK: - Taking
@@ -87,8 +85,7 @@ package final class LogSink: Sendable {
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
-    /// Returns true if the entry is to be logged; otherwise schedules a summary of such entries,
-    /// unless one is scheduled.
+    /// Returns true to log the entry; otherwise schedules one summary of its kind.
     private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)
@@ -99,7 +96,6 @@ package final class LogSink: Sendable {
         case .count(until: nil): return false
         case .count(until: let end?):
             ServiceLoop.task { [self] in
-                // The sleep is never cancelled.
                 try? await ServiceLoop.sleep(until: end)
                 logSummaries(self.now())
             }
@@ -122,15 +118,15 @@ package final class LogSink: Sendable {
 
     // MARK: - Writing
 
-    /// Starts a writer thread: a slow reader of the log then blocks no other thread.
+    /// Starts a writer thread, so that a slow log reader blocks no other thread.
     ///
-    /// If no thread can be created, the callers continue to write.
+    /// Without a thread, the callers continue to write.
     package func startWriter() {
         let made = try? LogWriter(to: destination)
         writer.withLock { $0 = made }
     }
 
-    /// Waits until the queue is written, at most `LogWriter.flushTime`.
+    /// Blocks for at most `LogWriter.flushTime`.
     package func flush() { writer.withLock { $0 }?.flush() }
 
     // MARK: - Recording
@@ -143,7 +139,6 @@ package final class LogSink: Sendable {
         for line in lines { put(LogEntry(level: .info, message: "| \(line.text)")) }
     }
 
-    /// Makes a crash write the flight recorder to standard error.
     package func writeAtCrash() { recorder.writeAtCrash() }
 }
 

@@ -2,7 +2,6 @@
 internal import Logging
 internal import Synchronization
 
-/// Minimum level of all copies of a handler.
 final class LogThreshold: Sendable {
     private let rank: Atomic<Int>
 

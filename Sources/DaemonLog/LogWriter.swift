@@ -15,7 +15,7 @@ struct LogWriter: Sendable {
 
     private let queue: BackgroundQueue<(entry: LogEntry, format: LogFormat)>
 
-    /// Starts the thread; throws if no descriptor or thread is left.
+    /// Throws if no descriptor or thread is left.
     init(to destination: LogDestination) throws(SocketError) {
         queue = try BackgroundQueue(
             named: "log",
@@ -29,7 +29,7 @@ struct LogWriter: Sendable {
         }
     }
 
-    /// Queues an entry; returns false if it was dropped.
+    /// Returns false if the entry was dropped.
     func add(_ entry: LogEntry, _ format: LogFormat) -> Bool {
         let octets = entry.fields.reduce(entry.message.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count

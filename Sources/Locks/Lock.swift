@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// A value protected by a pthread mutex.
+/// Value protected by a pthread mutex.
 ///
-/// `Synchronization.Mutex` is unsuitable: it spins under contention (swiftlang/swift#88440), does not
-/// accept a closure that was received as a parameter, and is invisible to ThreadSanitizer.
-// SAFETY: both pointers are allocated in `init` and freed in `deinit`; the value is accessed only
-// while the mutex is held.
+/// `Synchronization.Mutex` spins under contention (swiftlang/swift#88440), rejects a closure that
+/// was received as a parameter, and is invisible to ThreadSanitizer.
+// SAFETY: both pointers live from `init` to `deinit`; the value is accessed with the mutex held
+// only.
 @safe
 package final class Lock<Value: ~Copyable>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    /// Creates a lock that protects `initial`.
     package init(_ initial: consuming sending Value) {
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
@@ -21,7 +20,7 @@ package final class Lock<Value: ~Copyable>: @unchecked Sendable {
         unsafe value.initialize(to: initial)
     }
 
-    /// Calls `body` with exclusive access; `body` must not block or take the lock again.
+    /// Calls `body` with exclusive access; `body` must not block or lock again.
     @inlinable
     package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         unsafe pthread_mutex_lock(mutex)

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Point in time on CLOCK_BOOTTIME, which also advances while the machine is suspended.
+/// Point in time on CLOCK_BOOTTIME, which advances during suspension.
 ///
-/// `ContinuousClock.Instant` has a layout that only the runtime knows: copies by runtime calls took
-/// 15 % of the instructions of a forwarded query.
+/// Copying a `ContinuousClock.Instant` needs expensive calls of the runtime.
 @frozen
 package struct Instant: Hashable, Comparable, Sendable {
     /// Nanoseconds since boot, ±292 years.
     package let nanoseconds: Int64
 
-    /// Creates an instant from nanoseconds since boot.
     @inlinable
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     @inlinable
     package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// Adds a duration; the result is clamped to ±292 years.
+    /// The result is clamped to ±292 years.
     @inlinable
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(
@@ -44,7 +42,6 @@ package struct Instant: Hashable, Comparable, Sendable {
         return .nanoseconds(overflow ? (left < right ? .min : .max) : difference)
     }
 
-    /// Returns `other - self`.
     @inlinable
     package func duration(to other: Self) -> Duration { other - self }
 
@@ -67,7 +64,7 @@ extension Duration {
     @inlinable
     package var clampedNanoseconds: Int64 {
         let attoseconds = attoseconds
-        // One 64-bit division is sufficient up to 9 s.
+        // A 64-bit division is sufficient up to 9 s.
         if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }

@@ -4,41 +4,33 @@ package import DNSWire
 package import Net
 package import Upstream
 
-/// Answers queries that the cache could not answer.
+/// Answers queries that the cache cannot answer.
 ///
-/// The page of the module shows the stages in their order, and which stages run once for all
-/// clients.
+/// The documentation page of the module lists the stages in order.
 @ServiceLoop
 package final class Resolver {
-    /// Counters, shared with the previous resolvers of this process.
+    /// Counters, shared with the former resolvers of this process.
     package let statistics: ResolverStatistics
 
-    /// Registry of answer sources; cache entries carry its numbers.
     package nonisolated var origins: AnswerSourceRegistry { statistics.origins }
 
-    /// The vendor stage; exposed for its counters.
     package let vendors: VendorStage
 
-    /// The upstream stage; exposed for its counters.
     package let upstreams: UpstreamStage
 
-    /// The query deduplication stage; exposed for its counters.
     package let singleFlight: SingleFlight
 
-    /// Prefetching of cached answers before they expire.
     package let prefetcher: Prefetcher
 
-    /// Clients that wait for the cache snapshot.
     package let snapshotWaiters: SnapshotWaiters
 
-    /// Measures how fast servers accept connections; nil unless addresses are ordered by speed.
+    /// Prober of servers; nil unless addresses are ordered by speed.
     private let prober: AddressProber?
 
     let cache: AnswerCache
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
     let clocks: Clocks
-    /// The configured routes.
     package let routes: RouteTable
     private var comparison: RouteTable.Comparison?
     private let plan: ReloadInvalidation.Plan
@@ -51,9 +43,8 @@ package final class Resolver {
     /// Connects the stages.
     ///
     /// - Parameters:
-    ///   - standard: the upstreams for queries that no route sends elsewhere.
-    ///   - old: the resolver to replace; see `takeOver`.
-    ///   - comparison: `routes` compared with the routes of `old`, if already known.
+    ///   - standard: the upstreams for queries without other sources.
+    ///   - comparison: the comparison with the routes of the former resolver; nil if unknown.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
@@ -76,8 +67,8 @@ package final class Resolver {
         self.statistics = statistics
         localAnswers = LocalAnswers(suppressed: answers.suppressed)
         vendors = VendorStage(policy: policy, statistics: statistics, clocks: clocks)
-        // Alias targets go to upstreams only: an upstream's reply must never cause a billable
-        // vendor call.
+        // Alias targets are sent to upstreams only: an upstream's reply must never cause a billable
+        // call.
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
             target in
             let match = routes.route(for: target.name)
@@ -156,7 +147,7 @@ package final class Resolver {
         let now = clocks.now()
         if let lastResort = serveStale.lastResort(query, match, now: now) {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-            // The wait counts from the first query for this name, so that later clients wait less.
+            // The delay starts with the first query for the name, so that later clients wait less.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
                 completion(lastResort.unless(found))
@@ -225,14 +216,12 @@ package final class Resolver {
         }
     }
 
-    /// Answers `query` for a caller in a task.
     package func resolve(_ query: Query, deadline: Instant) async -> Resolution {
         await withCheckedContinuation { continuation in
             resolve(query, deadline: deadline, Completion { continuation.resume(returning: $0) })
         }
     }
 
-    /// Returns the answer that needs neither vendor nor upstream, and the stage that gave it.
     private func ownAnswer(
         _ question: Question,
         _ match: RouteTable.Match?
@@ -247,7 +236,7 @@ package final class Resolver {
         return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
-    /// Returns the cache entry from which a worker would answer `query` before `resolve` is called.
+    /// Returns the cache entry with which a worker would answer `query`.
     package func hit(_ query: Query) -> CacheEntry? {
         cache.entry(answering: query.question, variant: query.variant, now: clocks.now())
     }
@@ -270,11 +259,11 @@ package final class Resolver {
         return decision
     }
 
-    /// Marks all answers stale, and forgets failures and measurements of the former network.
+    /// Marks all answers stale, and discards failures and measurements of the former network.
     ///
-    /// Work in flight continues; vendor clients resend their calls themselves.
+    /// Queries in flight continue; vendor clients repeat their calls.
     ///
-    /// - Returns: the sweep that marks the answers; the caller must run it to its end.
+    /// - Returns: the sweep that marks the answers; the caller must run the sweep to its end.
     package func networkChanged() -> CacheSweep {
         vendors.forget()
         cacheWriter.networkChanged()
@@ -287,7 +276,6 @@ package final class Resolver {
 // MARK: - Local answers
 
 extension Resolver {
-    /// The static hosts.
     package var hosts: HostsTable { localAnswers.hosts }
 
     /// Replaces the static hosts, and removes cached answers that contradict them.
@@ -306,14 +294,12 @@ extension Resolver {
         }
     }
 
-    /// Returns a thread-safe function that reports whether the current settings answer a question.
-    ///
-    /// It rejects such answers when a snapshot is loaded into the cache.
+    /// Returns a thread-safe predicate that is true for questions with a local answer.
     package var overridden: @Sendable (Question) -> Bool {
         let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in
             suppressed.contains(question.type) || hosts.covers(question)
-                // A cached NXDOMAIN for the name is no longer true.
+                // A static host makes a cached NXDOMAIN for the name false.
                 || hosts.contains(question.name)
         }
     }
@@ -322,10 +308,10 @@ extension Resolver {
 // MARK: - Snapshots
 
 extension Resolver {
-    /// Returns the rule for answers of a cache snapshot under the current settings.
+    /// Returns the rule for answers of a snapshot under the current settings.
     ///
-    /// - Parameter vendors: the settings of each vendor that determine its answers, as a text, by
-    ///   the vendor's name.
+    /// - Parameter vendors: settings that determine the answers of a vendor, as text, by vendor
+    ///   name.
     package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
         SnapshotValidity(
             routes: routes,
@@ -339,25 +325,25 @@ extension Resolver {
     }
 }
 
-// MARK: - Taking over
+// MARK: - Reload
 
 extension Resolver {
-    /// Replaces the previous resolver, within one turn of the service loop.
+    /// Replaces the former resolver within one turn of the service loop.
     ///
-    /// Clients of the previous resolver still get its answers, which are cached only if they are
-    /// valid under the new settings.
+    /// Clients of the former resolver still get its answers; only answers that are valid under the
+    /// new settings are cached.
     ///
     /// - Parameters:
     ///   - hosts: the new static hosts.
-    ///   - sameVendors: names of the vendors that still give the same answers.
+    ///   - sameVendors: names of the vendors that give the same answers as before.
     /// - Returns: the sweep that removes invalid answers; nil if all are valid.  The caller must
-    ///   run it to its end before it reports the new settings as active.
+    ///   run the sweep to its end before it reports the new settings as active.
     package func takeOver(
         from old: Resolver,
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // The comparison refers to the former vendors, and their secrets must be released.
+        // The comparison retains the former vendors; their secrets must be released.
         defer { comparison = nil }
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(
@@ -375,7 +361,8 @@ extension Resolver {
                 || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
         else { return nil }
-        // `CacheWriter.isRight` checks later answers, so the sweep covers only the present entries.
+        // `CacheWriter.isRight` checks the answers that arrive later; the sweep covers the present
+        // entries.
         return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }

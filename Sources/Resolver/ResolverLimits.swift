@@ -6,15 +6,15 @@ package enum ResolverLimits {
     /// Stub resolvers give up after 5 s (resolv.conf(5)).
     package static let total: Duration = .milliseconds(4_900)
 
-    /// Time limit for a resolution, which all clients of a query share.
+    /// Time limit of a resolution, which all clients of a query share.
     ///
     /// Less than `total`, so that the first client gets the reason of a failure.
     package static let work: Duration = .milliseconds(4_800)
 
-    /// Time limit for all vendors of a query; the rest of `work` is for upstreams.
+    /// Time limit for all vendors of a query; upstreams get the rest of `work`.
     static let vendors: Duration = .seconds(3)
 
-    /// Step to which client deadlines are rounded, so that many clients share one timer.
+    /// Step to which client deadlines are rounded, so that clients share timers.
     static let grain: Duration = .milliseconds(5)
 
     /// Seconds for which a failure is cached, to limit vendor calls for broken names.
@@ -22,48 +22,44 @@ package enum ResolverLimits {
     /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
-    /// Shortest TTL, in seconds, of a prefetched answer.
-    ///
-    /// It is also the minimum interval between two refreshes of a name in `prefetch.names`.
+    /// Shortest TTL, in seconds, of an answer that is prefetched, and minimum interval between two
+    /// refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
     /// Longest interval between retries for a name in `prefetch.names`.
     ///
-    /// The interval starts at `shortestRefresh` and doubles with each failure.
+    /// The interval doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
     /// Maximum TTL, in seconds, of an upstream's answer that was sent before the vendors answered.
     static let earlyLifetime: UInt32 = 30
 
-    /// Maximum TTL in seconds of synthesized addresses, if the negative answer has no SOA (RFC 6147
-    /// §5.1.7).
+    /// Maximum TTL, in seconds, of synthesized addresses if the negative answer has no SOA
+    /// (RFC 6147 §5.1.7).
     static let synthesizedLifetime: UInt32 = 600
 
-    /// Time limit for the query for the NAT64 prefix to one server.
+    /// Time limit of the query for the NAT64 prefix to one server.
     static let prefixQuery: Duration = .seconds(2)
 
-    /// Seconds after which the NAT64 prefix is requested again; within this range, the TTL.
+    /// Bounds, in seconds, of the interval between queries for the NAT64 prefix.
     static let prefixLifetime: ClosedRange<UInt32> = 60...86_400
 
-    /// Maximum number of CNAME records followed in one answer.
+    /// Maximum number of CNAMEs in one answer.
     static let longestChain = 16
 
-    /// Maximum octets, in wire form, of a CNAME chain while the answer for its target is pending.
+    /// Maximum octets, in wire form, of a CNAME chain during the query for its target.
     ///
-    /// Enough for five aliases with RSA-2048 signatures.  Each query in flight has at most one
-    /// chain, so ``inFlight`` bounds the chains, in total and per client.  All chains have at most
-    /// 8 MiB.
+    /// Enough for five aliases with RSA-2048 signatures.  All chains together have at most 8 MiB,
+    /// because ``inFlight`` limits the queries.
     static let chainOctets = 2_048
 
     /// TTL in seconds of locally synthesized answers.
     static let localLifetime: UInt32 = 10_800
 
-    /// TTL in seconds of answers from static hosts: short, so that changes take effect soon.
+    /// TTL in seconds of answers from static hosts; short, because hosts can change.
     static let hostsLifetime: UInt32 = 10
 
     /// Limits of the distinct queries in flight, and thus of the requests to servers.
-    ///
-    /// One client can use at most three quarters.
     package static let inFlight = FairLimits(
         all: 4_096,
         perClient: 3_072,
@@ -73,8 +69,8 @@ package enum ResolverLimits {
 
     /// Limits of the client queries that wait for an answer.
     ///
-    /// After a restart with an empty cache, all queries in the socket buffers wait: about 10,000 in
-    /// 4 MiB.
+    /// After a restart with an empty cache, about 10,000 queries from the socket buffers (4 MiB)
+    /// wait.
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

@@ -5,54 +5,47 @@ package import Net
 /// Socket that waits for the reply to an attempt.
 @ServiceLoop
 protocol AttemptCarrier: AnyObject {
-    /// Ends the attempt, if the reply has not arrived.
     func cancel(_ attempt: Attempt)
 }
 
 /// One query to one server, from its start to its result.
 ///
-/// An attempt passes through the stages below a group, which keep their facts about it here: none
-/// of them needs a completion handler of its own.
+/// The stages below ``UpstreamGroup`` store their state here.
 @ServiceLoop
 package final class Attempt {
     package let query: Query
 
     package let deadline: Instant
 
-    /// Signal that cancels the query; nil if the query is never cancelled.
     package let cancellation: CancellationSignal?
 
-    /// Records details of the exchange; nil if the query is not traced.
+    /// Recorder of details of the exchange; nil if not traced.
     package let place: Trace.Place?
 
-    /// Start of an earlier unanswered attempt, or nil.
-    ///
-    /// A connection that has been silent since then is not used.
+    /// Start of an earlier unanswered attempt: connections without data since this time are not
+    /// used.
     package private(set) var earlier: Instant?
 
-    /// True if the query has an OPT record; false if the server does not support EDNS (RFC 6891
-    /// §7).
+    /// True if the query has an OPT record; false if the server does not support EDNS
+    /// (RFC 6891 §7).
     package private(set) var usesEDNS = true
 
-    /// True if the query is repeated because the server has rejected EDNS.
+    /// True if the query is repeated because the server rejected EDNS.
     private(set) var hasRejectedEDNS = false
 
-    /// Number in the plan of the group, and index of the server in the group.
+    /// Number of the attempt in the group's plan, and index of the server in the group.
     let (number, server): (Int, Int)
 
-    /// Start of the attempt in the group.
     let began: Instant
 
-    /// Time at which the server sent the query.
     private(set) var sent = Instant(nanoseconds: 0)
 
     /// Result; valid in the completion handler.
     package private(set) var outcome: Outcome = .failure(.timedOut)
 
-    /// Result of an attempt.
     package typealias Outcome = Result<UpstreamReply, UpstreamError>
 
-    /// Server that counts the result; nil before it has sent the query, and at the end.
+    /// Server that counts the result; nil before the query was sent, and at the end.
     private var forwarder: Forwarder?
 
     /// Socket that waits for the reply; nil before the query was sent, and at the end.
@@ -88,16 +81,13 @@ package final class Attempt {
     /// Client to which limits charge the query; nil for the daemon itself.
     var client: ClientNetwork? { cancellation?.client as? ClientNetwork }
 
-    /// True if the query was cancelled.
     var isCancelled: Bool { cancellation?.isCancelled ?? false }
 
-    /// Records that `forwarder` sends the query at `now`.
     func begin(at forwarder: Forwarder, _ now: Instant, usesEDNS: Bool) {
         self.forwarder = forwarder
         (sent, self.usesEDNS) = (now, usesEDNS)
     }
 
-    /// Prepares the repetition without EDNS.
     func dropEDNS() {
         (usesEDNS, hasRejectedEDNS, earlier) = (false, true, nil)
     }
@@ -108,7 +98,7 @@ package final class Attempt {
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }
     }
 
-    /// Takes the result of the transport, which calls this once for each time it carried the query.
+    /// Receives the transport's result, once for each call of ``UpstreamTransport/carry(_:)``.
     package func end(_ outcome: consuming Outcome) {
         if let forwarder {
             forwarder.received(outcome, to: self)
@@ -117,7 +107,6 @@ package final class Attempt {
         }
     }
 
-    /// Completes the attempt.
     func complete(_ outcome: consuming Outcome) {
         (forwarder, carrier) = (nil, nil)
         guard let completion = completion.take() else { return }

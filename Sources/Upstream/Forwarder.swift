@@ -22,9 +22,7 @@ package final class Forwarder: Forwarding {
 
     /// Creates a server; sends nothing.
     ///
-    /// - Parameters:
-    ///   - url: the address for display.
-    ///   - latency: the histogram of successful exchanges.
+    /// - Parameter url: the address for display.
     package init(
         name: String,
         url: String,
@@ -61,7 +59,7 @@ package final class Forwarder: Forwarding {
         transport.carry(attempt)
     }
 
-    /// Takes the reply of the transport; counts it, or repeats the query without EDNS.
+    /// Receives the transport's reply: counts the result, or repeats the query without EDNS.
     func received(_ outcome: Attempt.Outcome, to attempt: Attempt) {
         let end = clocks.now()
         if case .success(let reply) = outcome {
@@ -77,7 +75,6 @@ package final class Forwarder: Forwarding {
             latency.note(end - attempt.sent)
             attempt.complete(.success(answer))
         } catch {
-            // A cancelled query says nothing about the server.
             if !attempt.isCancelled { counted.note(error, at: end) }
             attempt.complete(.failure(error))
         }
@@ -93,10 +90,9 @@ package final class Forwarder: Forwarding {
 // MARK: - EDNS
 
 extension Forwarder {
-    /// Tests with a probe query whether the server supports EDNS (RFC 6891 §7).
+    /// Tests with a probe whether the server supports EDNS (RFC 6891 §7).
     ///
-    /// A client's query that succeeds without EDNS only is not sufficient to disable EDNS for later
-    /// queries, because clients choose names.
+    /// A client's query does not disable EDNS for later queries, because clients choose names.
     private func testEDNS() {
         let now = clocks.now()
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }
@@ -114,9 +110,6 @@ extension UpstreamReply {
         if case .message(let message) = self { message.rejectsEDNS } else { false }
     }
 
-    /// The reply, if it is an answer.
-    ///
-    /// - Throws: `UpstreamError.declined`.
     fileprivate var answer: UpstreamReply {
         get throws(UpstreamError) {
             if case .message(let message) = self { try message.checkAnswer() }
@@ -126,15 +119,13 @@ extension UpstreamReply {
 }
 
 extension Message {
-    /// True if the reply shows that the server does not support EDNS (RFC 6891 §6.1.3, §7).
+    /// True if the server does not support EDNS (RFC 6891 §6.1.3, §7).
     ///
-    /// That is BADVERS, or FORMERR or NOTIMP without an OPT record. With an OPT record, FORMERR and
-    /// NOTIMP concern the query itself.
+    /// With an OPT record, FORMERR and NOTIMP concern the query itself.
     fileprivate var rejectsEDNS: Bool {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
 
-    /// Throws `UpstreamError.declined` unless the message is an answer.
     fileprivate func checkAnswer() throws(UpstreamError) {
         switch rcode {
         case .noError where isReferral: throw UpstreamError(self)
@@ -146,8 +137,6 @@ extension Message {
     }
 
     /// True if the message is a referral (RFC 2308 §2.2), as from a non-recursive server.
-    ///
-    /// NODATA without SOA has no NS records, or comes from a recursive server.
     private var isReferral: Bool {
         answers.isEmpty && !header.isAuthoritative && !header.recursionAvailable
             && authorities.contains { $0.type == .ns }

@@ -5,7 +5,6 @@ package import Net
 /// Upstream resolver, independent of its transport.
 @ServiceLoop
 package protocol Forwarding: AnyObject, Sendable {
-    /// Name in the settings.
     nonisolated var name: String { get }
 
     /// Address as in the settings, such as `udp://192.0.2.53`.
@@ -17,33 +16,28 @@ package protocol Forwarding: AnyObject, Sendable {
     /// True if the resolver sets AD in queries and trusts AD in replies (RFC 4035 §3.2.3).
     nonisolated var validates: Bool { get }
 
-    /// Timeout of one exchange.
     nonisolated var timeout: Duration { get }
 
-    /// Latencies of successful exchanges.
     nonisolated var latency: LatencyHistogram { get }
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, where datagrams get lost. Longer for streams, where only a dead connection
-    /// loses a query.
+    /// Zero for UDP, which loses datagrams; longer for connections, which may be dead.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Servers of this upstream, each selected and health-checked separately; by default the
-    /// upstream itself.
+    /// Servers of this upstream, selected and health-checked separately.
     var servers: [any Forwarding] { get }
 
     /// Number of sockets closed because of forged replies.
     var forgeries: UInt64 { get }
 
-    /// Counters of the queries sent to this upstream.
     var numbers: UpstreamNumbers { get }
 
-    /// Sends the query of `attempt` once, and ends the attempt at its deadline at the latest, possibly
-    /// before `ask` returns.
+    /// Sends the query of `attempt` once, and ends the attempt at its deadline at the latest,
+    /// possibly before `ask` returns.
     ///
-    /// The reply is complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or YXDOMAIN
-    /// with a DNAME.
+    /// The reply is complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or
+    /// YXDOMAIN with a DNAME.
     func ask(_ attempt: Attempt)
 
     /// Drops all connections after a network change; queries in flight are retried.
@@ -59,7 +53,7 @@ extension Forwarding {
 
     package var forgeries: UInt64 { 0 }
 
-    /// Sends a query with ``ask(_:)``, waits for the result, and decodes the reply.
+    /// Sends a query with ``ask(_:)`` and returns the decoded reply.
     package func exchange(
         _ query: Query,
         repeating earlier: Instant? = nil,
@@ -84,7 +78,6 @@ extension Forwarding {
     package func networkChanged() {}
 }
 
-/// Counters of one upstream since the start of the daemon.
 package struct UpstreamNumbers: Sendable, Equatable {
     package var queries: UInt64 = 0
     package var successes: UInt64 = 0
@@ -98,10 +91,10 @@ package struct UpstreamNumbers: Sendable, Equatable {
     /// Messages from the upstream's address that match no query.
     package var foreignReplies: UInt64 = 0
 
-    /// Connection attempts, including failed ones; for HTTPS only those with a reply.
+    /// Connection attempts, including failed attempts; for HTTPS only connections with a reply.
     package var connectionsOpened: UInt64 = 0
 
-    /// Queries sent on a reused connection; for HTTPS only those with a reply.
+    /// Queries on a reused connection; for HTTPS only queries with a reply.
     package var connectionsReused: UInt64 = 0
 
     package var lastError: UpstreamError?
@@ -111,7 +104,6 @@ package struct UpstreamNumbers: Sendable, Equatable {
 
     package init() {}
 
-    /// Counts the result of a query that ended at `end`.
     mutating func note(_ failure: UpstreamError?, at end: Instant) {
         queries += 1
         if let failure {

@@ -2,9 +2,9 @@
 internal import DNSWire
 package import Net
 
-/// Upstream with one name and several addresses.
+/// Upstream with one name and several addresses, for display.
 ///
-/// A group selects among its ``servers``; this object is only for display.
+/// A group selects among its ``servers``.
 package final class Upstream: Forwarding {
     package let name: String
     package let url: String
@@ -16,9 +16,6 @@ package final class Upstream: Forwarding {
 
     private lazy var group = UpstreamGroup(servers)
 
-    /// Combines servers, of which there must be at least one.
-    ///
-    /// - Parameter latency: the histogram that all servers share.
     package init(url: String, servers: [any Forwarding], latency: LatencyHistogram) {
         precondition(!servers.isEmpty, "an upstream has at least one server")
         name = servers[0].name
@@ -30,7 +27,7 @@ package final class Upstream: Forwarding {
         self.latency = latency
     }
 
-    /// Sum of the servers' counters; `consecutiveFailures` is that of the best server.
+    /// Sum of the servers' counters; `consecutiveFailures` is the lowest of all servers.
     package var numbers: UpstreamNumbers {
         var sum = UpstreamNumbers()
         for numbers in servers.map(\.numbers) {

@@ -22,13 +22,12 @@ package enum UpstreamError: Error, Hashable {
     /// TLS authentication failed; no query was sent (RFC 8310 §5).
     case untrusted(String)
 
-    /// The server forwards queries back to this daemon.
     case loop
 
     /// An operator has paused the upstream; no query was sent.
     case paused
 
-    /// A limit of this daemon or machine was reached, so the server is not at fault.
+    /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 }
 
@@ -75,10 +74,9 @@ extension UpstreamError: CustomStringConvertible {
     var isOurs: Bool { if case .exhausted = self { true } else { false } }
 }
 
-// MARK: - Faults of others
+// MARK: - Conversion of errors
 
 extension UpstreamError {
-    /// Creates the error for a DNS reply that is not an answer.
     init(_ message: Message) {
         self = .declined(message.rcode, because: message.edns?.extendedErrors.first?.code)
     }

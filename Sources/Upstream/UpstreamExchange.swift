@@ -3,12 +3,10 @@ package import DNSWire
 
 /// One query to one upstream and the validation of replies, without I/O.
 ///
-/// The query is built from parsed values. EDNS options of the client are not forwarded, because
-/// they are hop-by-hop (RFC 6891 §6.1.1).
+/// EDNS options of the client are not forwarded, because they are hop-by-hop (RFC 6891 §6.1.1).
 package struct UpstreamExchange {
     package private(set) var message: [UInt8]
 
-    /// Message ID.
     let id: UInt16
 
     private let type: RecordType
@@ -16,10 +14,9 @@ package struct UpstreamExchange {
     /// Offset of the end of the question in the query and in each reply.
     private let questionEnd: Int
 
-    /// Transport of a query, which determines its protection.
     package enum Transport {
-        /// UDP: random ID and letter case (0x20), which off-path attackers must guess (RFC 5452
-        /// §9.2).
+        /// UDP: random ID and letter case (0x20), which off-path attackers must guess
+        /// (RFC 5452 §9.2).
         case datagram
 
         /// TCP: ID 0, which the connection replaces.
@@ -31,7 +28,7 @@ package struct UpstreamExchange {
         case encrypted
     }
 
-    /// Builds the query; `random` supplies its ID and letter case.
+    /// Builds the query with ID and letter case from `random`.
     ///
     /// - Parameters:
     ///   - usesEDNS: false to omit the OPT record.
@@ -67,29 +64,28 @@ package struct UpstreamExchange {
         }
     }
 
-    /// Offset of the name in a message, after the header (RFC 1035 §4.1.1).
+    /// Offset of the name in a message (RFC 1035 §4.1.1).
     private static let nameStart = QueryFacts.headerCount
 
     package enum Validation {
-        /// Not a reply to this query; ignored, as a forger must not end the wait (RFC 5452 §9.1).
+        /// Not a reply to this query; ignored, so that a forger cannot end the wait
+        /// (RFC 5452 §9.1).
         case foreign
 
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with changed letter case, forged or from a server that does not copy it: the query
-        /// must be repeated over TCP.
+        /// Reply with changed letter case, possibly forged: the query must be repeated over TCP.
         case caseLost
 
         case reply(UpstreamReply)
     }
 
-    /// Validates `octets`, received from the server's address.
     package func validate(_ octets: [UInt8]) -> Validation { validate(octets.span) }
 
     /// Validates octets in a borrowed buffer.
     ///
-    /// The question is compared in place: it follows the header, so its name cannot be compressed.
+    /// The question is compared in place: its name cannot be compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
         if isBareError(octets) { return .caseLost }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
@@ -114,8 +110,8 @@ package struct UpstreamExchange {
 
     /// True for a bare header with FORMERR or NOTIMP and the ID of the query.
     ///
-    /// A server that cannot parse a query may send this. Over UDP it could be forged, so the query
-    /// is repeated over TCP.
+    /// A server that cannot parse a query may send such a header. Over UDP the header could be
+    /// forged, so the query is repeated over TCP.
     private func isBareError(_ octets: Span<UInt8>) -> Bool {
         octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
             && octets[2] & 0xF8 == 0x80 && (4..<Self.nameStart).allSatisfy { octets[$0] == 0 }
@@ -143,7 +139,7 @@ extension UInt8 {
 extension [UInt8] {
     /// Randomizes the case of each letter.
     ///
-    /// Octets with the length of a label are at most 63, so they are not letters.
+    /// Length octets of labels are at most 63, and therefore not letters.
     fileprivate mutating func drawCase(
         in name: Range<Int>,
         using random: inout some RandomNumberGenerator

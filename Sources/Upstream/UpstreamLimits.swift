@@ -3,24 +3,24 @@
 package enum UpstreamLimits {
     // MARK: - One query
 
-    /// Maximum number of attempts for one query, on all servers together.
+    /// Maximum attempts for one query, on all servers.
     static let tries = 8
 
-    /// Maximum number of attempts for one query on each server of a group.
+    /// Maximum attempts for one query on each server of a group.
     static let rounds = 2
 
-    /// Maximum number of attempts for one query on a single server; RFC 9520 §3.1 permits three.
+    /// Maximum attempts for one query on a single server; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
-    /// Maximum number of attempts for one query at the same time.
+    /// Maximum parallel attempts for one query.
     static let triesAtOnce = 3
 
-    /// Fraction of the remaining time that protected servers get if unprotected servers follow.
+    /// Fraction of the remaining time for protected servers if unprotected servers follow.
     static let protectedShare = (2, 3)
 
     // MARK: - Hedging
 
-    /// Usual time that a resolver needs for a name that is not in its cache.
+    /// Usual time that a resolver needs for a name outside its cache.
     ///
     /// A hedged query is sent after two round trips plus this time.
     static let resolvingTime: Duration = .milliseconds(100)
@@ -33,7 +33,8 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum silence or, if shorter, timeout of a suspect server; minimum duration of a probe.
+    /// Minimum time (or the timeout, if shorter) after which a timeout makes a server suspect;
+    /// minimum time of a probe.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -42,12 +43,12 @@ package enum UpstreamLimits {
     /// Maximum number of datagrams per probe.
     static let probeDatagrams = 3
 
-    /// Number of consecutive declined probes after which a server is backed off.
+    /// Consecutive declined probes after which a server is backed off.
     static let declinesBeforeRest = 3
 
-    /// Time since its last answer after which a server that declines probes counts as failed.
+    /// Time since the last answer after which a server that declines probes counts as failed.
     ///
-    /// Before that, the server is perhaps only limiting the rate of queries.
+    /// Until then, the server may only limit the rate of queries.
     static let declineTolerance: Duration = .seconds(600)
 
     /// Initial and maximum back-off, which doubles with each failed probe (RFC 9520 §3.2: 1 s to
@@ -55,7 +56,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Margin of slowness: the round trip must exceed twice that of another server plus this time.
+    /// A server is slow if its round trip exceeds twice another server's plus this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -74,7 +75,7 @@ package enum UpstreamLimits {
     /// Minimum duration of a failure that is checked for a loop.
     static let loopTime: Duration = .milliseconds(500)
 
-    /// Maximum time in which a loop probe comes back.
+    /// Maximum time until a loop probe returns.
     static let loopWait: Duration = .seconds(3)
 
     /// Minimum interval between loop probes through one server.
@@ -84,7 +85,7 @@ package enum UpstreamLimits {
 
     /// Maximum delay in detecting that a probe timed out.
     ///
-    /// After a longer delay the probe is discarded: the daemon was too busy to read a reply.
+    /// After a longer delay the probe is discarded: the daemon was too busy.
     static let lateness: Duration = .milliseconds(50)
 
     /// Maximum number of sockets per server that accept new queries.
@@ -97,29 +98,27 @@ package enum UpstreamLimits {
     /// Number of queries after which a socket without outstanding queries stays open.
     static let queriesOfBusySlot = 4
 
-    /// Number of unmatched messages after which a socket is closed and its queries go over TCP.
+    /// Number of unmatched messages that close a socket and move the socket's queries to TCP.
     static let foreignReplies = 8
 
-    /// Maximum delay of a timeout, so that many queries share one timer.
+    /// Maximum delay of a timeout, so that queries share timers.
     static let grain: Duration = .milliseconds(5)
 
     // MARK: - Streams
 
-    /// Maximum number of queries in flight per connection; more use another connection.
-    ///
-    /// RFC 7766 §6.2.1 specifies no number.
+    /// Maximum queries in flight per connection; further queries use another connection.
     static let inFlight = 4_096
 
-    /// Maximum number of client queries in flight to all HTTPS servers; see ``TransferShares``.
+    /// Maximum client queries in flight to all HTTPS servers; see ``TransferShares``.
     ///
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum abandoned, unanswered queries per connection; more end the connection.
+    /// Maximum number of abandoned queries per connection; more end the connection.
     static let givenUp = 4_096
 
-    /// Idle timeout (RFC 7766 §6.2.3), and maximum idle timeout that a server can set (RFC 7828
-    /// §3.4).
+    /// Idle timeout (RFC 7766 §6.2.3), and maximum idle timeout that a server can set
+    /// (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
 
@@ -127,7 +126,7 @@ package enum UpstreamLimits {
     static let connect: Duration = .seconds(4)
     static let write: Duration = .seconds(4)
 
-    /// Encrypted queries are padded to a multiple of this many octets (RFC 8467 §4.1).
+    /// Multiple of octets to which encrypted queries are padded (RFC 8467 §4.1).
     static let padding = 128
 
     /// Maximum accepted HTTP `Age` (RFC 8484 §5.1) in seconds: one year.

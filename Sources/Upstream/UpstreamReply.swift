@@ -3,7 +3,7 @@ package import DNSWire
 
 /// Reply that matches its query.
 package enum UpstreamReply: Hashable, Sendable {
-    /// Positive answer whose records need no decoding.
+    /// Positive answer with records that need no decoding.
     case plain(PlainReply)
 
     case message(Message)
@@ -15,7 +15,7 @@ package enum UpstreamReply: Hashable, Sendable {
         }
     }
 
-    /// Returns the message, decoded if necessary; it answers `question`.
+    /// Returns the message, decoded if necessary, as an answer to `question`.
     package func message(to question: Question) -> Message {
         switch self {
         case .plain(let reply):

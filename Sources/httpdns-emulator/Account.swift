@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Account numbers and secrets with all vendors; every field has a demo value.
+/// Account numbers and secrets of all vendors, with demo values.
 struct Account: Sendable, Equatable {
     enum Field: String, CaseIterable, Sendable {
         case id
@@ -20,7 +20,7 @@ struct Account: Sendable, Equatable {
         case volcengineID = "volcengine-id"
         case volcengineSecret = "volcengine-secret"
 
-        /// Demo value; those of Baidu and Volcengine are from their documentation.
+        /// Demo value; for Baidu and Volcengine, the value in the vendor documents.
         var demo: String {
             switch self {
             case .id: "12345"
@@ -43,7 +43,6 @@ struct Account: Sendable, Equatable {
             }
         }
 
-        /// Returns why the value is invalid; nil if it is valid.
         func complaint(about value: String) -> String? {
             switch self {
             case .id:
@@ -98,7 +97,6 @@ struct Account: Sendable, Equatable {
         self[field] = String(parts[1])
     }
 
-    /// Throws if a value has a form that the vendor never issues.
     func check() throws(Failure) {
         for field in Field.allCases {
             if let complaint = field.complaint(about: self[field]) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Handler of the administrative paths below `/_emulator`.
 struct Admin {
     let emulator: Emulator
 
@@ -53,7 +52,6 @@ struct Admin {
 
     private static let json = "application/json"
 
-    /// Keeps the old faults if a line is invalid.
     private func replaceFaults(_ text: String) -> Response {
         let lines = text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }

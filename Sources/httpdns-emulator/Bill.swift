@@ -2,13 +2,13 @@
 import Foundation
 import Locks
 
-/// Units that the vendors would bill for all calls.
+/// Units that the vendors would bill for the calls.
 final class Bill: Sendable {
     private struct State {
         var units = 0
         /// Units for each lower-case name and record type.
         var names: [String: [Charge.Item.RecordType: Int]] = [:]
-        /// Answers with an address from Alibaba, by HTTP or HTTPS.
+        /// Number of Alibaba answers with an address, over HTTP and HTTPS.
         var alibaba = (http: 0, https: 0)
     }
 
@@ -51,14 +51,14 @@ final class Bill: Sendable {
     }
 }
 
-/// Units that a vendor bills for a call.
+/// Billing rule of a vendor.
 ///
-/// From the vendors' price pages, read on 2026-11-23; not confirmed by an invoice.
+/// Source: price pages of the vendors on 2026-11-23; not confirmed by an invoice.
 struct Rate: Sendable, Equatable {
     enum Unit: Sendable, Equatable {
         /// Bills each name and address family with an address, for each client address.
         case answer
-        /// Bills each name that has an address in a requested family.
+        /// Bills each name with an address in a requested family.
         case name
         /// Bills each request with status 200, even without addresses.
         case request
@@ -76,14 +76,14 @@ struct Rate: Sendable, Equatable {
 
     /// Rule of Baidu (<https://cloud.baidu.com/product-price/httpdns.html>).
     ///
-    /// Assumptions, because the page is silent: a name without addresses is free, and a name with
-    /// both address families counts once.
+    /// Assumed, as the page does not say: a name without addresses is free, and a name with both
+    /// address families counts once.
     static let baidu = Rate(unit: .name, http: 1, https: 5)
 
     /// Rule of AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
     static let alidns = Rate(unit: .request, http: 1, https: 5)
 
-    /// Rule for vendors whose units are unknown: Tencent, Volcengine and services of DNS in JSON.
+    /// Rule for vendors with unknown or no billing: Tencent, Volcengine and DNS in JSON.
     static let request = Rate(unit: .request, http: 1, https: 1)
 }
 
@@ -91,7 +91,6 @@ struct Charge: Sendable {
     var rate: Rate
     /// Queried address families, IPv4 first; empty for record types other than A and AAAA.
     var families: [Family]
-    /// Client addresses sent to the vendor.
     var clients: [String]
 
     struct Item: Sendable, Equatable {
@@ -108,17 +107,15 @@ struct Charge: Sendable {
             }
         }
 
-        /// Name in lower case, without the final dot.
         var name: String
         var type: RecordType
         var units: Int
     }
 
-    /// Returns the units of a call with status 200.
+    /// Returns the billed items of a reply with status 200; `isRefused` is true for an error reply.
     ///
-    /// A unit for several families belongs to the first family with an address, or else to the
-    /// first family. A unit for several names belongs to the first name. If `isRefused` is true,
-    /// the vendor returned an error.
+    /// An item for several families is counted for the first family with an address, or else the
+    /// first family; an item for several names, for the first name.
     func items(
         for names: [String],
         in zone: Zone,
@@ -156,7 +153,7 @@ struct Charge: Sendable {
 }
 
 extension Request {
-    /// True if the proxy before the emulator received the request over HTTPS.
+    /// True if a reverse proxy received the request over HTTPS.
     var isHTTPS: Bool {
         let scheme = headers["x-forwarded-proto"]?.split(separator: ",").last
         return scheme?.trimmingCharacters(in: .whitespaces).lowercased() == "https"

@@ -2,20 +2,19 @@
 import Foundation
 import Locks
 
-/// Counters of vendor calls, counted before faults apply.
+/// Counters of received vendor calls, including calls with a fault.
 final class Calls: Sendable {
     struct Numbers: Codable, Sendable, Equatable {
-        /// Lookups, including refused calls.
         var lookups = 0
         var paths: [String: Int] = [:]
-        /// Lookups for each lower-case name; a batch counts once for each of its names.
+        /// Lookups for each lower-case name; a batch counts once for each name.
         var names: [String: Int] = [:]
-        /// Calls for each channel, such as `tencent-aes`.
+        /// Calls by vendor and protection, such as `tencent-aes`.
         var channels: [String: Int] = [:]
         var connections = 0
         var faults = 0
         var last: Last?
-        /// State of the zone, which `reset()` does not change.
+        /// Loaded zone, which `reset()` does not change.
         var zone = Loaded()
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -27,7 +26,6 @@ final class Calls: Sendable {
         var method: String
         var path: String
         var parameters: [String: String]
-        /// Decrypted names.
         var names: [String]
         var channel: String
         var client: String
@@ -35,7 +33,6 @@ final class Calls: Sendable {
     }
 
     struct Loaded: Codable, Sendable, Equatable {
-        /// Number of times that the zone was loaded.
         var generation = 1
         var names = 0
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Ciphers of Tencent Cloud document 379/3530 and Alibaba Cloud document 2978980.
+/// Ciphers of Tencent Cloud (document 379/3530) and Alibaba Cloud (document 2978980).
 enum Cipher: Sendable {
-    /// DES with PKCS#5 padding; weak, but Tencent's default.
+    /// DES with PKCS#5 padding; weak, but the default of Tencent.
     case des
     /// AES-128-CBC with PKCS#7 padding; the IV precedes the ciphertext.
     case aes
@@ -14,11 +14,10 @@ enum Cipher: Sendable {
         /// OpenSSL lacks the cipher, such as DES without the legacy provider.
         case unavailable
         case length
-        /// The length, padding or tag of the message is wrong.
         case undecryptable
     }
 
-    /// Block size; 1 for GCM, which accepts any length.
+    /// Block size; 1 for GCM, which needs no whole blocks.
     var blockOctets: Int {
         switch self {
         case .des: 8
@@ -38,9 +37,9 @@ enum Cipher: Sendable {
 
     // MARK: - Messages
 
-    /// Encrypts a message; if `vector` is nil, uses a random IV.
+    /// Encrypts a message, with a random IV if `initialVector` is nil.
     ///
-    /// If `padded` is false, the text must consist of whole blocks.
+    /// Without padding, the text must consist of whole blocks.
     func seal(
         _ text: [UInt8],
         key: [UInt8],
@@ -65,7 +64,6 @@ enum Cipher: Sendable {
         return vector + sealed + tag
     }
 
-    /// Decrypts a message; throws `undecryptable` for an invalid message.
     func open(_ message: [UInt8], key: [UInt8]) throws(Failure) -> [UInt8] {
         let (_, _, vector, tag) = shape
         guard message.count > vector + tag, message.count.isMultiple(of: blockOctets) else {
@@ -86,8 +84,8 @@ enum Cipher: Sendable {
 
     /// OpenSSL library context with the legacy provider, which has DES.
     ///
-    /// The default provider is then no longer automatic (`OSSL_PROVIDER_load(3)`).
-    // SAFETY: created once and never freed; OpenSSL locks what its contexts share.
+    /// The legacy provider disables the automatic default provider (`OSSL_PROVIDER_load(3)`).
+    // SAFETY: created once and never freed; OpenSSL locks shared data of its contexts.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),
             unsafe OSSL_PROVIDER_load(library, "default") != nil,
@@ -103,7 +101,6 @@ enum Cipher: Sendable {
         return octets
     }
 
-    /// Encrypts or decrypts; encryption sets the GCM `tag`, decryption checks it.
     private func run(
         _ input: [UInt8],
         key: [UInt8],
@@ -119,9 +116,9 @@ enum Cipher: Sendable {
         var written: Int32 = 0
         var last: Int32 = 0
 
-        // SAFETY: cipher and context are owned here and freed once. Key and IV have the lengths
-        // that the cipher reads. The output has one block more than the input, the most that EVP
-        // may write. The tag has the octets that its two calls read or write.
+        // SAFETY: this function frees cipher and context once. Key and IV have the lengths that the
+        // cipher reads. EVP writes at most one block more than the input, which `output` holds.
+        // The tag has the length that OpenSSL reads or writes.
         ERR_clear_error()
         guard let cipher = unsafe EVP_CIPHER_fetch(library, shape.name, nil) else {
             throw .unavailable

@@ -2,9 +2,8 @@
 import Foundation
 import Locks
 
-/// Clock with a configurable error.
+/// System clock plus `offset` seconds.
 final class Clock: Sendable {
-    /// Seconds ahead of the system clock.
     private let offset: Lock<Int>
 
     init(offset: Int) { self.offset = Lock(offset) }

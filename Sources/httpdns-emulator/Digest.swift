@@ -2,15 +2,12 @@
 import COpenSSL
 import Foundation
 
-/// Digests of the vendors' signatures, in lower-case hexadecimal.
+/// Digests for the signatures of vendors, in lower-case hexadecimal.
 enum Digest {
-    /// Digest for Alibaba v1, Baidu and Volcengine.
     static func md5(_ text: String) -> String { hash(text, "MD5") }
 
-    /// Digest for AliDNS.
     static func sha256(_ text: String) -> String { hash(text, "SHA256") }
 
-    /// Digest for Alibaba v2.
     static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
         Hex.encode(hmac(text, key: key, "SHA256"))
     }
@@ -19,7 +16,7 @@ enum Digest {
         var octets = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count = 0
         let text = Array(text.utf8)
-        // SAFETY: the output has space for any digest, and the lengths are those of the arrays.
+        // SAFETY: the output has space for any digest; each array is passed with its length.
         let done = unsafe EVP_Q_mac(
             nil,
             "HMAC",
@@ -38,7 +35,6 @@ enum Digest {
         return Array(octets[..<count])
     }
 
-    /// Digest for Alibaba's RPC interface, in Base64.
     static func hmacSHA1Base64(_ text: String, key: [UInt8]) -> String {
         Data(hmac(text, key: key, "SHA1")).base64EncodedString()
     }
@@ -47,8 +43,7 @@ enum Digest {
     static func areEqual(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }
-        // SAFETY: CRYPTO_memcmp reads `left.count` octets of both; the guard checked that they are
-        // equal.
+        // SAFETY: CRYPTO_memcmp reads `left.count` octets of both arrays, which have equal lengths.
         return unsafe CRYPTO_memcmp(left, right, left.count) == 0
     }
 
@@ -56,7 +51,7 @@ enum Digest {
         var octets = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count = 0
         let text = Array(text.utf8)
-        // SAFETY: the output has space for any digest, and the length is that of the array.
+        // SAFETY: the output has space for any digest; `text` is passed with its length.
         let done = unsafe EVP_Q_digest(nil, name, nil, text, text.count, &octets, &count)
         precondition(done == 1, "OpenSSL has no \(name)")
         return Hex.encode(Array(octets[..<count]))

@@ -3,10 +3,9 @@ import Foundation
 import Locks
 
 final class Emulator: Sendable {
-    /// Vendors; the first whose `serves` is true gets the request.
+    /// Vendors in order; a request goes to the first vendor whose `serves` returns true.
     private let vendors: [any Vendor]
 
-    /// Path of the zone file; nil for the built-in zone.
     private let zoneFile: String?
 
     private let zone: Lock<(zone: Zone, loaded: Calls.Loaded)>
@@ -43,7 +42,6 @@ final class Emulator: Sendable {
         self.logsCalls = logsCalls
     }
 
-    /// Loads the zone file again; keeps the old zone on failure.
     func reload() throws(ZoneError) {
         let fresh = try Self.load(zoneFile)
         zone.withLock {
@@ -87,7 +85,7 @@ final class Emulator: Sendable {
             return Reply(response: Response(status: 500))
         }
         let reply = damage.applied(to: response)
-        // Delayed, damaged and dropped replies are also billed.
+        // Vendors also bill delayed, damaged and dropped replies.
         if let charge = call.charge, reply.response.status == 200 {
             bill.add(
                 charge.items(

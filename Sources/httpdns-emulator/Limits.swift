@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits for clients and files.
 enum Limits {
     /// Maximum number of connections; further connections are closed.
     static let connections = 4096
@@ -12,12 +11,11 @@ enum Limits {
 
     static let readOctets = 4096
 
-    /// Maximum octets to read after a refused request.
     static let drainedOctets = 1024 * 1024
 
     static let writeOctets = 64 * 1024
 
-    /// Maximum content for `huge`, which is never in memory as a whole.
+    /// Maximum content of the fault `huge`, which is sent in parts.
     static let hugeOctets = 1 << 40
 
     static let delayMilliseconds = 3_600_000

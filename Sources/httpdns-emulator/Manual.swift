@@ -16,7 +16,7 @@ enum Manual {
         'listening on ADDR:PORT'. SIGHUP reloads the zone.
 
         VENDORS
-        The path distinguishes the vendors; for /resolve, the parameters.
+        The path selects the vendor; for /resolve, the parameters do.
 
           Tencent     /d, /conf
           Alibaba v1  /ACCOUNT/d, sign_d, resolve, sign_resolve, ss
@@ -60,13 +60,13 @@ enum Manual {
           silent                 reads the request, never answers
           close                  closes the connection (FIN) without an answer
           reset                  resets the connection (RST)
-          truncated[=OCTETS]     announces all content, sends OCTETS of it (half)
+          truncated[=OCTETS]     announces all content, sends OCTETS (default: half)
           noise                  sends octets that are not HTTP, and closes
           garbage                status 200, random content
           empty                  status 200, no content
           huge=OCTETS            content padded to OCTETS
           gzip                   content in gzip, even if not requested
-          status=CODE[,SECONDS]  other status, with Retry-After (429, 503: 1)
+          status=CODE[,SECONDS]  other status; Retry-After (for 429, 503: 1 s)
           error=CODE             the vendor's own error, see ERRORS
           redirect=URL           status 302 to URL
           wrong-name[=NAME]      returns NAME (wrong.example) instead of the name
@@ -160,7 +160,6 @@ enum Manual {
         name and ak; ts may differ by 10 minutes.
         """
 
-    /// A long value is on its own line.
     private static let accounts = Account.Field.allCases.map { field in
         let name = field.rawValue + String(repeating: " ", count: 20 - field.rawValue.count)
         let fits = field.demo.count <= 48

@@ -15,7 +15,7 @@ struct Program: AsyncParsableCommand {
     @Option(help: .init("Listening address; port 0 selects a free port.", valueName: "addr:port"))
     var listen = "127.0.0.1:8053"
 
-    @Option(help: .init("File of registered names; SIGHUP reloads it.", valueName: "file"))
+    @Option(help: .init("File of names and addresses; SIGHUP reloads it.", valueName: "file"))
     var zone: String?
 
     @Option(help: .init("File of 'FIELD = VALUE' lines, see ACCOUNTS.", valueName: "file"))
@@ -44,7 +44,7 @@ struct Program: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: .init("Clock error, for Date and expiries.", valueName: "seconds")
+        help: .init("Clock error, in the Date field and expiry checks.", valueName: "seconds")
     )
     var clockOffset = 0
 
@@ -63,10 +63,9 @@ struct Program: AsyncParsableCommand {
     // MARK: - Running
 
     mutating func run() async throws {
-        // EPIPE must not end the process (pipe(7)).
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
-        // Reports errors of the command line before the socket is opened.
+        // Reports errors of the command line before opening the socket.
         _ = try makeEmulator(at: try endpoint())
         let listener = try await makeListener()
         let emulator = try makeEmulator(at: Endpoint(own: listener.address) ?? endpoint())
@@ -81,7 +80,6 @@ struct Program: AsyncParsableCommand {
                 }
             }
             try await group.next()
-            // Open connections need no cleanup.
             withExtendedLifetime(signals) { Foundation.exit(0) }
         }
     }
@@ -112,8 +110,7 @@ struct Program: AsyncParsableCommand {
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             AlibabaAPI(account: account, bill: bill),
             Baidu(account: account),
-            // Volcengine precedes DNSJSON: both serve /resolve, but only Volcengine checks
-            // parameters.
+            // Volcengine checks the parameters of `/resolve`, and must precede DNSJSON.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]
@@ -131,7 +128,6 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Creates the account; options override the account file, which overrides demo values.
     private func makeAccount() throws -> Account {
         var made = Account()
         do {
@@ -171,7 +167,6 @@ struct Program: AsyncParsableCommand {
 }
 
 extension Endpoint {
-    /// Creates the address that local clients of a listener at `text` use.
     fileprivate init?(own text: String) {
         let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
         let wildcard = loopback.first { text.hasPrefix($0.key) }

@@ -7,12 +7,12 @@ enum ExitStatus: Int32 {
     /// The command line is wrong; the daemon was not called.
     case usage = 2
     case unreachable = 3
-    /// `status` and `doctor` found problems; `prove` found a difference.
+    /// `status` or `doctor` found problems, or `prove` found a difference.
     case degraded = 4
 }
 
 struct Failure: Error, Equatable {
-    /// Message of one line, which can contain untrusted text.
+    /// One line, which can contain text of an attacker.
     var message: String
 
     var hint: String?
@@ -34,7 +34,6 @@ struct Failure: Error, Equatable {
 
     struct Report: Encodable {
         struct Fault: Encodable {
-            /// Error name from the daemon, or `usage`, `unreachable` or `failed`.
             let name: String
             let message: String
             let hint: String?
@@ -49,7 +48,6 @@ struct Failure: Error, Equatable {
         return ((try? JSONOutput.text(report, indented: false)) ?? "{}") + "\n"
     }
 
-    /// Message and hint for standard error.
     var text: String {
         let first = "httpdnsctl: " + printable(message)
         return hint.map { first + "\nhint: " + printable($0) } ?? first

@@ -49,8 +49,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// Separate from `Options`, because the parser would ignore values of a shared type after the
-/// subcommand.
+/// If ``Options`` were used here, too, the parser would ignore the values.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,
@@ -66,7 +65,6 @@ struct OptionsBefore: ParsableArguments {
     var json = false
 }
 
-/// Global options after the subcommand.
 struct Options: ParsableArguments {
     @ParentCommand var root: Httpdnsctl
 

@@ -3,7 +3,6 @@ import Control
 import Glibc
 
 enum Output {
-    /// True if standard output is a terminal with colours and `NO_COLOR` is empty.
     static var isColoured: Bool {
         isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").isEmpty
             && environment("TERM") != "dumb"
@@ -24,7 +23,7 @@ enum Output {
 
     /// Writes all text to standard output.
     ///
-    /// - Throws: if a write fails; the failure has the status `ok` if the reader closed the pipe.
+    /// - Throws: a write error; a closed pipe has the status `ok`.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
@@ -39,7 +38,6 @@ enum Output {
         _ = write("\r\u{1B}[K" + message, to: STDERR_FILENO)
     }
 
-    /// Writes all text; returns `errno` on failure, otherwise nil.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -57,7 +55,7 @@ enum Output {
     }
 
     private static func environment(_ name: String) -> String {
-        // SAFETY: getenv returns nil or a C string, copied before anything changes the environment.
+        // SAFETY: the string is copied, and this program never changes its environment.
         guard let value = unsafe getenv(name) else { return "" }
         return unsafe String(cString: value)
     }
@@ -69,7 +67,7 @@ func systemMessage(_ number: Int32) -> String {
 }
 
 enum JSONOutput {
-    /// Returns the value as JSON with sorted keys and without control characters.
+    /// Returns the value as JSON with sorted keys and escaped control characters.
     static func text(_ value: some Encodable, indented: Bool) throws(Failure) -> String {
         do {
             return escaped(
@@ -82,7 +80,7 @@ enum JSONOutput {
 
     /// Replaces unprintable characters by `\uXXXX`.
     ///
-    /// Except for line feeds, such characters occur only inside strings.
+    /// In JSON, such characters except line feeds occur only in strings.
     private static func escaped(_ json: String) -> String {
         let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
         guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }

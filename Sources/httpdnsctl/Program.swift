@@ -6,7 +6,7 @@ import Glibc
 @main
 struct Program {
     static func main() {
-        // With SIGPIPE ignored, write(2) reports a closed pipe.
+        // Then write(2) reports a closed pipe as an error.
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
@@ -24,7 +24,7 @@ struct Program {
         } catch let failure as Failure {
             guard failure.status != .ok else { return .ok }
             if printsJSON, !failure.isInReply {
-                // A write error is ignored: the error object is already lost.
+                // A write error cannot be reported.
                 try? Output.write(failure.json)
             } else {
                 Output.error(failure.text)

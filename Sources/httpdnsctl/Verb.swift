@@ -10,7 +10,6 @@ protocol Verb: ParsableCommand {
 }
 
 extension Verb {
-    /// Prints a reply, as JSON or as the text from `render`, and returns the decoded reply.
     @discardableResult
     func show<Results: Decodable>(
         _ reply: Reply,

@@ -30,7 +30,7 @@ struct Program: ParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Print the effective settings; without --config, their manual."
+        help: "Print the effective settings; without --config, all options."
     )
     var printConfig = false
 
@@ -55,7 +55,6 @@ struct Program: ParsableCommand {
         } catch {
             let code = exitCode(for: error)
             if code == .success {
-                // --help or --version.
                 Self.print(fullMessage(for: error) + "\n")
                 Glibc.exit(0)
             }
@@ -117,11 +116,11 @@ struct Program: ParsableCommand {
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-        // The loop's thread keeps the capabilities until its sockets are bound.
+        // The service loop keeps the capabilities until its sockets are bound.
         ServiceLoop.start()
-        // A failure is ignored: the loop's thread makes the same call and reports the failure.
+        // A failure is ignored: the service loop also drops capabilities, and reports it.
         try? OwnProcess.dropCapabilities()
-        // After `dropCapabilities`, because a thread inherits the capabilities of its creator.
+        // The new thread inherits the reduced capabilities of its creator.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {
@@ -143,12 +142,10 @@ struct Program: ParsableCommand {
         Glibc.exit(1)
     }
 
-    /// A failed write is ignored: no other output is left.
     private static func complain(_ text: String) {
         _ = write(text + "\n", to: STDERR_FILENO)
     }
 
-    /// Returns the error number; nil on success.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -166,15 +163,13 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// Value that can be taken once.
-///
-/// No reference remains, so that the secrets of old settings do not stay in memory after a reload.
+/// Value that can be taken once, so that secrets of old settings do not stay in memory.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
 
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Calls `see` with the value, which can still be taken.
+    /// Calls `see` with the value, and does not take the value.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }

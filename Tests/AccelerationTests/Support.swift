@@ -5,7 +5,6 @@ import DNSWire
 import Glibc
 import Testing
 
-/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -49,7 +48,7 @@ struct Frame: Equatable {
 
     var isIntact = true
 
-    /// With the pseudo-header sum as checksum, as on loopback.
+    /// Ethernet frame; the UDP checksum covers only the pseudo-header, as on loopback.
     var octets: [UInt8] {
         let count = 8 + payload.count
         var sum = Self.sum(source.octets + destination.octets) + 17 + UInt64(count)

@@ -104,7 +104,7 @@ struct ControlAccessTests {
     }
 
     @Test(
-        "groups are read from the file only",
+        "groups come only from the group file",
         arguments: [
             ("httpdns", 990), ("root", 0), ("", nil), ("nobody", nil), ("broken", nil),
             ("short", nil), ("http", nil), ("# note", nil),
@@ -153,7 +153,7 @@ struct ControlAccessTests {
         #expect(socket.access == ControlAccess(mode: 0o660, group: getegid(), owner: geteuid()))
     }
 
-    @Test("without the configured group the daemon's group stays")
+    @Test("a missing group leaves the daemon's group on the socket")
     @ServiceLoop
     func missingGroup() async throws {
         let folder = try temporaryFolder()

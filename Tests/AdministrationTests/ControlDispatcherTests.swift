@@ -20,7 +20,7 @@ struct ControlDispatcherTests {
         )
     }
 
-    @Test("checks run one at a time")
+    @Test("checks of settings run one at a time")
     @ServiceLoop
     func checks() async throws {
         var started = 0

@@ -53,7 +53,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("names and entries arrive one by one")
+    @Test("with `more`, each result is a reply")
     @ServiceLoop
     func parts() async throws {
         let live = try await LiveServer.start()

@@ -180,7 +180,7 @@ final class LiveServer {
 
     let task: Task<SocketError?, Never>
 
-    /// For slow machines.
+    /// No timeouts, for slow machines.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
@@ -275,6 +275,5 @@ final class LiveClient {
 }
 
 extension Duration {
-    /// Longer than any test.
     fileprivate static var day: Self { .seconds(86_400) }
 }

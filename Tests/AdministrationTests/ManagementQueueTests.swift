@@ -6,7 +6,7 @@ import Testing
 @testable import Administration
 @testable import Net
 
-@Suite("Share of management work", .timeLimit(.minutes(5)))
+@Suite("Queue of management work", .timeLimit(.minutes(5)))
 struct ManagementQueueTests {
     @Test("one job runs at a time, in order, with pauses")
     @ServiceLoop

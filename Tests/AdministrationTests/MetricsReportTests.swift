@@ -40,7 +40,7 @@ struct MetricsReportTests {
                     }
                 )
             case let list as [Any]: return list.map { number($0, path) }
-            // A Boolean is an `NSNumber` too.
+            // JSON Booleans are `NSNumber`, too.
             case let leaf as NSNumber where String(cString: leaf.objCType) != "c":
                 numbers[path] = 7001 + numbers.count
                 return 7000 + numbers.count
@@ -60,7 +60,6 @@ struct MetricsReportTests {
         #expect(numbers.count > 50)
         // Queries and latencies have finer labels; the time until midnight has no metric.
         let others = ["stats.queries.", "stats.latency.", "stats.since-seconds"]
-        // Aliases of earlier names.
         let aliases = [".failed", ".failures-by-kind.timeout"]
         for (path, number) in numbers
         where !aliases.contains(where: path.hasSuffix) && !others.contains(where: path.hasPrefix)
@@ -103,7 +102,7 @@ struct MetricsReportTests {
             #expect(count == UInt64(expected), "\(bound)")
         }
         #expect(buckets.count == UInt64(times.count))
-        // The last value exceeds all buckets but the last.
+        // Only the last bucket has the last value.
         let whole = Double(times.dropLast().reduce(0, +)) / 1_000_000
         let most = LatencyHistogram()
         for time in times.dropLast() { most.note(.microseconds(time)) }
@@ -112,7 +111,7 @@ struct MetricsReportTests {
         #expect(abs(LatencyBuckets(less).sum - whole) < whole / 16)
     }
 
-    @Test("each format has its own names and terminator", arguments: Exposition.Form.allCases)
+    @Test("Prometheus and OpenMetrics names and ends differ", arguments: Exposition.Form.allCases)
     func forms(_ form: Exposition.Form) {
         var text = Exposition(form)
         text.single("a_calls", .counter, "Calls.", 1 as UInt64)

@@ -83,7 +83,7 @@ struct RecentTests {
         }
     }
 
-    @Test("a name that exceeds a record is truncated")
+    @Test("a name that is too long for a record is truncated")
     @ServiceLoop
     func longName() throws {
         let label = String(repeating: "x", count: 50)
@@ -156,7 +156,7 @@ struct RecentTests {
         #expect(reply.missed == 7)
     }
 
-    @Test("the most frequent values")
+    @Test("top lists count the most frequent values")
     @ServiceLoop
     func counts() async throws {
         let list = list([

@@ -86,7 +86,7 @@ struct ScrapeRequestTests {
         #expect(request.keepsConnection == sample.keeps)
     }
 
-    @Test("a head ends with its empty line")
+    @Test("the head of a request ends at an empty line")
     func end() {
         let head = Array("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
         for count in 0..<head.count { #expect(ScrapeRequest.end(of: Array(head[..<count])) == nil) }

@@ -20,7 +20,7 @@ from bill_day import DUAL_STACK, HOURS, SPEED, STUBS
 
 NAME = "bill"
 
-# Settings that are compared: the vendor, the most units of one name, and more settings.
+# Compared settings: vendor, maximum units of one name, and more settings.
 DEFAULTS = "families: both"
 AUTO = "families: auto"
 SETTINGS = {

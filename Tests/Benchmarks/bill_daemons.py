@@ -23,7 +23,7 @@ ALIBABA = "kind: alibaba, account: 100000, secret: {{file: {secret}}}"
 # End of the title of settings for which all programs query both families.
 BOTH_QUERIED = ", if all programs query AAAA"
 
-# Budget of the second part: no multiple of the units of a call.
+# Budget of the second part, not a multiple of a call's units.
 BUDGET = 503
 
 

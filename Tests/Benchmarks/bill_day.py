@@ -24,7 +24,7 @@ DUAL_STACK = 0.95
 
 A, AAAA, HTTPS = 1, 28, 65
 
-# Programs of the machine by their stub: number, queried types, and number of names that each uses.
+# Programs by stub resolver: number, queried types, and number of names of each.
 STUBS = {
     "glibc": (18, [A], 60),
     "browser": (5, [A, HTTPS], 300),
@@ -73,7 +73,7 @@ class Trace:
             (20 * options.hour + number / 400, f"f{chance.getrandbits(40):x}.{ROUTES[1]}")
             for number in range(int(400 * options.hour))
         ]
-        # The last value is true if only some settings get the query.
+        # True if only some settings get the query.
         self.queries = sorted(
             [(time, name, kind, False) for time, _, name, types in self.looked_up for kind in types]
             + [

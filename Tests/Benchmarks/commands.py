@@ -35,7 +35,7 @@ def main(root):
     arguments = ["all" if word == "--all" else word for word in sys.argv[1:]]
     options = parser().parse_args(arguments)
 
-    # As an exception does.
+    # SIGTERM ends the program like an exception.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         if options.module is everything:

@@ -13,7 +13,7 @@ import tables
 
 NAME = "fail-over"
 
-# The answers have the same last octet.
+# Last octets of the servers, and of their answers.
 SERVERS = [11, 12, 13]
 
 

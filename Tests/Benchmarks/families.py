@@ -191,8 +191,6 @@ def versions():
     }
 
 
-# In the namespace
-
 def inside(task):
     """Runs the programs in this network namespace; prints the queried types of each."""
     for command in task["setup"]:

@@ -44,7 +44,6 @@ static size_t query(const char *name, uint8_t *octets) {
     return (size_t)(end + 5 - octets);
 }
 
-// Ends the server.
 static void end(pid_t child, const sigset_t *ended) {
     const struct timespec patience = {5, 0}, none = {0, 0};
     kill(child, SIGTERM);

@@ -43,8 +43,6 @@ class Bench:
     def __exit__(self, *_):
         self.stack.close()
 
-    # Programs
-
     def _build(self):
         if not self.options.no_build and not self.is_built:
             setup = [os.path.join(self.root, "scripts", "setup"), "--bench"]
@@ -150,8 +148,6 @@ class Bench:
         if done.returncode != 0 or done.stderr:
             raise Failure(f"{command[0]}: {done.stdout}{done.stderr}")
         return json.loads(done.stdout)
-
-    # Peers
 
     def daemon(self, settings, cpu=None, program=None, accelerate="off", environment=None):
         """Starts httpdnsd with settings that lack `listen` and `control`.

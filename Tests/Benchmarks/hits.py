@@ -11,7 +11,7 @@ import tables
 NAME = "hits"
 SIZES = [1_000, 100_000, 1_000_000]
 
-# Microseconds of the authority per query that reveal cache misses.
+# Cache misses cost the authority more microseconds per query.
 ASKING = 0.2
 
 # Arguments of `load`, and whether the floor's answers are valid.

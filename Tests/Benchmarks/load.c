@@ -66,8 +66,6 @@ static void fail(const char *what) {
     exit(1);
 }
 
-// MARK: - Times
-
 static void note(Times *times, int64_t took) {
     const uint64_t value = took > 0 ? (uint64_t)took : 0;
     int bucket = (int)value;
@@ -93,8 +91,6 @@ static double quantile(const Times *times, double part) {
     }
     return 0;
 }
-
-// MARK: - Queries
 
 static size_t put_name(uint8_t *octets, const char *head, uint64_t number) {
     char name[256], digits[24];
@@ -147,7 +143,6 @@ static size_t query(uint8_t *octets, uint16_t id, int is_fresh) {
     return end;
 }
 
-// Writes the next query of a socket.
 static size_t ask(Socket *from, uint8_t *octets, int64_t due, int is_fresh) {
     const uint16_t id = from->next++;
     from->due[id % slots] = due;
@@ -174,8 +169,6 @@ static void take(Socket *to, const uint8_t *octets, size_t count, int64_t time) 
     if ((expected >= 0 && (octets[3] & 15) != expected) || (needs_answer && !has_answer))
         wrong++;
 }
-
-// MARK: - Datagrams
 
 static uint8_t received[batch][4096], sent[batch][room];
 static struct mmsghdr in[batch], out[batch];
@@ -214,8 +207,6 @@ static void send_datagrams(Socket *to, int count, int64_t due, int is_fresh) {
             fail("sendmmsg");
     }
 }
-
-// MARK: - Streams
 
 static void flush(Socket *to) {
     while (to->out_sent < to->out_count) {
@@ -267,8 +258,6 @@ static int receive_stream(Socket *from) {
     return taken;
 }
 
-// MARK: - Loops
-
 static Socket *sockets;
 static struct pollfd *events;
 static int count = 16;
@@ -307,7 +296,8 @@ static void closed_loop(int outstanding, int64_t end, int once, int spins) {
                 free = batch;
             if (once && asked + free > names)
                 free = (int)(names - asked);
-            // Half a batch: a system call per query would be the bottleneck.
+            // Waits for half a batch, because system calls for single queries would be the
+            // bottleneck.
             if (free > 0 && (each->waiting == 0 || free >= batch / 2 || free * 2 >= share)) {
                 if (each->waiting == 0)
                     each->heard = time;
@@ -395,7 +385,7 @@ int main(int argc, char **argv) {
         }
     if (names < 1 || count < 1 || outstanding / count >= slots || strlen(prefix) + strlen(suffix) > 180)
         return 2;
-    // Visits every name once: no common divisor with the count.
+    // Strides that visit every name once.
     static const uint64_t primes[] = {1000003, 999983, 611953, 1};
     for (int index = 0; names % (long)(stride = primes[index]) == 0 && stride > 1; index++)
         ;

@@ -148,7 +148,7 @@ def mallocs(bench, program, name, count):
 def in_time(bench, options, program, operations):
     """Returns the times of operations, by rounds."""
     def one(name, *_):
-        # A third of a second.
+        # Measures for about 0.3 s.
         guess = bench.run([program, name, "20000"], options.cpu)["ns"]
         count = max(20_000, int(3e8 / guess))
         return measuring.watched(lambda: bench.run([program, name, str(count)], options.cpu))
@@ -177,7 +177,7 @@ def daemon(bench):
 
     figures = {}
     for number, (what, (warm, measured)) in enumerate(DAEMON.items()):
-        # After all one-time work.
+        # Excludes one-time work.
         bench.run([*load, *warm])
         control("--zero")
         figure = bench.run([*load, *measured])

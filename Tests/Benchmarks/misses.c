@@ -45,7 +45,6 @@ static void fail(const char *what) {
     exit(1);
 }
 
-// Writes a query; returns its length.
 static size_t query(long number, uint8_t *octets) {
     char name[256];
     snprintf(name, sizeof name, "%s%ld%s", prefix, number, suffix);
@@ -79,7 +78,7 @@ static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     Question *question = &questions[number];
     question->took = time - question->due;
     question->rcode = octets[3] & 15;
-    // Only an address with a compressed owner.
+    // Reads only an address record whose owner is compressed.
     const uint8_t *record = octets + end;
     const int answers = octets[6] << 8 | octets[7];
     if (answers > 0 && (size_t)length >= end + 16 && record[0] >= 0xC0 && record[3] == 1)
@@ -145,7 +144,7 @@ int main(int argc, char **argv) {
             open_[sent & (ids - 1)] = sent;
             sent++, waiting++;
         }
-        // Until the oldest query's timeout, or the next due time.
+        // Waits until the oldest query's timeout, or the next due time.
         while (oldest < sent) {
             const Question *question = &questions[oldest];
             if (open_[oldest & (ids - 1)] == oldest) {

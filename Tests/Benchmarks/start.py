@@ -38,7 +38,7 @@ def run(bench, options):
     }
     if "httpdnsd" in wanted:
         file = snapshot(bench, world, options)
-        # Never read: a failure would be cached.
+        # Upstream without replies, because failures would be cached.
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         silent.bind(("127.0.0.1", 0))
         bench.stack.callback(silent.close)

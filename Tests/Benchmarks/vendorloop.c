@@ -32,7 +32,6 @@ typedef struct {
     char name[256], body[4096];
     size_t length;
 
-    // Query over UDP, and its client.
     uint8_t query[512];
     size_t asked;
     struct sockaddr_in from;
@@ -98,7 +97,7 @@ static int wake(CURLM *of, long milliseconds, void *owner) {
     return 0;
 }
 
-// The daemon's options.
+// Sets the daemon's libcurl options.
 static void prepare(Request *request) {
     CURL *easy = request->easy;
     char text[512];
@@ -136,7 +135,6 @@ static void begin(Request *request) {
     started++;
 }
 
-// Answers a query from a reply.
 static void answer(Request *request) {
     uint8_t *end = request->query + request->asked;
     const char *data = strstr(request->body, "\"data\":\"");
@@ -182,7 +180,6 @@ static void serve(void) {
     }
 }
 
-// Replaces ended requests by new ones.
 static void reap(long total) {
     CURLMsg *message;
     int left;
@@ -303,7 +300,7 @@ int main(int argc, char **argv) {
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 32L);
     curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128L);
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 32L);
-    // Otherwise libcurl opens a connection for each request after the hundredth.
+    // Otherwise libcurl opens a connection for each request above 100.
     curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, concurrent);
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, wake);

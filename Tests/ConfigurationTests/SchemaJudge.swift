@@ -4,11 +4,11 @@ import Testing
 
 @testable import Configuration
 
-/// A Python process that validates texts against `config/httpdnsd.schema.json`.
+/// Process that validates texts against `config/httpdnsd.schema.json`.
 final class SchemaJudge: @unchecked Sendable {
     static let shared: SchemaJudge? = try? SchemaJudge()
 
-    // SAFETY: used only with `lock` held, because each answer belongs to the preceding request.
+    // SAFETY: used only with `lock` held.
     private let lock = NSLock()
     private let process = Process()
     private let questions = Pipe()
@@ -58,7 +58,7 @@ final class SchemaJudge: @unchecked Sendable {
         return try? JSONDecoder().decode(String.self, from: line)
     }
 
-    /// The schema accepts what the reader accepts, and refuses invalid types, words and keys.
+    /// Expects equal results of schema and reader for types, words and keys.
     static func compare(_ octets: [UInt8], with problems: [String]) {
         let text = YAMLReader(octets)
         guard text.complaints.isEmpty, let root = text.root, let shared else { return }

@@ -122,7 +122,7 @@ struct SettingsDifferenceTests {
         #expect(difference(try side(""), try side(", " + option)) == [change])
     }
 
-    @Test("the order of upstreams matters, that of routes does not")
+    @Test("the order of upstreams matters, the order of routes does not")
     func order() throws {
         let turned = try settings(
             "",

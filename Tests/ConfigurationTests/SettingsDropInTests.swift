@@ -44,18 +44,17 @@ struct SettingsDropInTests {
         }
         let most = SettingsLimits.patterns
         #expect(try settings(isp + routes(0..<most)).routes.count == most)
-        let message =
-            "the routes have more than \(most) patterns in `domains` and `except` "
-            + "(`example.com` includes all names below it; a route for `.` covers all names)"
         let more =
             "routes: [{domains: [a.example, b.example], except: [c.a.example], upstreams: [isp]}]"
-        #expect(problems(isp + routes(0..<most - 2), more) == ["g:1:10: \(message)"])
+        expectErrors(
+            problems(isp + routes(0..<most - 2), more),
+            ["g:1:10: \(most) `domains` `except`"]
+        )
         #expect(try settings(isp + routes(0..<most - 3), more).routes.count == most - 2)
-        // An empty list removes the earlier routes.
         #expect(try settings(isp + routes(0..<most), "routes: []", more).routes.count == 1)
     }
 
-    @Test("the octets of all files together have a limit")
+    @Test("the total size of the files has a limit")
     func octets() throws {
         let folder = try TemporaryFolder()
         let filler = "#" + String(repeating: "x", count: YAMLReader.maximumOctets / 2 - 100) + "\n"
@@ -70,12 +69,7 @@ struct SettingsDropInTests {
             to: "f.yaml.d/b.yaml"
         )
         let errors = #expect(throws: SettingsErrors.self) { try Settings.load(file: main) }
-        #expect(
-            errors?.problems.map(\.description) == [
-                "\(main).d/b.yaml: the settings files are longer than 16 MiB together "
-                    + "(write each route on one line, and cover more names with one pattern)"
-            ]
-        )
+        expectErrors(errors?.problems.map(\.description) ?? [], ["\(main).d/b.yaml: 16 MiB"])
     }
 
     @Test("options of a section are set individually")
@@ -108,7 +102,7 @@ struct SettingsDropInTests {
                 isp + route + "vendors: {v: {\(vendor), budget: {calls-per-day: 1}}}",
                 "vendors: {v: {budget: off}}",
                 "vendors: {v: {budget: {on-exceeded: warn}}}"
-            ).allSatisfy { $0.hasPrefix("h:1:23: the budget of the vendor `v` has no limit") }
+            ).allSatisfy { $0.hasPrefix("h:1:23: the budget of the vendor `v`") }
         )
     }
 
@@ -130,15 +124,15 @@ struct SettingsDropInTests {
     @Test("the kind of a vendor cannot change")
     func kind() {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
-        #expect(
+        expectErrors(
             problems(
                 isp + "vendors: {a: {\(json)}}\nroutes: [{domains: [example.com], vendors: [a]}]",
                 "vendors: {a: {kind: baidu}}",
                 "vendors: {a: {kind: json, timeout: 0s}}"
-            ) == [
-                "g:1:21: the vendor `a` already has the kind json"
-                    + " (set at f:2; another kind needs another name)",
-                "h:1:36: `vendors.a.timeout` must be a duration from 100ms to 5s, not `0s`",
+            ),
+            [
+                "g:1:21: `a` already json f:2",
+                "h:1:36: `vendors.a.timeout` 100ms 5s `0s`",
             ]
         )
     }
@@ -171,13 +165,13 @@ struct SettingsDropInTests {
             "upstreams: [{name: b, url: \"udp://192.0.2.2\"}]"
         )
         #expect(loaded.upstreams.map(\.name) == ["b"])
-        #expect(
-            problems(isp, "upstreams: []", "upstreams: [{name: isp}]")
-                == ["h:1:13: `upstreams.url` is missing"]
+        expectErrors(
+            problems(isp, "upstreams: []", "upstreams: [{name: isp}]"),
+            ["h:1:13: `upstreams.url` missing"]
         )
     }
 
-    @Test("records are added, or get the later addresses")
+    @Test("records are added, or replace the earlier addresses")
     func records() throws {
         let loaded = try settings(
             isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",
@@ -193,15 +187,16 @@ struct SettingsDropInTests {
 
     @Test("errors of all files are reported in order")
     func errors() {
-        #expect(
+        expectErrors(
             problems(
                 isp + "\n\nworkers: 0",
                 "cache: {sise: 1MiB}",
                 "routes:\n  - {domains: [example.com], upstreams: [ips]}"
-            ) == [
-                "f:4:10: `workers` must be `auto` or a whole number from 1 to 256, not `0`",
-                "g:1:9: unknown key `sise` in `cache` (did you mean `size`?)",
-                "h:2:42: there is no upstream `ips` (did you mean `isp`?)",
+            ),
+            [
+                "f:4:10: `workers` `auto` 256 `0`",
+                "g:1:9: unknown `sise` `cache` `size`",
+                "h:2:42: `ips` `isp`",
             ]
         )
         #expect(
@@ -213,18 +208,12 @@ struct SettingsDropInTests {
     @Test("a conflict between two files names both places")
     func pointers() {
         let route = "routes: [{domains: [example.com], upstreams: [isp]}]"
-        #expect(
-            problems(isp + route, route)
-                == ["g:1:21: `example.com` already has a route (at f:2)"]
-        )
+        expectErrors(problems(isp + route, route), ["g:1:21: `example.com` already f:2"])
     }
 
     @Test("a duplicate upstream is an error also in a later file")
     func twice() {
         let pair = "{name: b, url: \"udp://192.0.2.2\"}"
-        #expect(
-            problems(isp, "upstreams: [\(pair), \(pair)]")
-                == ["g:1:55: duplicate upstream name `b` (first on line 1)"]
-        )
+        expectErrors(problems(isp, "upstreams: [\(pair), \(pair)]"), ["g:1:55: duplicate `b` 1"])
     }
 }

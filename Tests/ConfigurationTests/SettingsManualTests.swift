@@ -19,7 +19,7 @@ struct SettingsManualTests {
         #expect(loaded == expected)
     }
 
-    @Test("config/httpdnsd.yaml is the manual")
+    @Test("config/httpdnsd.yaml is the printed manual")
     func file() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let octets = try RegularFile("/\(root)/config/httpdnsd.yaml").read(atMost: 1 << 20)
@@ -114,7 +114,7 @@ struct SettingsManualTests {
         #expect(manual.split(separator: "\n").allSatisfy { $0.count <= YAMLPrinter.width })
     }
 
-    @Test("a prefix of the manual loads, or has errors inside it")
+    @Test("errors in a prefix of the manual have places inside it")
     func prefixes() {
         let text = bareExamples
         for count in 0...text.count { expectErrorsInside(Array(text[..<count])) }
@@ -124,7 +124,7 @@ struct SettingsManualTests {
         }
     }
 
-    @Test("the manual with one changed octet loads, or has errors inside it")
+    @Test("errors in the manual with one changed octet have places inside it")
     func mutations() {
         let text = bareExamples
         let replacements = [UInt8]("[]{}:#-*&!|>'\"%@`,\t\n \\0".utf8) + [0x00, 0x0D, 0x80, 0xC3]

@@ -28,7 +28,7 @@ struct SettingsSecretTests {
     @Test("a credential is read from systemd's directory")
     func credential() throws {
         let folder = try TemporaryFolder()
-        // systemd protects the directory.
+        // Mode 0644 is accepted: systemd protects the directory.
         _ = try folder.write(token, to: "tencent-token", mode: 0o644)
         let text = vendor("token: {credential: tencent-token}")
         let environment = SettingsEnvironment(credentialsDirectory: folder.path)
@@ -37,10 +37,10 @@ struct SettingsSecretTests {
         #expect(secret.value.copy == [UInt8](token.utf8))
         #expect(loaded.effectiveText.contains("token: {credential: tencent-token}"))
 
-        #expect(
-            problems(in: text) == [
-                "f:3:37: `vendors.t.token`: there are no credentials: $CREDENTIALS_DIRECTORY is not"
-                    + " set (systemd sets it for units with LoadCredential=tencent-token:PATH)"
+        expectErrors(
+            problems(in: text),
+            [
+                "f:3:37: `vendors.t.token` $CREDENTIALS_DIRECTORY LoadCredential=tencent-token:PATH"
             ]
         )
         for name in ["..", "a/b", "../x", ""] {
@@ -60,22 +60,12 @@ struct SettingsSecretTests {
         let long = try folder.write(String(repeating: "1", count: 5000), to: "long")
         let word = try folder.write("hunter2", to: "word")
         let reasons = [
-            (
-                open,
-                " `vendors.t.token`: \(open) is accessible to all users of this machine"
-                    + " (run `chmod o= \(open)`)"
-            ),
-            (empty, " `vendors.t.token`: \(empty) is empty"),
-            (long, " `vendors.t.token`: \(long) is longer than 4096 octets"),
-            (word, " the token is not a decimal number"),
-            (
-                "\(folder.path)/absent",
-                " `vendors.t.token`: \(folder.path)/absent cannot be read: No such file or directory"
-            ),
-            (folder.path, " `vendors.t.token`: \(folder.path) is a directory, not a file"),
+            (open, "\(open) `chmod o= \(open)`"), (empty, "\(empty) empty"), (long, "\(long) 4096"),
+            (word, "token decimal"), ("\(folder.path)/absent", "No such file"),
+            (folder.path, "\(folder.path) directory"),
         ]
         for (file, reason) in reasons {
-            #expect(problems(in: vendor("token: {file: \(file)}")) == ["f:3:37:" + reason])
+            expectErrors(problems(in: vendor("token: {file: \(file)}")), ["f:3:37: " + reason])
             let isSecret = [empty, long, word].contains(file)
             #expect(
                 errors(in: vendor("token: {file: \(file)}")).map(\.describesSecret) == [isSecret]
@@ -106,32 +96,30 @@ struct SettingsSecretTests {
             ]
         )
         _ = try settings(of: vendor("channel: aes, id: 1, key: {file: \(sixteen)}"))
-        #expect(
-            problems(in: vendor("channel: aes, id: 1, key: {file: \(nine)}")) == [
-                "f:3:56: the key has 9 octets; the channel aes requires exactly 16"
+        expectErrors(
+            problems(in: vendor("channel: aes, id: 1, key: {file: \(nine)}")),
+            [
+                "f:3:56: 9 aes 16"
             ]
         )
         let text = vendor("channel: aes, id: 1, key: {file: \(nine)}")
         #expect(errors(in: text).map(\.describesSecret) == [true])
-        #expect(
-            problems(in: vendor("channel: des, id: 1, key: {file: \(nine)}")) == [
-                "f:3:56: the key has 9 octets; the channel des requires exactly 8 (other programs"
-                    + " silently use the first 8 octets: keep only these)"
+        expectErrors(
+            problems(in: vendor("channel: des, id: 1, key: {file: \(nine)}")),
+            [
+                "f:3:56: 9 des 8"
             ]
         )
     }
 
     @Test("each channel requires its own secrets")
     func needs() {
-        #expect(
-            problems(in: vendor("channel: https")) == [
-                "f:3:11: the vendor `t` needs `token` for its channel https"
-            ]
-        )
-        #expect(
-            problems(in: vendor("channel: aes")) == [
-                "f:3:11: the vendor `t` needs `id` for its channel aes",
-                "f:3:11: the vendor `t` needs `key` for its channel aes",
+        expectErrors(problems(in: vendor("channel: https")), ["f:3:11: `t` needs `token`"])
+        expectErrors(
+            problems(in: vendor("channel: aes")),
+            [
+                "f:3:11: `t` needs `id`",
+                "f:3:11: `t` needs `key`",
             ]
         )
     }
@@ -153,16 +141,11 @@ struct SettingsSecretTests {
 
     @Test("a literal secret is an error with a hint")
     func literalHint() {
-        #expect(
-            problems(in: vendor("token: 1")) == [
-                "f:3:37: `vendors.t.token` must not be in the settings file (store it in a file"
-                    + " that only httpdnsd can read, and write {file: PATH})"
-            ]
-        )
-        #expect(
-            problems(in: vendor("token: {fiel: /x}")) == [
-                "f:3:37: `vendors.t.token` must be {file: PATH} or {credential: NAME}"
-                    + " (did you mean `file`?)"
+        expectErrors(problems(in: vendor("token: 1")), ["f:3:37: `vendors.t.token` {file: PATH}"])
+        expectErrors(
+            problems(in: vendor("token: {fiel: /x}")),
+            [
+                "f:3:37: `vendors.t.token` `file`"
             ]
         )
     }
@@ -183,7 +166,7 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // The digits as octets.
+        // "867" as octets.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 

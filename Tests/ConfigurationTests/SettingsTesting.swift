@@ -33,8 +33,29 @@ func settings(
     return settings
 }
 
-/// Upstream that makes any file valid.
+/// The one upstream that a valid file needs.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
+
+/// Checks the place of each error, and the words of its text that must occur, in order.
+///
+/// The wording is free; names, values and suggestions are not.
+func expectErrors(
+    _ errors: [String],
+    _ expected: [String],
+    _ comment: Comment? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    let digests = errors.enumerated().map { index, error in
+        guard index < expected.count else { return error }
+        var rest = error[...]
+        for word in expected[index].split(separator: " ") {
+            guard let range = rest.firstRange(of: word) else { return error }
+            rest = rest[range.upperBound...]
+        }
+        return expected[index]
+    }
+    #expect(digests == expected, comment, sourceLocation: sourceLocation)
+}
 
 struct BadText: Sendable, CustomTestStringConvertible {
     var label: String

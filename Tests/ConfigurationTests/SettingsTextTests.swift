@@ -9,97 +9,92 @@ import Testing
 struct SettingsTextTests {
     @Test("unsupported YAML features are errors", arguments: Self.texts)
     func checkTexts(_ bad: BadText) {
-        #expect(problems(in: bad.text) == bad.errors)
+        expectErrors(problems(in: bad.text), bad.errors)
     }
 
     static let texts: [BadText] = [
         BadText(
             "the root is a list",
             "- a",
-            "f:1:1: the file must be a mapping of options (`key: value`), not a list"
+            "f:1:1: mapping list"
         ),
         BadText(
             "the root is text",
             "hello",
-            "f:1:1: the file must be a mapping of options (`key: value`), not `hello`"
+            "f:1:1: mapping `hello`"
         ),
         BadText(
             "an empty document",
             "---\n",
-            "f:1:4: the file has no value; it must be a mapping of options (`key: value`)"
-                + " (to use the default, leave the key out)"
+            "f:1:4: value mapping"
         ),
         BadText(
             "a second document",
             isp + "---\n" + isp,
-            "f:2:1: a second YAML document starts here; only one is allowed"
+            "f:2:1: second"
         ),
         BadText(
             "a key twice",
             isp + "log: {level: info,\n  level: debug}\n" + isp,
-            "f:3:3: duplicate key `level` (first on line 2)",
-            "f:4:1: duplicate key `upstreams` (first on line 1)"
+            "f:3:3: duplicate `level` 2",
+            "f:4:1: duplicate `upstreams` 1"
         ),
         BadText(
             "anchor, alias and tag",
             isp + "cache: &a {size: 1MiB}\nlog: *a\nworkers: !!str auto\ncontrol: !x {}",
-            "f:2:8: anchors are not allowed here (a value that starts with `&` must be quoted)",
-            "f:3:6: aliases are not allowed here (a value that starts with `*` must be quoted:"
-                + " \"*.example.com\")",
-            "f:4:10: tags are not allowed here (a value that starts with `!` must be quoted)",
-            "f:5:10: tags are not allowed here (a value that starts with `!` must be quoted)"
+            "f:2:8: anchors `&`",
+            "f:3:6: aliases `*` \"*.example.com\"",
+            "f:4:10: tags `!`",
+            "f:5:10: tags `!`"
         ),
         BadText(
             "a merge key",
             isp + "<<: {}",
-            "f:2:1: unknown key `<<`"
+            "f:2:1: unknown `<<`"
         ),
         BadText(
             "keys that are no text",
             isp + "? [1]\n: 2\n? {a: b}\n: 3",
-            "f:2:3: a key must be plain text",
-            "f:4:3: a key must be plain text"
+            "f:2:3: plain",
+            "f:4:3: plain"
         ),
         BadText(
             "control characters by escapes",
             isp + "workers: \"a\\0b\"\n\"lis\\nten\": []\nlog: {level: \"\\u009b31m\"}",
-            "f:2:10: a value must not contain newlines or control characters",
-            "f:3:1: a value must not contain newlines or control characters",
-            "f:4:14: a value must not contain newlines or control characters"
+            "f:2:10: control characters",
+            "f:3:1: control characters",
+            "f:4:14: control characters"
         ),
         BadText(
             "an unclosed bracket, and the end of the file",
             "upstreams: [\n  {name: isp\n\n",
-            "f:3:1: while parsing a flow mapping: did not find expected ',' or '}'"
-                + " (it starts on line 2)"
+            "f:3:1: mapping line 2"
         ),
         BadText(
             "a tab",
             "upstreams:\n\t- x",
-            "f:2:1: while scanning for the next token: found character that cannot start any token"
-                + " (indent with spaces, not tabs, and quote values that start with a special"
-                + " character)"
+            "f:2:1: spaces, not tabs"
         ),
-        BadText("NUL", isp + "log: \0", "f:2:6: the control character U+0000 is not allowed"),
+        BadText("NUL", isp + "log: \0", "f:2:6: U+0000"),
         BadText(
             "escape sequence",
             isp + "# \u{1b}[31m",
-            "f:2:3: the control character U+001B is not allowed"
+            "f:2:3: U+001B"
         ),
         BadText(
             "return without newline",
             "a: 1\rb: 2",
-            "f:1:5: the control character U+000D is not allowed"
+            "f:1:5: U+000D"
         ),
         BadText(
             "a line separator that editors do not show",
             isp + "# é\u{2028}x: 1",
-            "f:2:4: the control character U+2028 is not allowed"
+            "f:2:4: U+2028"
         ),
         BadText(
             "a byte order mark inside",
             isp + "\u{feff}",
-            "f:2:1: the control character U+FEFF is not allowed"
+            "f:2:1: U+FEFF"
         ),
     ]
 
@@ -110,10 +105,10 @@ struct SettingsTextTests {
         ]
         for octets in bad {
             let found = problems(in: [UInt8]((isp + "# é").utf8) + octets)
-            #expect(found == ["f:2:4: the text is not valid UTF-8"], "\(octets)")
+            expectErrors(found, ["f:2:4: UTF-8"], "\(octets)")
         }
         // UTF-16 text.
-        #expect(problems(in: [0xFF, 0xFE, 0x61, 0x00]) == ["f:1:1: the text is not valid UTF-8"])
+        expectErrors(problems(in: [0xFF, 0xFE, 0x61, 0x00]), ["f:1:1: UTF-8"])
     }
 
     @Test("a byte order mark and CRLF change neither values nor columns")
@@ -135,10 +130,10 @@ struct SettingsTextTests {
         #expect(YAMLReader(text, limit: text.count).complaints.isEmpty)
         #expect(!YAMLReader(text, limit: text.count - 1).complaints.isEmpty)
         let huge = [UInt8](repeating: UInt8(ascii: "["), count: YAMLReader.maximumOctets + 1)
-        #expect(problems(in: huge) == ["f:1:1: the text is longer than 16 MiB"])
+        expectErrors(problems(in: huge), ["f:1:1: 16 MiB"])
     }
 
-    @Test("the values of a file have a limit, which does not count routes")
+    @Test("the number of values is limited; routes do not count")
     func values() throws {
         let list = "allow: [" + String(repeating: "a, ", count: YAMLReader.maximumValues) + "a]\n"
         let text = Array((isp + list).utf8)
@@ -160,7 +155,7 @@ struct SettingsTextTests {
         #expect(!YAMLReader(Array((isp + routes).utf8)).complaints.isEmpty)
     }
 
-    @Test("only items of the top-level list `routes` are taken")
+    @Test("only items of the top-level list `routes` go to the handler")
     func taking() {
         var taken: [YAMLPlace] = []
         let text = "x: {routes: [1]}\nroutes: [a, [b]]\ny: [c]\n"
@@ -198,7 +193,7 @@ struct SettingsTextTests {
             text += "a\(level): &a\(level) [\(aliases)]\n"
         }
         #expect(problems(in: text).count == SettingsReading.maximumProblems)
-        #expect(problems(in: text).first?.hasPrefix("f:1:5: anchors are not allowed") == true)
+        #expect(problems(in: text).first?.hasPrefix("f:1:5: anchors") == true)
     }
 
     @Test("an unreadable file is an error with the reason")
@@ -245,10 +240,10 @@ struct SettingsTextTests {
             ).warnings.map { "\($0)" }
         }
         #expect(try warnings("/var/lib/httpdnsd/cache.snapshot").isEmpty)
-        #expect(
-            try warnings("/missing/cache.snapshot") == [
-                "f:2:19: the directory /missing does not exist: the cache will not be saved "
-                    + "(create it for the daemon's user, or use `auto`)"
+        expectErrors(
+            try warnings("/missing/cache.snapshot"),
+            [
+                "f:2:19: /missing `auto`"
             ]
         )
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings of NAT64 and DNS64 (RFC 6147, RFC 8880)")
 struct SettingsTranslationTests {
-    @Test("the prefix is discovered and vendors' names are synthesized by default")
+    @Test("by default the prefix is discovered, and vendors' names are synthesized")
     func defaults() throws {
         let loaded = try settings(of: isp)
         #expect(loaded.nat64 == .automatic)

@@ -20,7 +20,7 @@ struct SettingsVendorTests {
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
-    /// Returns settings with a vendor, in which `$hex` is the secret in the file `hex`.
+    /// Returns settings with a vendor; `$hex` is the secret in the file `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
         for name in ["number", "hex", "short", "words", "long", "eight"] {
@@ -30,14 +30,12 @@ struct SettingsVendorTests {
             + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
     }
 
-    /// Returns messages without columns, which depend on temporary paths.
+    /// Returns messages without the column, which depends on the folder's path.
     private func messages(_ vendor: String) -> [String] {
         problems(in: text(vendor)).map { problem in
             problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""
         }
     }
-
-    // MARK: - Costs
 
     @Test("an access key for the vendor's own count has two parts, and is only for Alibaba")
     func billing() throws {
@@ -95,14 +93,12 @@ struct SettingsVendorTests {
         #expect(hints.contains { $0.contains("`answers: {aaaa: suppress}`") } == isAdvised)
     }
 
-    @Test("cheaper plain HTTP says that older answers can be replayed")
+    @Test("a hint at cheaper plain HTTP says that old answers can be replayed")
     func replays() throws {
         let hints = try settings(of: text("kind: alibaba, account: 1")).costHints(hasIPv6: true)
         let hint = try #require(hints.first { $0.contains("scheme: http") })
         #expect(hint.contains("cannot forge an answer, but can send an older one"))
     }
-
-    // MARK: - Defaults
 
     @Test(
         "defaults depend on the kind",
@@ -160,8 +156,6 @@ struct SettingsVendorTests {
         )
     }
 
-    // MARK: - Server lists
-
     private func source(_ vendor: String) throws -> [String]? {
         let loaded = try #require(try settings(of: text(vendor)).vendors.first)
         let source = loaded.account.any.source(servers: loaded.servers)
@@ -200,9 +194,7 @@ struct SettingsVendorTests {
         #expect(try source("kind: baidu, account: 1, secret: $hex") == nil)
     }
 
-    // MARK: - Calls
-
-    @Test("options reach the client")
+    @Test("options are passed to the vendor client")
     func client() throws {
         let loaded = try settings(
             of: text(
@@ -226,49 +218,28 @@ struct SettingsVendorTests {
 
     @Test("a proxy is an HTTP proxy with an IP address and a port")
     func proxies() {
-        let rule =
-            "`vendors.v.proxy` must be the URL of an HTTP proxy by its IP address,"
-            + " such as http://192.0.2.1:3128, not"
         for (proxy, problem) in [
-            ("192.0.2.1:3128", "\(rule) `192.0.2.1:3128` (did you mean `http://192.0.2.1:3128`?)"),
-            ("http://192.0.2.1", "\(rule) `http://192.0.2.1` (add its port)"),
-            (
-                "https://192.0.2.1:1",
-                "\(rule) `https://192.0.2.1:1`"
-                    + " (only http:// is supported; https calls are tunnelled)"
-            ),
-            (
-                "http://me:secret@192.0.2.1:1",
-                "`vendors.v.proxy`: proxies with a password are not supported"
-            ),
-            (
-                "http://proxy.example:1",
-                "\(rule) `http://proxy.example:1`"
-                    + " (write its IP address: httpdnsd does not resolve names in its settings)"
-            ),
+            ("192.0.2.1:3128", "`192.0.2.1:3128` `http://192.0.2.1:3128`"),
+            ("http://192.0.2.1", "`http://192.0.2.1` port"),
+            ("https://192.0.2.1:1", "`https://192.0.2.1:1` http://"),
+            ("http://me:secret@192.0.2.1:1", "password"),
+            ("http://proxy.example:1", "`http://proxy.example:1` IP address"),
         ] {
-            #expect(
-                messages("kind: alibaba, account: 1, proxy: \"\(proxy)\"") == [problem],
-                "\(proxy)"
-            )
+            let found = messages("kind: alibaba, account: 1, proxy: \"\(proxy)\"")
+            expectErrors(found, ["`vendors.v.proxy` " + problem])
         }
     }
 
     @Test("a price requires a currency, and a currency a price")
     func prices() {
         let vendor = "kind: alibaba, account: 1, price: "
-        #expect(
-            messages(vendor + "{per-10000: 0.04}") == [
-                "the price of the vendor `v` has no currency "
-                    + "(set `price.currency`, for example `currency: CNY`)"
+        expectErrors(
+            messages(vendor + "{per-10000: 0.04}"),
+            [
+                "`v` `price.currency` `currency: CNY`"
             ]
         )
-        #expect(
-            messages(vendor + "{currency: USD}") == [
-                "the vendor `v` has a currency without a price "
-                    + "(set `price.per-10000` in this currency)"
-            ]
-        )
+        expectErrors(messages(vendor + "{currency: USD}"), ["`v` `price.per-10000`"])
         #expect(messages(vendor + "{per-10000: 0.04, currency: CNY}").isEmpty)
         #expect(messages(vendor + "{weight: 2}").isEmpty)
     }
@@ -276,44 +247,31 @@ struct SettingsVendorTests {
     @Test("a budget that does not suffice for one name is an error")
     func smallBudgets() {
         let vendor = "kind: alibaba, account: 1, "
-        func never(_ weight: Int, _ option: String, _ limit: Int, _ hint: String) -> String {
-            "the vendor `v` would never be called: a name costs \(weight) units, and "
-                + "`\(option)` is \(limit) (raise `\(option)`\(hint))"
-        }
-        #expect(
-            messages(vendor + "budget: {units-per-day: 4}") == [never(5, "units-per-day", 4, "")]
-        )
+        let small = messages(vendor + "budget: {units-per-day: 4}")
+        expectErrors(small, ["`v` never 5 `units-per-day` 4"])
         #expect(messages(vendor + "budget: {units-per-day: 5}").isEmpty)
         #expect(messages(vendor + "budget: {units-per-day: 4, on-exceeded: warn}").isEmpty)
-        #expect(
-            messages(vendor + "price: {weight: 9}, budget: {units-per-month: 8}")
-                == [never(9, "units-per-month", 8, ", or correct `price.weight`")]
-        )
+        let heavy = messages(vendor + "price: {weight: 9}, budget: {units-per-month: 8}")
+        expectErrors(heavy, ["`v` never 9 `units-per-month` 8 `price.weight`"])
         #expect(messages(vendor + "price: {weight: 0}, budget: {units-per-day: 1}").isEmpty)
     }
 
     @Test("a budget requires a limit of calls or units")
     func budgets() {
         let vendor = "kind: alibaba, account: 1, budget: "
-        let missing =
-            "the budget of the vendor `v` has no limit "
-            + "(set `calls-per-day`, `units-per-day` or `units-per-month`)"
-        #expect(messages(vendor + "{}") == [missing])
-        #expect(messages(vendor + "on") == [missing])
-        #expect(messages(vendor + "{units-per-month: 5}") == [])
-        #expect(messages(vendor + "off") == [])
-        #expect(
-            messages(vendor + "{calls-per-day: 0, on-exceeded: stop}") == [
-                "`vendors.v.budget.calls-per-day` must be a whole number from 1 to 1000000000,"
-                    + " not `0`",
-                "`vendors.v.budget.on-exceeded` must be one of `fallback`, `warn`, not `stop`",
+        let missing = "`v` no limit `calls-per-day` `units-per-day` `units-per-month`"
+        expectErrors(messages(vendor + "{}"), [missing])
+        expectErrors(messages(vendor + "on"), [missing])
+        expectErrors(messages(vendor + "{units-per-month: 5}"), [])
+        expectErrors(messages(vendor + "off"), [])
+        expectErrors(
+            messages(vendor + "{calls-per-day: 0, on-exceeded: stop}"),
+            [
+                "`vendors.v.budget.calls-per-day` 1 1000000000 `0`",
+                "`vendors.v.budget.on-exceeded` `stop`",
             ]
         )
-        #expect(
-            messages(vendor + "1000") == [
-                "`vendors.v.budget` must be a mapping of options (`key: value`), not `1000`"
-            ]
-        )
+        expectErrors(messages(vendor + "1000"), ["`vendors.v.budget` mapping `1000`"])
     }
 
     @Test("HTTP/3 requires libcurl's support, TLS, and no proxy")
@@ -326,21 +284,13 @@ struct SettingsVendorTests {
             .map { $0.split(separator: ":", maxSplits: 3).last.map(String.init) ?? "" }
         }
         let account = "kind: alibaba, account: 1"
-        #expect(messages(account, hasHTTP3: true) == [])
-        #expect(
-            messages(account, hasHTTP3: false) == [
-                " `vendors.v.http`: the installed libcurl was built without HTTP/3"
-                    + " (set `auto`)"
-            ]
-        )
-        #expect(
-            messages(account + ", scheme: http", hasHTTP3: true) == [
-                " HTTP/3 requires TLS, and v2 http calls do not use it"
-            ]
-        )
-        #expect(
-            messages(account + ", proxy: \"http://192.0.2.1:1\"", hasHTTP3: true) == [
-                " HTTP/3 does not work through a proxy (set `http: auto`)"
+        expectErrors(messages(account, hasHTTP3: true), [])
+        expectErrors(messages(account, hasHTTP3: false), ["`vendors.v.http` libcurl `auto`"])
+        expectErrors(messages(account + ", scheme: http", hasHTTP3: true), ["TLS"])
+        expectErrors(
+            messages(account + ", proxy: \"http://192.0.2.1:1\"", hasHTTP3: true),
+            [
+                "proxy `http: auto`"
             ]
         )
         #expect(self.messages(account + ", http: 3").isEmpty == LibraryVersion.hasHTTP3)
@@ -351,75 +301,59 @@ struct SettingsVendorTests {
         let vendor = "kind: alibaba, account: 1, sdns: "
         let loaded = try settings(of: text(vendor + "{city: hangzhou, \"no\": 1=}"))
         #expect(loaded.vendors.first?.alibaba.sdns == ["city": "hangzhou", "no": "1="])
-        #expect(
-            messages(vendor + "{\"a b\": c, d: \"e f\", g: [1]}") == [
-                "`vendors.v.sdns`: the parameter a b has characters other than letters, digits,"
-                    + " - and _",
-                "`vendors.v.sdns`: the parameter d has characters other than letters, digits,"
-                    + " - and _",
-                "`vendors.v.sdns.g` must be a text, not a list",
+        expectErrors(
+            messages(vendor + "{\"a b\": c, d: \"e f\", g: [1]}"),
+            [
+                "`vendors.v.sdns` a b",
+                "`vendors.v.sdns` d",
+                "`vendors.v.sdns.g` list",
             ]
         )
         let long = String(repeating: "x", count: 600)
-        #expect(
-            messages(vendor + "{a: \(long), b: \(long)}") == [
-                "`sdns`: the parameters have more than 1000 octets together"
-            ]
-        )
+        expectErrors(messages(vendor + "{a: \(long), b: \(long)}"), ["`sdns` 1000"])
     }
-
-    // MARK: - Mistakes
 
     @Test("Tencent's region requires its channel and known servers")
     func regions() {
         let abroad = "kind: tencent, region: international, id: 1"
-        #expect(
-            messages(abroad + ", channel: aes, key: $short") == [
-                "the region international does not support the channel aes (set `channel` to `des`)"
-            ]
-        )
-        #expect(
-            messages(abroad + ", token: $number") == [
-                "the region international does not support the channel https"
-                    + " (set `channel` to `des`)"
-            ]
-        )
-        #expect(
-            messages(abroad + ", channel: des, key: $eight, conf: on") == [
-                "`conf` needs `servers` in the region international"
-                    + " (ask the vendor's support for them)"
+        expectErrors(messages(abroad + ", channel: aes, key: $short"), ["aes `channel` `des`"])
+        expectErrors(messages(abroad + ", token: $number"), ["https `channel` `des`"])
+        expectErrors(
+            messages(abroad + ", channel: des, key: $eight, conf: on"),
+            [
+                "`conf` needs `servers`"
             ]
         )
     }
 
     @Test("an option of another kind is reported as such")
     func misplacedKeys() {
-        #expect(
-            messages("kind: alibaba, account: 1, token: $number, conf: {}, schedul: on") == [
-                "`vendors.v.token` is an option of vendor kind tencent, not alibaba",
-                "`vendors.v.conf` is an option of vendor kind tencent, not alibaba",
-                "unknown key `schedul` in `vendors.v` (did you mean `schedule`?)",
+        expectErrors(
+            messages("kind: alibaba, account: 1, token: $number, conf: {}, schedul: on"),
+            [
+                "`vendors.v.token` tencent",
+                "`vendors.v.conf` tencent",
+                "unknown `schedul` `vendors.v` `schedule`",
             ]
         )
-        #expect(
-            messages("kind: tencent, token: $number, secret: $hex, scheme: http, url: x") == [
-                "`vendors.v.secret` is an option of vendor kinds alibaba, json, baidu, volcengine,"
-                    + " not tencent",
-                "`vendors.v.scheme` is an option of vendor kinds alibaba, baidu, volcengine,"
-                    + " not tencent",
-                "`vendors.v.url` is an option of vendor kind json, not tencent",
+        expectErrors(
+            messages("kind: tencent, token: $number, secret: $hex, scheme: http, url: x"),
+            [
+                "`vendors.v.secret` alibaba, json, baidu, volcengine",
+                "`vendors.v.scheme` alibaba, baidu, volcengine",
+                "`vendors.v.url` json",
             ]
         )
     }
 
-    @Test("without a kind only options that no kind has are reported")
+    @Test("without a kind only options unknown to all kinds are errors")
     func undecided() {
-        #expect(messages("token: $number, url: 1") == ["`vendors.v.kind` is missing"])
-        #expect(
-            messages("kind: alibab, account: 1, aes-key: 1, colour: red") == [
-                "`vendors.v.kind` must be one of `tencent`, `alibaba`, `json`, `baidu`,"
-                    + " `volcengine`, not `alibab` (did you mean `alibaba`?)",
-                "unknown key `colour` in `vendors.v`",
+        expectErrors(messages("token: $number, url: 1"), ["`vendors.v.kind` missing"])
+        expectErrors(
+            messages("kind: alibab, account: 1, aes-key: 1, colour: red"),
+            [
+                "`vendors.v.kind` `alibab` `alibaba`",
+                "unknown `colour` `vendors.v`",
             ]
         )
     }
@@ -438,15 +372,16 @@ struct SettingsVendorTests {
 
     @Test("inconsistent options of Alibaba are errors or warnings")
     func alibaba() throws {
-        #expect(
-            messages("kind: alibaba, account: 1, encryption: gcm") == [
-                "the vendor `v` needs `aes-key` for encryption gcm"
+        expectErrors(
+            messages("kind: alibaba, account: 1, encryption: gcm"),
+            [
+                "`v` needs `aes-key`"
             ]
         )
-        #expect(
-            messages("kind: alibaba, account: 1, encryption: cbc, aes-key: $hex, api: v1") == [
-                "only API v2 supports encryption"
-                    + " (remove `api: v1`, or set `encryption: none`)"
+        expectErrors(
+            messages("kind: alibaba, account: 1, encryption: cbc, aes-key: $hex, api: v1"),
+            [
+                "`api: v1` `encryption: none`"
             ]
         )
         let odd = try settings(of: text("kind: alibaba, account: 1, scheme: http, aes-key: $hex"))
@@ -462,25 +397,26 @@ struct SettingsVendorTests {
         #expect(good.warnings == [])
     }
 
-    @Test("secrets must have the form of their kind")
+    @Test("secrets must have the form of their vendor kind")
     func secrets() {
-        #expect(
-            messages("kind: alibaba, account: 1, secret: $words, encryption: gcm, aes-key: $short")
-                == [
-                    "`vendors.v.secret`: the secret must be hexadecimal digits,"
-                        + " as the console shows it",
-                    "`vendors.v.aes-key`: the AES key must have 32 hexadecimal digits, not 16",
-                ]
+        expectErrors(
+            messages("kind: alibaba, account: 1, secret: $words, encryption: gcm, aes-key: $short"),
+            [
+                "`vendors.v.secret` hexadecimal",
+                "`vendors.v.aes-key` 32 16",
+            ]
         )
-        let rule = "`vendors.v.secret`: the secret must be 1 to 128 printable ASCII characters"
-        #expect(messages("kind: baidu, account: 1, secret: $words") == [rule])
-        #expect(
-            messages("kind: volcengine, account: 1, secret: $long, servers: [192.0.2.1]") == [rule]
+        let rule = "`vendors.v.secret` 1 to 128 ASCII"
+        expectErrors(messages("kind: baidu, account: 1, secret: $words"), [rule])
+        expectErrors(
+            messages("kind: volcengine, account: 1, secret: $long, servers: [192.0.2.1]"),
+            [rule]
         )
         let json = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
-        #expect(
-            messages(json + ", account: 1, access-key-id: 1, secret: $long") == [
-                "`vendors.v.secret`: the secret is longer than 128 octets"
+        expectErrors(
+            messages(json + ", account: 1, access-key-id: 1, secret: $long"),
+            [
+                "`vendors.v.secret` 128"
             ]
         )
     }
@@ -489,19 +425,18 @@ struct SettingsVendorTests {
     func json() throws {
         let servers = "servers: [192.0.2.1]"
         for url in ["dns.example", "ftp://dns.example/", "https://u@dns.example/", "https://a/#f"] {
-            #expect(
-                messages("kind: json, url: \"\(url)\", \(servers)") == [
-                    "`vendors.v.url` must be a URL such as https://dns.example/resolve, without"
-                        + " user or fragment, not `\(url)`"
+            expectErrors(
+                messages("kind: json, url: \"\(url)\", \(servers)"),
+                [
+                    "`vendors.v.url` `\(url)`"
                 ]
             )
         }
-        #expect(
-            messages("kind: json, url: \"https://dns.example/d\", \(servers), account: 1") == [
-                "the vendor `v` needs `access-key-id` to sign calls"
-                    + " (set all of `account`, `access-key-id` and `secret`)",
-                "the vendor `v` needs `secret` to sign calls"
-                    + " (set all of `account`, `access-key-id` and `secret`)",
+        expectErrors(
+            messages("kind: json, url: \"https://dns.example/d\", \(servers), account: 1"),
+            [
+                "`v` needs `access-key-id`",
+                "`v` needs `secret`",
             ]
         )
         let plain = try settings(of: text("kind: json, url: \"http://dns.example/d\", \(servers)"))
@@ -514,15 +449,14 @@ struct SettingsVendorTests {
 
     @Test("accounts and certificate names must be valid in requests")
     func accounts() {
-        #expect(
-            messages("kind: alibaba, account: \"1/2\", tls-name: \"a b\"") == [
-                "`vendors.v.account` must be 1 to 128 letters and digits, not `1/2`",
-                "`vendors.v.tls-name` must be a host name or an IP address, not `a b`",
+        expectErrors(
+            messages("kind: alibaba, account: \"1/2\", tls-name: \"a b\""),
+            [
+                "`vendors.v.account` 1 128 `1/2`",
+                "`vendors.v.tls-name` `a b`",
             ]
         )
     }
-
-    // MARK: - Protocols
 
     @Test("the protocol of calls depends on the kind")
     func protocols() throws {
@@ -539,7 +473,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("calls of a JSON API are billable with an account, or if set")
+    @Test("calls of a JSON API are billable with an account or `billable: on`")
     func billable() throws {
         let api = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
         let account = ", account: 1, access-key-id: 1, secret: $hex"
@@ -570,8 +504,9 @@ struct SettingsVendorTests {
         }
         #expect(problems(in: vendors([100, 28])).isEmpty)
         #expect(problems(in: vendors(Array(repeating: nil, count: 12))).isEmpty)
-        #expect(
-            problems(in: vendors([nil, 97])) == [
+        expectErrors(
+            problems(in: vendors([nil, 97])),
+            [
                 """
                 f:3:53: the vendors' `concurrent-calls` are 129 together; the maximum is 128 \
                 (reduce them, because each call takes memory, which the service limits)

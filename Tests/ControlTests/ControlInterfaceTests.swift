@@ -12,7 +12,7 @@ struct InterfaceTests {
             .joined(separator: "\n")
     }
 
-    /// Except keys of maps.
+    /// Returns field names, without keys of maps.
     func names(in value: JSONValue) -> Set<String> {
         let maps: Set = [
             "by-source", "by-rcode", "by-transport", "failures", "failures-by-kind", "avoided",
@@ -30,7 +30,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test("every field is declared; names with a hyphen are in a comment")
+    @Test("the description declares every field; names with a hyphen are in a comment")
     func complete() throws {
         let values = try MessageFormatTests.replies.map { try JSONText.encode($0) }
         let sent = try values.reduce(into: Set<String>()) { result, octets in

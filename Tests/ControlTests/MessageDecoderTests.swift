@@ -5,7 +5,6 @@ import Testing
 
 /// Xorshift.
 struct Dice: RandomNumberGenerator {
-    /// Not 0.
     var state: UInt64
 
     mutating func next() -> UInt64 {

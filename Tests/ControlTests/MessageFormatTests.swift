@@ -6,7 +6,6 @@ import Testing
 
 @Suite("JSON format of messages")
 struct MessageFormatTests {
-    /// With all fields.
     static let replies: [any Codable & Sendable] = [
         Samples.status, Samples.stats, Samples.lookup, Samples.resolved, Samples.dump,
         Samples.explained, Samples.foretold, Samples.watch, Samples.slowest,

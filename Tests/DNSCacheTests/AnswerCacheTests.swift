@@ -26,20 +26,18 @@ struct AnswerCacheTests {
         cache.insert(answer, now: origin + time)
     }
 
-    // MARK: - Time
-
     @Test(arguments: [
         ("when stored", 1.5, true), ("a little before its end", 61.499, true),
         ("at its end", 61.5, false),
     ])
-    func `instants count in milliseconds`(_ label: String, _ time: Double, _ isHit: Bool) throws {
+    func `times are whole milliseconds`(_ label: String, _ time: Double, _ isHit: Bool) throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(1.5))
         let answered = try ask(Asked(name: "www.example.com"), at: .seconds(time))
         #expect((answered != nil) == isHit)
     }
 
     @Test
-    func `an instant before the creation counts as the creation`() throws {
+    func `an earlier instant counts as the cache's creation`() throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(-5))
         let answered = try ask(Asked(name: "www.example.com"), at: .seconds(59))
         #expect(answered?.ttls == [1])
@@ -57,8 +55,6 @@ struct AnswerCacheTests {
         let small = AnswerCache(limit: 0, origin: origin, seed: 1)
         #expect(small.numbers.limitOctets == UInt64(AnswerCache.sizes.smallest))
     }
-
-    // MARK: - Entries
 
     @Test
     func `entries of a name are listed with all their fields`() throws {
@@ -125,8 +121,6 @@ struct AnswerCacheTests {
         #expect(cache.hitsByServer.last == 1)
     }
 
-    // MARK: - Removing
-
     private static let selections: [(String, AnswerCache.Selection, Int)] = [
         ("all", .all, 7),
         ("a name", .name("WWW.example.com", nil), 2),
@@ -167,7 +161,7 @@ struct AnswerCacheTests {
     }
 
     @Test
-    func `a walk of several strides visits every entry once`() throws {
+    func `a walk in several steps visits every entry once`() throws {
         let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 4)
         for index in 0..<5_000 {
             cache.insert(try .addresses(try Name("n\(index).example.com")), now: origin)
@@ -209,8 +203,6 @@ struct AnswerCacheTests {
             #expect(stayed.subtracting(seen).isEmpty, "round \(round)")
         }
     }
-
-    // MARK: - Threads
 
     @Test
     func `threads that query during changes get only correct answers`() async throws {

@@ -87,7 +87,7 @@ struct AnswerTableTests {
             [false, false, false, false, true]
         ),
     ])
-    func `an answer is returned only to clients of its variants`(
+    func `an answer is returned only to clients whose DO and CD it suits`(
         _ variant: AnswerVariant,
         _ expected: [Bool]
     ) throws {
@@ -108,7 +108,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `answers of different variants are stored side by side`() throws {
+    func `answers for different DO and CD are stored side by side`() throws {
         var table = Self.table()
         for bits in UInt8(0)...3 {
             _ = table.insert(
@@ -133,7 +133,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `an expired failure does not hide an answer for all variants`() throws {
+    func `an expired failure does not hide an answer for all clients`() throws {
         var table = Self.table()
         let plain = AnswerVariant(dnssecOK: false, checkingDisabled: false)
         for index in 0..<64 {
@@ -154,7 +154,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `an answer for all variants replaces those for some`() throws {
+    func `an answer for all clients replaces those for some`() throws {
         var table = Self.table()
         for bits in UInt8(0)...3 {
             _ = table.insert(
@@ -194,7 +194,7 @@ struct AnswerTableTests {
     }
 
     @Test(arguments: [RCode.nxDomain, .noError, .servFail])
-    func `a denial is answered with its proof`(_ rcode: RCode) throws {
+    func `a cached denial is answered with its proof`(_ rcode: RCode) throws {
         var table = Self.table()
         _ = table.insert(try .denial("no.example.com", rcode, ttl: 30), now: 0)
         #expect(table.numbers.negativeEntries == (rcode == .servFail ? 0 : 1))

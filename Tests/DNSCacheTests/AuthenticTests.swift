@@ -18,7 +18,7 @@ extension CachedAnswer {
 @Suite("The AD flag of cached answers (RFC 4035 §3.2.3, RFC 6840 §5.8)")
 struct AuthenticTests {
     @Test
-    func `the flag does not enlarge an entry`() {
+    func `the AD flag does not enlarge an entry`() {
         #expect(MemoryLayout<EntryHeader>.size == 56)
     }
 
@@ -47,7 +47,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `the flag ends with the entry`() throws {
+    func `the AD flag ends with the entry`() throws {
         let table = TestTable()
         table.insert(try .addresses(www, ttl: 60, staleWindow: 900).validated, at: 0)
         #expect(table.fresh(www, at: 59)?.answer.isAuthentic == true)
@@ -60,7 +60,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `a replacing answer has its own flag`() throws {
+    func `a replacing answer has its own AD flag`() throws {
         let table = TestTable()
         table.insert(try .addresses(www).validated, at: 0)
         table.insert(try .addresses(www), at: 1)
@@ -69,10 +69,8 @@ struct AuthenticTests {
         #expect(table.fresh(www, at: 4)?.answer.isAuthentic == true)
     }
 
-    // MARK: - Over a restart
-
     @Test
-    func `after a restart the flag is kept only for servers trusted now`() throws {
+    func `after a restart the AD flag is kept only for servers trusted now`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 300, source: .upstream, server: 1).validated)
         old.insert(
@@ -98,7 +96,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `a snapshot of version 1 is loaded without flags`() throws {
+    func `a snapshot of version 1 is loaded without AD flags`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 300, source: .upstream))
         var file = old.snapshot()

@@ -102,8 +102,6 @@ struct DamagedSnapshotTests {
         }
     }
 
-    // MARK: - Made up, with right checksums
-
     private static let prologue = SnapshotFormat.mark + [0, 1]
     private static let header = SnapshotFormat.block(.header, [0, 0, 0, 0, 0, 15, 66, 64])
     private static let names = SnapshotFormat.block(.names, [0, 7, 3, 0x69, 0x73, 0x70])
@@ -133,7 +131,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test
-    func `the unmodified entry of the following tests is valid`() throws {
+    func `the entry that the following tests modify is valid`() throws {
         let life = Life()
         #expect(fault(of: Self.file(Self.entry()), life) == nil)
         #expect(try life.ask(Asked(name: .root))?.addresses == [0xC000_0201])
@@ -146,8 +144,8 @@ struct DamagedSnapshotTests {
         ("an invalid source", entry(source: 3)),
         ("an invalid flag", entry(flags: 2)),
         ("a server without a name", entry(server: 8)),
-        ("a record less than counted", entry(counts: [0, 2, 0, 0, 0, 0])),
-        ("a record more than counted", entry(counts: [0, 0, 0, 0, 0, 0])),
+        ("one record fewer than the count says", entry(counts: [0, 2, 0, 0, 0, 0])),
+        ("one record more than the count says", entry(counts: [0, 0, 0, 0, 0, 0])),
         ("very many records", entry(counts: [255, 255, 255, 255, 255, 255])),
         ("a record cut short", entry(recordCount: 14)),
         ("more octets than the entry has", entry(recordCount: 16)),
@@ -202,7 +200,7 @@ struct DamagedSnapshotTests {
             .strangeBlock(at: 10)
         ),
         (
-            "a block beyond measure", prologue + [0x48, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0],
+            "a block that is too large", prologue + [0x48, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0],
             .tooLong(at: 10)
         ),
         ("a wrong count", prologue + header + end(1), .wrongCount(at: 27)),
@@ -217,7 +215,7 @@ struct DamagedSnapshotTests {
     ]
 
     @Test(arguments: shapes)
-    func `a file of another form is an error`(
+    func `a file of another format is an error`(
         _ label: String,
         _ file: [UInt8],
         _ expected: SnapshotError
@@ -227,7 +225,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `any fabricated entry is refused or answered as it is`(
+    func `any forged entry is refused or answered unchanged`(
         _ seed: UInt64
     ) throws {
         var random = Seeded(seed: seed)

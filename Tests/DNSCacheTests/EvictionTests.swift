@@ -55,7 +55,7 @@ struct EvictionTests {
                 }
             }
         }
-        // In a long run of entries in use, one in 33 is evicted.
+        // A long series of entries in use loses one entry in 33.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)
@@ -207,8 +207,9 @@ struct EvictionTests {
     }
 
     @Test
-    func `queries chosen against an XOR hash all stay in an empty cache`() throws {
-        // All queries would share two buckets if the hash began with `seed ^ type * K ^ word`.
+    func `queries that collide in an XOR hash all fit in an empty cache`() throws {
+        // With a hash that begins with `seed ^ type * K ^ (first word)`, all queries would share two
+        // buckets.
         var table = AnswerTable(limit: 64 << 20, seed: .random(in: .min ... .max))
         let chosen = try Self.cancelling(120)
         for (name, type) in chosen {
@@ -219,14 +220,13 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Queries with equal (first eight octets) XOR (type times golden ratio).
+    /// Queries with equal (first word of the name) XOR (type times golden ratio).
     private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
         var chosen: [(Name, RecordType)] = []
         for type in UInt16(256)...65_000 where chosen.count < count {
             let word = 0x2121_2121_2121_211F ^ UInt64(type) &* 0x9E37_79B9_7F4A_7C15
             let octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // Labels of one octet follow, so the first may have any odd length.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { continue }
             let wire = octets + [UInt8](repeating: 1, count: 58) + [0]
             let name = try wire.withUnsafeBytes { try Name(wire: $0) }

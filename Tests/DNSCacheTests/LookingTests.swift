@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Listing and sweeping lock the cache for a few entries")
+@Suite("Listing and sweeping lock the cache only for a few entries at a time")
 struct LookingTests {
     private let origin = Instant(nanoseconds: 1 << 50)
 
@@ -18,7 +18,7 @@ struct LookingTests {
         return cache
     }
 
-    @Test("a sweep step removes at most one stride")
+    @Test("a sweep step removes a limited number of entries")
     func removing() throws {
         let cache = try cache(5_000)
         var sweep = CacheSweep(cache, .tree("example.com"), .remove)
@@ -145,7 +145,7 @@ struct LookingTests {
         #expect(cache.remove(.tree("."), now: origin) == 2)
     }
 
-    @Test("a listed entry is that of a hit, without counting as use")
+    @Test("reading an entry gives the entry of a hit, and does not count as use")
     func answering() throws {
         let cache = try cache(1)
         let question = Question(name: "N0.example.com", type: .a)

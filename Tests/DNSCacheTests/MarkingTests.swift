@@ -87,7 +87,7 @@ struct MarkingTests {
     }
 
     @Test
-    func `marking of several strides marks each entry once`() throws {
+    func `marking in several steps marks each entry once`() throws {
         let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 4)
         for index in 0..<5_000 {
             cache.insert(try .addresses(try Name("n\(index).example.com")), now: origin)

@@ -89,7 +89,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 61_000])
     }
 
-    @Test("answers that depend on more than their entry are not copied")
+    @Test("answers that depend on more than their cache entry are not copied")
     func refused() throws {
         store(.failure("failed.example.com", ttl: 10))
         var explained = try CachedAnswer.denial("explained.example.com")
@@ -118,7 +118,7 @@ struct MirrorTests {
     }
 
     @Test(
-        "the copy is removed before its entry changes",
+        "a copy is removed before its entry changes",
         arguments: [
             "replace", "remove", "classify", "stale", "order", "rotation", "another mirror",
         ]

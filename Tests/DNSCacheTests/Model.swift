@@ -59,7 +59,7 @@ struct Model {
         }
     }
 
-    /// `mayDrop` allows evictions, and then failures too.
+    /// `mayDrop` permits evictions, and so failures.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }

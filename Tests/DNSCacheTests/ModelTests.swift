@@ -129,7 +129,6 @@ struct ModelTests {
         let addresses = (0..<Int.random(in: 1...9, using: &random)).map { _ in
             UInt32.random(in: 0...UInt32.max, using: &random)
         }
-        // Malformed for AAAA, opaque for other types.
         let answer = try CachedAnswer.addresses(
             name(&random),
             addresses,

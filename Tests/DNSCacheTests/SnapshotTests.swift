@@ -148,7 +148,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `a snapshot of a restored cache is the same`() throws {
+    func `a restored cache has the same snapshot`() throws {
         let old = Life()
         for index in 0..<700 {
             old.insert(
@@ -326,8 +326,6 @@ struct SnapshotTests {
         #expect(try new.load(Array(blocks.joined())).entries == writer.entries)
         #expect(new.faults == [])
     }
-
-    // MARK: - Hot names
 
     @Test
     func `the most used entries come first, each query once`() throws {

@@ -52,7 +52,7 @@ struct StaleTests {
     }
 
     @Test
-    func `without a window there is no stale answer`() throws {
+    func `without a stale window there is no stale answer`() throws {
         table.insert(try .addresses(www, ttl: 60), at: 0)
         #expect(table.stale(www, at: 60) == nil)
     }
@@ -75,7 +75,7 @@ struct StaleTests {
     }
 
     @Test
-    func `the window of an entry marked as stale starts with the mark`() throws {
+    func `the stale window of a marked entry starts with the mark`() throws {
         table.insert(try .addresses(www, ttl: 3_600, staleWindow: 100), at: 0)
         table.expire(at: 10)
         #expect(table.stale(www, at: 10)?.expiredFor == 0)
@@ -131,8 +131,6 @@ struct StaleTests {
         #expect(table.fresh(www, .signed, at: 62)?.answer.addresses == [8])
         #expect(table.entry?.hits == 0)
     }
-
-    // MARK: - Failures
 
     @Test
     func `a failure keeps the stale answer, and is reported with it`() throws {

@@ -4,7 +4,6 @@ import Testing
 
 @testable import DNSCache
 
-/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -49,7 +48,7 @@ extension CachedAnswer {
     ) throws -> CachedAnswer {
         let question = Question(name: name, type: type)
         let records = values.map { value in
-            // The cache does not read the data of other types.
+            // The cache does not read data of other types.
             let octets = withUnsafeBytes(of: value.bigEndian) { Array($0) }
             return Record(
                 name: name,
@@ -127,7 +126,7 @@ extension CachedAnswer {
 
     var ttls: [UInt32] { records.map(\.ttl) }
 
-    /// Parsed after the question.
+    /// Records after the question.
     private var records: [(ttl: UInt32, value: UInt32?)] {
         var message = Message(header: Header())
         message.questions = [question]
@@ -236,7 +235,7 @@ extension AnswerTable {
         return names
     }
 
-    /// Violated invariants.
+    /// Returns the violated invariants.
     func faults() -> [String] {
         var faults: [String] = []
         var live: Set<Int> = []
@@ -275,7 +274,7 @@ extension AnswerTable {
     }
 }
 
-/// A class, because expectations cannot change a structure.
+/// A class: expectations cannot change a structure.
 final class TestTable {
     var table: AnswerTable
 

@@ -11,7 +11,7 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Files `*.bin` of packets, each after two octets of length.
+    /// Files `*.bin` of packets; two octets before each are its length.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test
@@ -38,7 +38,7 @@ struct DifferentialTests {
     func `records are printed as by dnspython`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         var records: [Record] = []
-        // The others are mutations.
+        // The other packets are mutations.
         for (index, packet) in try Oracle.generate(seed: 2, count: 400).enumerated()
         where index.isMultiple(of: 3) {
             if let message = try? Message(parsing: packet) {
@@ -55,8 +55,6 @@ struct DifferentialTests {
         }
     }
 }
-
-// MARK: - Comparing
 
 extension DifferentialTests {
     private struct Tally {
@@ -105,16 +103,16 @@ extension DifferentialTests {
     private static func explains(refusal error: WireError, _ notes: Set<String>) -> Bool {
         switch error {
         case .pointerIntoHeader:
-            // The header has no names (RFC 1035 §4.1.4).
+            // Only we refuse pointers into the header (RFC 1035 §4.1.4).
             notes.contains("pointer-into-header")
         case .badOption:
-            // Lengths of cookie, keepalive and extended error; bits after a subnet.
+            // Only we check lengths of options, and bits after a subnet.
             notes.contains { $0.hasPrefix("option-") }
         case .compressedName:
-            // The target of SVCB is never compressed (RFC 9460 §2.2).
+            // Only we refuse a compressed target of SVCB (RFC 9460 §2.2).
             notes.contains("svcb")
         case .badRDATA:
-            // TXT has at least one string (RFC 1035 §3.3.14); SVCB has no duplicate key.
+            // Only we refuse TXT without a string (RFC 1035 §3.3.14), and SVCB with a key twice.
             notes.contains("empty-txt") || notes.contains("svcb")
         default:
             // dnspython continues at another octet than the pointer's end.

@@ -57,7 +57,7 @@ struct KeptSectionsTests {
     }
 
     @Test
-    func `a copy of the parts is equal`() {
+    func `sections copied from their parts are equal`() {
         let copy = AnswerSections(
             copying: sections.octets.rawSpan,
             answerCount: sections.answerCount,
@@ -69,7 +69,7 @@ struct KeptSectionsTests {
     }
 
     @Test
-    func `every TTL is mapped, and nothing else changes`() throws {
+    func `every TTL is replaced, and nothing else changes`() throws {
         var seen: [UInt32] = []
         let mapped = sections.mappingTTLs(of: question) { ttl in
             seen.append(ttl)

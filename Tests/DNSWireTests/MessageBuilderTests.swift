@@ -28,7 +28,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `names in types newer than RFC 1035 are neither compressed nor pointed at`() throws {
+    func `types newer than RFC 1035 have no compressed names and no pointer targets`() throws {
         var builder = MessageBuilder(header: Header())
         let data = RecordData.srv(priority: 0, weight: 0, port: 1, target: "sip.example.com")
         try builder.append(Record(name: "example.com", ttl: 1, data: data), to: .answer)
@@ -55,7 +55,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `sections are written in order`() throws {
+    func `the sections of a message are written in order`() throws {
         var builder = MessageBuilder(header: Header())
         try builder.append(address, to: .authority)
         #expect(throws: BuildError.misplaced) { try append(address, to: .answer, of: builder) }
@@ -143,7 +143,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `names beyond the range of pointers are not pointed at`() throws {
+    func `names beyond the range of pointers are no targets of pointers`() throws {
         var builder = MessageBuilder(header: Header())
         let filler = Record(
             name: .root,
@@ -224,7 +224,7 @@ struct AnswerSectionsTests {
     }
 
     @Test
-    func `sections may be empty`() throws {
+    func `cached sections may be empty`() throws {
         let sections = try AnswerSections(question: Question(name: .root, type: .ns))
         #expect(sections.octets.isEmpty)
         #expect(sections.ttlOffsets.isEmpty)

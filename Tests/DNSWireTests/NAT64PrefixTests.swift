@@ -80,13 +80,25 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: [addresses[1]]) == prefix)
     }
 
-    @Test("the prefix that fits both well-known addresses is found before one that fits by chance")
+    @Test("a prefix that fits both well-known addresses precedes one that fits by chance")
     func ambiguity() throws {
         // The network itself contains 192.0.0.170.
         let prefix = try Self.prefix("2001:db8:c000:aa::/96")
         let addresses = NAT64Prefix.wellKnownAddresses.map(prefix.embed)
         #expect(NAT64Prefix(discoveredIn: addresses) == prefix)
         #expect(NAT64Prefix(discoveredIn: addresses.reversed()) == prefix)
+    }
+
+    @Test("the prefix in use stays while the network announces it, in any order")
+    func severalPrefixes() throws {
+        let prefixes = try ["2001:db8:aaaa::/96", "2001:db8:bbbb::/96"].map(Self.prefix)
+        let addresses = prefixes.flatMap { NAT64Prefix.wellKnownAddresses.map($0.embed) }
+        for current in prefixes {
+            let found = NAT64Prefix(discoveredIn: addresses.reversed(), current: current)
+            #expect(found == current)
+        }
+        let other = try Self.prefix("2001:db8:cccc::/96")
+        #expect(NAT64Prefix(discoveredIn: addresses, current: other) == prefixes[0])
     }
 
     @Test(

@@ -15,7 +15,7 @@ struct NameHashTests {
         labels.flatMap { [UInt8($0.count)] + $0 } + [0]
     }
 
-    /// Other type, prefix, length, high bits, zero words, constants of common hashes.
+    /// Questions that differ in type, prefix, length, high bits, zero words, or constants.
     private static var families: [(label: String, questions: [Chosen])] {
         let label = [UInt8](repeating: 0x61, count: 31)
         let constants: [UInt64] = [
@@ -54,11 +54,11 @@ struct NameHashTests {
                     }
                 }
             ),
-            ("types that the first word cancels", cancelling(4096)),
+            ("types chosen to cancel the first word", cancelling(4096)),
         ]
     }
 
-    /// Questions that collide in `seed ^ type * K ^ word` for every seed.
+    /// Questions that collide for every seed in `seed ^ type * K ^ (first word)`.
     private static func cancelling(_ count: Int) -> [Chosen] {
         let base: UInt64 = 0x2121_2121_2121_211F
         let golden: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -89,7 +89,7 @@ struct NameHashTests {
 
     @Test
     func `chosen questions spread over buckets like random ones`() {
-        // A random hash puts less than four times the mean plus 16 into a bucket.
+        // With a random hash, a bucket has less than four times the mean plus 16.
         for (label, questions) in Self.families {
             let distinct = Set(questions)
             for seed in Self.seeds {

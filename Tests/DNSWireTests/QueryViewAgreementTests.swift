@@ -69,8 +69,6 @@ struct QueryViewAgreementTests {
         }
     }
 
-    // MARK: - Judging
-
     private static func compare(_ facts: QueryFacts, _ octets: [UInt8], with message: Message?) {
         guard let message, let question = message.question else {
             Issue.record("refused as a message: \(octets)")
@@ -105,7 +103,7 @@ struct QueryViewAgreementTests {
         if !isRight { Issue.record("\(fault), but a message: \(octets)") }
     }
 
-    /// Only in-place parsing refuses a pointer into the header.
+    /// True if the question's name has a pointer.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, (1...63).contains(octets[position]) {
@@ -113,8 +111,6 @@ struct QueryViewAgreementTests {
         }
         return position < octets.count && octets[position] >= 0xC0
     }
-
-    // MARK: - Making
 
     private static func query(_ random: inout RandomMessages) -> Message {
         var header = Header(id: random.random.next16(), flags: random.random.next16())

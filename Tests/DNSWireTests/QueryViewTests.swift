@@ -155,7 +155,7 @@ struct QueryViewTests {
     ]
 
     @Test(arguments: faulty)
-    func `every other message has its fault`(_ query: RawQuery, _ expected: QueryFault) {
+    func `other messages are refused with a reason`(_ query: RawQuery, _ expected: QueryFault) {
         #expect(fault(of: query.octets) == expected)
     }
 
@@ -173,15 +173,15 @@ struct QueryViewTests {
     @Test(
         arguments: [
             ("no EDNS", nil, 512),
-            ("less than a datagram must have", 100, 512),
-            ("nothing at all", 0, 512),
-            ("a little more", 513, 513),
-            ("what we send at most", 1232, 1232),
-            ("what we do not send", 4096, 1232),
-            ("all there is", 65_535, 1232),
+            ("less than the minimum", 100, 512),
+            ("zero", 0, 512),
+            ("more than the minimum", 513, 513),
+            ("our maximum", 1232, 1232),
+            ("more than our maximum", 4096, 1232),
+            ("the largest number", 65_535, 1232),
         ] as [(String, Int?, Int)]
     )
-    func `a reply is limited by the client's size and ours`(
+    func `a reply is limited by the client's payload size and ours`(
         _ label: String,
         _ payload: Int?,
         _ limit: Int

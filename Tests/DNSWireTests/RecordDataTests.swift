@@ -86,7 +86,7 @@ struct RecordDataTests {
         ("MINFO", 14, "C00C 01 61 C00C", "N 0161 N"), ("MB", 7, "C00C", "N"),
         ("RP", 17, "C00C C00C", "N N"), ("AFSDB", 18, "0001 C00C", "0001 N"),
         ("RT", 21, "0001 C00C", "0001 N"), ("PX", 26, "0001 C00C C00C", "0001 N N"),
-        // RFC 3403 §4.1.
+        // RFC 3403 §4.1 forbids compression.
         ("NAPTR", 35, "00010002 0141 00 0142 C00C", "00010002 0141 00 0142 N"),
         ("NXT", 30, "C00C 4000", "N 4000"),
         (
@@ -118,7 +118,7 @@ struct RecordDataTests {
     }
 
     @Test
-    func `data matches its types only`() {
+    func `record data matches only its own types`() {
         #expect(RecordData.a("192.0.2.1").fits(.a))
         #expect(!RecordData.a("192.0.2.1").fits(.aaaa))
         let binding = RecordData.svcb(ServiceBinding(priority: 1, target: .root))

@@ -56,7 +56,7 @@ struct ReplyOptionTests {
     }
 
     @Test
-    func `cookies are sent, the client's unchanged`() throws {
+    func `the reply has the client's cookie and a server cookie`() throws {
         let (_, message) = try Self.reply(addresses: 2) {
             $0.options.cookies = (0x2464_C4AB_CF10_C957, Self.cookie)
         }

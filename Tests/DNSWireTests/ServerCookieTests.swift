@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Server cookies (RFC 9018)")
 struct ServerCookieTests {
-    /// RFC 9018 A.1 to A.3.
+    /// Secret of RFC 9018 A.1 to A.3.
     private static let secret = CookieSecret(
         low: 0x3FA4_B2A6_E573_E9E5,
         high: 0xCFBF_379E_84DC_E748
@@ -64,7 +64,7 @@ struct ServerCookieTests {
     }
 
     @Test
-    func `A.4, IPv6 and a secret that was renewed`() throws {
+    func `IPv6 and a renewed secret (A.4)`() throws {
         var secrets = CookieSecrets(
             CookieSecret(low: 0xB178_B644_93DF_3BDD, high: 0x15A7_FC60_CBF5_A685)
         )
@@ -87,7 +87,7 @@ struct ServerCookieTests {
         ("half an hour", 1_800, true, true), ("an hour", 3_600, true, true),
         ("an hour and a second", 3_601, false, true), ("a day", 86_400, false, true),
         ("five minutes ahead", -300, true, false), ("further ahead", -301, false, true),
-        ("as far as numbers go", Int(Int32.min), false, true),
+        ("the largest difference", Int(Int32.min), false, true),
     ])
     func `a cookie is valid for an hour, and renewed after half of it`(
         _ label: String,

@@ -8,7 +8,6 @@ import Testing
 @testable import Configuration
 @testable import DaemonLog
 
-/// Controlled output and time.
 private final class Harness: Sendable {
     private let lines = Lock<[String]>([])
     private let time = Lock(Instant(nanoseconds: 1 << 50))
@@ -49,7 +48,7 @@ private final class Harness: Sendable {
 
 @Suite("Log lines (CWE-117)")
 struct LogEntryTests {
-    @Test("a level of the operator survives a reload until its reset")
+    @Test("a log level set by the operator survives reloads until it is reset")
     func operatorsLevel() {
         let harness = Harness()
         harness.logger.debug("hidden")
@@ -101,7 +100,7 @@ struct LogEntryTests {
         time: "now"
     )
 
-    @Test("a value is one word and imitates no field")
+    @Test("a log value is one word and cannot imitate a field")
     func words() {
         #expect(
             Self.hostile.text == #"now warning: said "\no"\u{1b}]0;x\u{7} "#
@@ -201,7 +200,7 @@ struct LogSinkTests {
         #expect(harness.logged() == [])
     }
 
-    @Test("lines without fields or below notice have no limit")
+    @Test("lines without fields or below notice have no rate limit")
     func unlimited() {
         let harness = Harness()
         for _ in 0..<3 { fail(harness, "a", level: .info) }
@@ -218,7 +217,7 @@ struct LogSinkTests {
         #expect(harness.logged().count == 1)
     }
 
-    @Test("failures above the limit of distinct ones share one limit")
+    @Test("failures beyond the number of separate limits share one limit")
     func manyKinds() {
         let harness = Harness()
         for number in 0..<1000 { fail(harness, "\(number)") }
@@ -267,7 +266,7 @@ struct LogSinkTests {
         #expect(logged.last?.hasSuffix(" debug: before") == true)
     }
 
-    @Test("stored lines include suppressed ones")
+    @Test("the flight recorder also stores suppressed lines")
     func dump() {
         let harness = Harness()
         harness.logger.debug("before")

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Acceleration that the machine does not offer")
 struct AcceleratorTests {
-    /// Without CAP_BPF.
+    /// Starts an accelerator without CAP_BPF; returns its log.
     @ServiceLoop
     private func start(_ loopback: AccelerateSettings.Loopback) async throws -> [String] {
         let diary = LogRecorder()
@@ -31,7 +31,7 @@ struct AcceleratorTests {
     }
 
     @Test
-    func `auto logs one line at level info`() async throws {
+    func `mode auto logs one line at level info`() async throws {
         let lines = try await start(.auto)
         #expect(lines.count == 1)
         let line = try #require(lines.first)
@@ -40,17 +40,17 @@ struct AcceleratorTests {
     }
 
     @Test
-    func `off logs nothing`() async throws {
+    func `mode off logs nothing`() async throws {
         #expect(try await start(.off).isEmpty)
     }
 
     @Test
-    func `required refuses to start`() async throws {
+    func `mode required refuses to start`() async throws {
         await #expect(throws: StartError.self) { try await start(.required) }
     }
 }
 
-/// All copies have one hit in each pass.
+/// Mirror that reports one hit of each copied answer at every pass.
 private final class BusyMirror: AnswerMirror {
     static let copies = 5_000
 
@@ -100,7 +100,7 @@ struct KernelHitsTests {
     }
 
     @Test
-    func `a pass over many copies pauses after each step`() async {
+    func `counting the hits of many kernel answers pauses after each step`() async {
         let collecting = accelerator.startCollecting()
         defer { collecting.cancel() }
         await hours.rest()
@@ -113,7 +113,7 @@ struct KernelHitsTests {
     }
 
     @Test
-    func `a reader of counters waits for a bounded number of copies`() {
+    func `a reader of counters waits for a bounded number of kernel answers`() {
         accelerator.collect()
         #expect(counted == 4_096)
     }

@@ -214,7 +214,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `a snapshot from the middle of a change has no digests`() async throws {
+    func `a snapshot written during a settings change is not loaded`() async throws {
         try await life { run in
             run.file.validity = { nil }
             try run.insert("www.example.com")
@@ -223,8 +223,6 @@ struct CacheFileTests {
         await run.start()
         #expect(run.cache.numbers.entries == 0)
     }
-
-    // MARK: - Damage
 
     @ServiceLoop
     @Test(arguments: ["empty", "cut", "flipped", "another file", "longer", "a later version"])
@@ -303,8 +301,6 @@ struct CacheFileTests {
         #expect(line.contains("create the directory, or change `cache.snapshot`"))
     }
 
-    // MARK: - Two daemons
-
     @ServiceLoop
     @Test
     func `a second daemon with the same file reports it once, and does not write`() async throws {
@@ -356,8 +352,6 @@ struct CacheFileTests {
         await third.file.loaded()
         #expect(try third.entry("second.example.com") != nil)
     }
-
-    // MARK: - Stopping
 
     @ServiceLoop
     @Test

@@ -13,8 +13,6 @@ import Testing
 
 @Suite("Hosts files", .timeLimit(.minutes(15)))
 struct HostsFilesTests {
-    // MARK: - Lines
-
     private static func addresses(of name: String, in text: String) throws -> [String]? {
         var table = HostsTable()
         _ = table.add(hostsFile: [UInt8](text.utf8))
@@ -35,7 +33,7 @@ struct HostsFilesTests {
             ("192.0.2.9 a..lan", nil), ("", nil),
         ] as [(String, [String]?)]
     )
-    func `a line is an address and names`(_ text: String, _ expected: [String]?) throws {
+    func `a line has an address and names`(_ text: String, _ expected: [String]?) throws {
         #expect(try Self.addresses(of: "a.lan", in: text) == expected)
     }
 
@@ -76,8 +74,6 @@ struct HostsFilesTests {
         }
     }
 
-    // MARK: - Files
-
     @ServiceLoop
     private final class Fixture {
         let folder: TemporaryFolder
@@ -115,7 +111,7 @@ struct HostsFilesTests {
         }
     }
 
-    /// Level warning and above.
+    /// Records lines of level warning and above.
     private final class Lines: LogHandler, Sendable {
         private let lines = Lock<[String]>([])
         var all: [String] { lines.withLock { $0 } }

@@ -13,9 +13,9 @@ import Testing
 struct ManyRoutesTests {
     private static let count = 100_000
 
-    /// One domain per route; every hundredth route is different if `changed`.
+    /// Returns one domain per route; if `changed`, every hundredth route differs.
     ///
-    /// On a thread: all tests share the service loop.
+    /// Runs on a thread: all tests share the service loop.
     private static func settings(changed: Bool) async throws -> Settings {
         try await WorkerThread.run(named: "settings") {
             var text = "upstreams:\n"

@@ -116,7 +116,7 @@ struct SelfCheckTests {
         }
         #expect(await check.passes([listeners], within: .seconds(60)))
         for worker in workers { worker.stop() }
-        // The second worker hangs: it has received a datagram and does not read it.
+        // The second worker hangs: it has not read a received datagram.
         let (busy, hung) = (listeners.datagrams[0], listeners.datagrams[1])
         var clients: [DatagramClient] = []
         while !hung.hasUnreadDatagrams {

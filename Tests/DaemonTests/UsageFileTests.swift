@@ -82,7 +82,7 @@ struct UsageFileTests {
         #expect(UsageFile.records(Array(content))?["a"]?.unitsToday == 1)
     }
 
-    @Test("a file that was renamed is made again")
+    @Test("a file that was renamed is created again")
     func renamed() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
@@ -110,7 +110,7 @@ struct UsageFileTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("a file that was truncated is damaged: the use of the day is not forgotten")
+    @Test("a truncated file is damaged, so that the day's use is not forgotten")
     func truncated() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
@@ -122,7 +122,7 @@ struct UsageFileTests {
         }
     }
 
-    @Test("making the file leaves no other file")
+    @Test("creating the file leaves no temporary file")
     func new() throws {
         let file = try file()
         #expect(file.update("a", today: today, durably: true) { _ in false } != nil)

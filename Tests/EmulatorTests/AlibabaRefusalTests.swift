@@ -52,7 +52,7 @@ struct AlibabaRefusalTests {
             ("/v2/d?id=100000&m=0&dn=www.a.com&exp=1700000600&s=0", 403, "InvalidSignature"),
         ]
     )
-    func `a wrong request gets its code`(_ path: String, _ status: Int, _ code: String) throws {
+    func `an error has code and status`(_ path: String, _ status: Int, _ code: String) throws {
         let emulator = try RunningEmulator()
         let reply = try emulator.get(path)
         #expect(reply.status == status)
@@ -113,7 +113,7 @@ struct AlibabaRefusalTests {
     }
 
     @Test(arguments: Alibaba.Code.allCases)
-    func `a fault causes any error code with its status`(_ code: Alibaba.Code) throws {
+    func `a fault causes any error code with status`(_ code: Alibaba.Code) throws {
         let emulator = try RunningEmulator("--fault", "error=\(code.rawValue):first:1")
         let reply = try emulator.get("/100000/d?host=www.a.com")
         #expect(reply.status == code.status)

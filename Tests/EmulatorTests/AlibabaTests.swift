@@ -4,13 +4,12 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// The demo account at a fixed time.
 enum AlibabaVector {
     static let time = 1_700_000_000
     static let secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
     static let aes = "000102030405060708090a0b0c0d0e0f"
 
-    /// From an independent script.
+    /// Made by an independent script.
     static let signed = [
         (
             "dn=www.aliyun.com&exp=1700000600&id=100000&m=0&q=4&v=1.0",
@@ -59,7 +58,7 @@ enum AlibabaVector {
     ]
 }
 
-@Suite("Alibaba EMAS HTTPDNS, v1 (52679, 2868210, 56810) and ss (111585)")
+@Suite("Alibaba EMAS HTTPDNS, v1 (documents 52679, 2868210, 56810) and ss (111585)")
 struct AlibabaV1Tests {
     @Test(
         arguments: [
@@ -141,8 +140,6 @@ struct AlibabaV1Tests {
         }
     }
 
-    // MARK: - Service addresses
-
     @Test func `ss names the emulator's own address and port by default`() throws {
         let emulator = try RunningEmulator()
         let china = try emulator.get("/100000/ss?region=global&platform=ios&sid=abcdefABCD12").text
@@ -187,7 +184,7 @@ struct AlibabaV1Tests {
     }
 }
 
-@Suite("Alibaba EMAS HTTPDNS, v2 (2978980)")
+@Suite("Alibaba EMAS HTTPDNS, v2 (document 2978980)")
 struct AlibabaV2Tests {
     static let data =
         #"{"cip":"127.0.0.1","answers":[{"dn":"www.aliyun.com","#

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The bill follows the vendors' published rules")
 struct BillTests {
-    /// `GET /_emulator/bill`.
+    /// Content of `GET /_emulator/bill`.
     struct Printed: Decodable, Equatable {
         var units: Int
         var names: [String: [String: Int]]
@@ -18,8 +18,6 @@ struct BillTests {
         let reply = try emulator.get("/_emulator/bill")
         return try JSONDecoder().decode(Printed.self, from: Data(reply.body))
     }
-
-    // MARK: - Alibaba
 
     @Test(
         arguments: [
@@ -88,8 +86,6 @@ struct BillTests {
         #expect(try Self.bill(emulator) == Printed(units: 0, names: [:]))
     }
 
-    // MARK: - DNS in JSON
-
     @Test(arguments: [
         ("request", false, 1), ("request", true, 1), ("alidns", false, 1), ("alidns", true, 5),
     ])
@@ -124,8 +120,6 @@ struct BillTests {
         }
     }
 
-    // MARK: - Other vendors
-
     @Test(arguments: [(false, 1), (true, 5)])
     func `Baidu bills each name with an address once`(_ isHTTPS: Bool, _ units: Int) throws {
         let emulator = try RunningEmulator()
@@ -154,14 +148,12 @@ struct BillTests {
         ]
         #expect(try Self.bill(emulator) == Printed(units: 4, names: expected))
 
-        // Free, even with status 200.
+        // `conf` is free, even with status 200.
         #expect(try emulator.get("/conf?token=987654321").status == 200)
         #expect(try emulator.get("/d?dn=www.example.com&token=1").status == 401)
         #expect(try emulator.ask("www.example.com", "&type=mx").status == 200)
         #expect(try Self.bill(emulator).units == 4)
     }
-
-    // MARK: - Faults
 
     @Test(
         arguments: [
@@ -206,8 +198,6 @@ struct BillTests {
         #expect(try emulator.raw(request).hasPrefix("HTTP/1.1 \(status) "))
         #expect(try Self.bill(emulator).units == 0)
     }
-
-    // MARK: - Control
 
     @Test func `reset clears the bill, and the bill is read-only`() throws {
         let emulator = try RunningEmulator()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("AES and DES (379/3530), and the ciphers of Alibaba (2978980)")
+@Suite("AES and DES (Tencent document 379/3530), Alibaba's ciphers (document 2978980)")
 struct CipherTests {
     private let desKey = Array("testkey1".utf8)
     private let aesKey = Array("1234567890123456".utf8)
@@ -30,7 +30,7 @@ struct CipherTests {
 
     @Test(
         arguments: [
-            ("dnspodpa", "www.dnspod.cn", "87ae992c1321f299da3c0210a9900ae7"),  // 379/3530
+            ("dnspodpa", "www.dnspod.cn", "87ae992c1321f299da3c0210a9900ae7"),  // Tencent 379/3530
             ("weijianl", "www.google.com", "cd52888ecabcac455a14ddbac7f03d97"),  // lua-resty-des
         ]
     )

@@ -125,8 +125,6 @@ struct DNSJSONTests {
         #expect(try emulator.calls().channels == ["json-refused": 2])
     }
 
-    // MARK: - AliDNS's key
-
     private static let vector = "2dee257aa0a24974d5738f7de1928e6a8c4cc692d631626f0b2097213d744b70"
 
     @Test(
@@ -138,7 +136,7 @@ struct DNSJSONTests {
             ("uid=9999", "MissingParameter"), ("", "MissingParameter"),
         ] as [(String, String?)]
     )
-    func `a key is checked`(_ parameters: String, _ code: String?) throws {
+    func `an AliDNS key is checked`(_ parameters: String, _ code: String?) throws {
         let emulator = try RunningEmulator(at: 1_614_927_000, "--json-require-key")
         let reply = try emulator.get("/resolve?name=www.taobao.com&" + parameters)
         #expect(reply.status == (code == nil ? 200 : 403))

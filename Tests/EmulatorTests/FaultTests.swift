@@ -94,8 +94,6 @@ struct FaultTests {
         #expect(try emulator.ask("www.example.com", "", "--compressed").exit == 0)
     }
 
-    // MARK: - Contents of the answer
-
     @Test func `faults change addresses, TTLs and names`() throws {
         let emulator = try RunningEmulator("--fault", "zero-address", "--fault", "ttl=-1")
         let asked = "&type=addrs&ttl=1&query=1"
@@ -119,7 +117,7 @@ struct FaultTests {
             let reply = try emulator.get("/d?dn=\(dn)&id=12345&alg=\(cipher)&query=1&ttl=1")
             let message = try #require(Hex.decode(reply.text))
             #expect(!message.isEmpty && message.count.isMultiple(of: cipher.blockOctets))
-            // A wrong key gives valid padding in one of 256 cases, but never the text.
+            // A wrong key gives valid padding in one of 256 cases.
             let text = (try? cipher.open(message, key: key)) ?? []
             #expect(String(decoding: text, as: UTF8.self) != "www.example.com.:192.0.2.1,300")
             if fault == "bad-padding" { #expect(text.isEmpty) }
@@ -175,8 +173,6 @@ struct FaultTests {
         #expect(reply.text == content)
     }
 
-    // MARK: - Conditions
-
     @Test func `a fault's condition counts only matching calls`() throws {
         let emulator = try RunningEmulator()
         try emulator.misbehave(
@@ -206,8 +202,6 @@ struct FaultTests {
         #expect(try statuses() == first)
         #expect(Set(first) == [200, 500])
     }
-
-    // MARK: - Parsing of faults
 
     @Test(
         arguments: [

@@ -4,14 +4,14 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("Baidu Cloud HTTPDNS (Vjwvxm96x)")
+@Suite("Baidu Cloud HTTPDNS (document Vjwvxm96x)")
 struct BaiduTests {
-    /// From Python's hashlib.
+    /// Signed with Python's hashlib.
     static let example =
         "/v4/resolve?account_id=107080&dn=www.a.com&t=9999999999"
         + "&sign=951b98d0c990c944fdc7ac2eb0f72f12"
 
-    /// Valid until 2286.
+    /// Returns a URL that is valid until 2286.
     static func url(_ names: String, _ more: String = "") throws -> String {
         let sign = try OpenSSL.md5("\(names)-1234567890-9999999999")
         return "/v4/resolve?account_id=107080&dn=\(names)&t=9999999999&sign=\(sign)" + more
@@ -81,14 +81,14 @@ struct BaiduTests {
     }
 }
 
-@Suite("Volcengine HTTPDNS (6758/113991, 6758/174756, 6758/174757)")
+@Suite("Volcengine HTTPDNS (documents 6758/113991, 174756 and 174757)")
 struct VolcengineTests {
-    /// From Python's hashlib.
+    /// Signed with Python's hashlib.
     static let example =
         "/resolve?account_id=1023&domain=www.a.com&timestamp=9999999999999"
         + "&sign=46526e7816b88d56e538627c3fabd9a0"
 
-    /// Valid until 2286; the signature covers the sorted values.
+    /// Returns a URL, valid until 2286, with a signature of the sorted values.
     static func url(
         _ names: String,
         ip: String = "",

@@ -93,8 +93,6 @@ struct ProgramTests {
         for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
     }
 
-    // MARK: - Connections and counters
-
     @Test func `one connection serves many calls, and both are counted`() throws {
         let emulator = try RunningEmulator()
         let call = "\(emulator.url)/d?token=987654321&dn="

@@ -4,7 +4,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("Tencent: rejected requests (379/54976), and choices where the documents say nothing")
+@Suite("Tencent: rejected requests (document 379/54976), and undocumented cases")
 struct RefusalTests {
     @Test func `a wrong path gets 404, a wrong method 501`() throws {
         let emulator = try RunningEmulator()

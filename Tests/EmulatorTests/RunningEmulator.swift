@@ -73,8 +73,6 @@ final class RunningEmulator {
 
     func send(_ signal: Int32) { kill(child.process.processIdentifier, signal) }
 
-    // MARK: - Requests
-
     func get(_ path: String, _ options: String...) throws -> Curl {
         try Curl(options + [url + path])
     }
@@ -83,7 +81,7 @@ final class RunningEmulator {
         try Curl(options + ["\(url)/d?dn=\(names)&token=987654321\(parameters)"])
     }
 
-    /// curl's telnet sends standard input.
+    /// Sends the file over TCP with curl's telnet.
     func raw(_ file: TemporaryFile) throws -> String {
         let arguments = ["--silent", "--noproxy", "*", "--upload-file", file.path]
         let url = "telnet://" + url.dropFirst("http://".count)
@@ -107,7 +105,7 @@ final class RunningEmulator {
 }
 
 struct Curl {
-    /// `curl(1)`, EXIT CODES.
+    /// Exit code of curl(1).
     let exit: Int32
     /// Nil without a response.
     let status: Int?

@@ -4,7 +4,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("Tencent Cloud HTTPDNS, HTTP API (379/54976) and HTTPS API (379/95498)")
+@Suite("Tencent Cloud HTTPDNS over HTTP (document 379/54976) and HTTPS (379/95498)")
 struct TencentTests {
     struct Example: CustomTestStringConvertible {
         var label: String
@@ -144,8 +144,6 @@ struct TencentTests {
         #expect(try emulator.calls().channels == ["tencent-des": 1])
     }
 
-    // MARK: - Service addresses
-
     @Test func `conf names the emulator's own address by default`() throws {
         #expect(
             try RunningEmulator().get("/conf?token=987654321").text
@@ -177,8 +175,6 @@ struct TencentTests {
                 == "log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:5"
         )
     }
-
-    // MARK: - Client subnet
 
     @Test func `answers depend on the client's subnet, plain or encrypted`() throws {
         let zone = try TemporaryFile(

@@ -37,7 +37,7 @@ class Fault:
     is_absence: bool = False
     preload: bool = False
     holds: bool = False
-    # udp, tcp or tls.
+    # Upstream protocol: udp, tcp or tls.
     scheme: str = "udp"
     # Seconds; None for --seconds.
     lasts: typing.Optional[float] = None
@@ -180,7 +180,7 @@ class Descriptors:
 class Memory:
     """A control group with little memory for new allocations."""
 
-    # Octets; existing memory stays charged to the previous group.
+    # Additional octets; existing memory is charged to the previous group.
     MORE = 2 << 20
 
     def __init__(self):

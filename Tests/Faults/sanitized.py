@@ -34,7 +34,7 @@ from programs import Failure
 
 METRICS, TLS_PORT = 9353, 8853
 
-# Permitted blocks of one place, and a higher number of rounds of verbs.
+# Permitted blocks of one place; rounds of verbs, which must be more.
 FEW, ROUNDS = 16, 24
 
 # httpdnsctl's exit status without reply.
@@ -146,7 +146,7 @@ def run(bench, options):
     )], None)
     server = Watched(there, front, options.under, 30 * options.patience)
     life(bench, options, server, storm, True)
-    # Nothing may be left for the snapshot after the last reload.
+    # The last reload may have emptied the cache.
     there.well()
     server.fill()
     server.end()

@@ -95,7 +95,7 @@ def main(root):
 
 def soak(bench, options):
     there = world.World(bench, extra_zone="*.vendor.example 300 A 11.18.0.1\n")
-    # Never reads: connections stay in its backlog.
+    # A server that never reads.
     bench.start([*there.far, sys.executable, "-c", DEAD], "ready")
     server = Soaked(there, "httpdnsd")
     machine, samples, start = bench.machine(), [], time.monotonic()

@@ -53,7 +53,7 @@ static const char *const zones[] = {"forward", "vendor"};
 static Asked *all;
 static long asked, open_good, unasked;
 static uint32_t hot_names = 500, brief_names = 100, fresh_names[2];
-// Query with an ID on a socket, from 1.
+// Number of the query, from 1, by socket and ID.
 static uint32_t by_id[most_sockets][1 << 16];
 static uint16_t next_id[most_sockets];
 static struct pollfd sockets[most_sockets];
@@ -69,8 +69,6 @@ static void fail(const char *what) {
     perror(what);
     exit(1);
 }
-
-// MARK: - Queries
 
 static size_t put_label(uint8_t *end, const char *label) {
     const size_t length = strlen(label);
@@ -130,7 +128,7 @@ static uint32_t place(const Asked *query) {
 
 static Verdict judge(const uint8_t *octets, size_t length, const Asked *query) {
     const int rcode = octets[3] & 15, answers = octets[6] << 8 | octets[7];
-    // Returned garbage is not an answer.
+    // A reply that returns our garbage is not an answer.
     if (query->sort == garbage)
         return rcode != 0 || answers == 0 || length <= noise ? by_upstream : wrong;
     if ((rcode == 2 || rcode == 5) && answers == 0)
@@ -151,8 +149,6 @@ static Verdict judge(const uint8_t *octets, size_t length, const Asked *query) {
         return by_vendor;
     return record[13] == 19 ? by_upstream : wrong;
 }
-
-// MARK: - Asking
 
 static Asked *begin(int64_t due) {
     Asked *query = &all[asked++];
@@ -230,8 +226,6 @@ static void run(int64_t start, int64_t end, double rate) {
     }
 }
 
-// MARK: - Program
-
 static void open_socket(int index, int port) {
     const int made = socket(AF_INET, SOCK_DGRAM, 0), octets = 4 << 20;
     if (setsockopt(made, SOL_SOCKET, SO_RCVBUFFORCE, &octets, sizeof octets) != 0)
@@ -274,7 +268,7 @@ int main(int argc, char **argv) {
         case 'c': count = atoi(optarg); break;
         default: return 2;
         }
-    // An ID is reused after the wait for its first use.
+    // The wait for a reply must end before its ID is reused.
     const double reused_after = 65536.0 * count / rate;
     if (!path || count < 1 || count > most_sockets || rate <= 0 || reused_after < patience ||
         hot_names < 1 || hot_names > brief_base || brief_names < 1 || brief_names > brief_base)

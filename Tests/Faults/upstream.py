@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 
-# Within forwarders' timeouts.
+# Seconds, less than the forwarders' timeouts.
 SLOW = 1.5
 
 NAME = re.compile(rb"(hot|brief|new)(\d{7})")
@@ -31,7 +31,7 @@ def reply(query, fault):
     if len(query) < 17:
         return None
     end = query.index(0, 12) + 5
-    # Repeats the case of letters.
+    # The reply repeats the letter case.
     found = NAME.fullmatch(query[13:13 + query[12]].lower())
     identity = query[:2]
     if fault == "wrong-id":

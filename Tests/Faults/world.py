@@ -24,7 +24,7 @@ VENDOR_PORT, UPSTREAM_PORT, PORT = 80, 53, 53
 # Numbers of cached, brief and new names.
 HOT, BRIEF, FRESH = 500, 100, 12000
 
-# Of the systemd unit, in seconds.
+# RestartSec= of the systemd unit.
 RESTART_SECONDS = 1
 
 SETTINGS = """
@@ -54,7 +54,7 @@ setSecurityPollSuffix('')
 newServer({{address='192.0.2.1:53', healthCheckMode='up'}})
 """
 
-# Most robust settings of the peers, with stale answers.
+# The peers' most robust settings, with stale answers.
 UNBOUND = """server:
   serve-expired: yes
   serve-expired-client-timeout: 300

@@ -51,7 +51,7 @@ struct BusyPollTests {
     func `if polls never succeed, as on a single processor, polling becomes rare`() {
         var worker = Worker()
         for _ in 0..<100_000 {
-            // A sleeping worker is woken soon; polling stops the client.
+            // Without a free processor, polling delays the client more than sleeping.
             worker.waits(1, worker.busyPoll.isSpinning ? .microseconds(35) : .microseconds(15))
         }
         #expect(worker.looksInVain < 100_000 / 1000)
@@ -64,7 +64,7 @@ struct BusyPollTests {
         var quick = 0
         for _ in 0..<100_000 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            // From almost all to almost no quick queries.
+            // `seed` sets the share of quick queries, from almost all to almost none.
             let isQuick = state >> 61 > seed
             if isQuick { quick += 1 }
             worker.waits(1, isQuick ? .microseconds(15) : .microseconds(45))

@@ -44,7 +44,7 @@ struct ListeningCookieTests {
 
     @Test
     @ServiceLoop
-    func `a client cookie is answered with both, and the pair proves the address`() throws {
+    func `a client cookie is answered with a cookie pair, which then proves the address`() throws {
         let first = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [])),
             Self.clientContext(Self.terms)

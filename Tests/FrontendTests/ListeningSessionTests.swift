@@ -97,7 +97,7 @@ struct ListeningSessionTests {
 
     @Test
     @ServiceLoop
-    func `more queries than the limit of waiting ones are all answered`() async throws {
+    func `all queries are answered, even if more arrive than may wait`() async throws {
         let harness = ListenerHarness()
         let (server, client) = try await Self.connect(harness)
         defer { server.stop() }
@@ -167,7 +167,7 @@ struct ListeningSessionTests {
 
     @Test
     @ServiceLoop
-    func `a server that has finished closes its connections`() async throws {
+    func `a stopped server closes its connections`() async throws {
         let harness = ListenerHarness()
         try harness.store("www.example.com")
         let (server, client) = try await Self.connect(harness)

@@ -49,7 +49,7 @@ struct ListeningShareTests {
 
     @Test
     @ServiceLoop
-    func `pipelined queries of many sessions leave turns of the loop to others`() async throws {
+    func `pipelined queries of many sessions do not keep the loop from other work`() async throws {
         let harness = ListenerHarness()
         let (server, first) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
@@ -76,7 +76,7 @@ struct ListeningShareTests {
             }
             return most
         }.value
-        // An iteration serves new and ready sessions, then waiting ones.
+        // In an iteration, each of eight clients gets at most one turn of answers.
         #expect(most <= 8 * UInt64(TCPLimits.answersPerTurn))
     }
 
@@ -161,7 +161,6 @@ struct ListeningShareTests {
         }
         var clients = [first]
         while harness.handler.sessions.overfull == 0 {
-            // Each session buffers little more than the limit.
             let last = clients[clients.count - 1]
             _ = try? await last.write(questions, deadline: Clock.now + Self.patience)
             clients.append(

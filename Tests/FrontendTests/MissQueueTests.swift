@@ -81,7 +81,7 @@ struct MissQueueTests {
     }
 
     @Test(arguments: [40, 1_232])
-    func `a client that fills its part of the queue leaves places for others`(
+    func `a client that fills its part of the queue leaves space for others`(
         _ octets: Int
     ) throws {
         queue.take(try misses("192.0.2.1", 20_000, octets: octets))
@@ -107,7 +107,7 @@ struct MissQueueTests {
     }
 
     @Test
-    func `one turn of the loop handles a limited number of refreshes`() throws {
+    func `one loop iteration handles a limited number of refreshes`() throws {
         var refreshed = 0
         let queue = MissQueue(refresh: { _ in refreshed += 1 }) { _ in }
         let query = Query(question: Question(name: try Name("www.example.com"), type: .a))

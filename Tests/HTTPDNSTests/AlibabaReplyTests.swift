@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Alibaba's replies, pages 2978980, 52679 and 2868210")
+@Suite("Alibaba's replies (documents 2978980, 52679 and 2868210)")
 struct AlibabaReplyTests {
     private func read(
         _ body: String,
@@ -34,7 +34,7 @@ struct AlibabaReplyTests {
         #expect(answer.denial == nil)
     }
 
-    @Test("a plain reply may lack its mode")
+    @Test("a plain reply may lack the encryption mode")
     func plain() throws {
         let data = AlibabaVectors.plainData
         try expectKnown(read(#"{"code":"success","mode":"0","data":\#(data)}"#))
@@ -69,7 +69,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("a batch has the order of the names")
+    @Test("a batch's answers have the order of the names")
     func batch() throws {
         let names = try lookup("a.example.com", "b.example.com", "c.example.com")
         let answers = try alibaba().answers(
@@ -167,8 +167,6 @@ struct AlibabaReplyTests {
     }
 }
 
-// MARK: - Refusals
-
 struct RefusalCase: Sendable, CustomTestStringConvertible {
     let code: String
     let status: Int
@@ -206,7 +204,7 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
 }
 
 extension AlibabaReplyTests {
-    @Test("every code has its meaning in all APIs", arguments: RefusalCase.all)
+    @Test("every error code has its meaning in all APIs", arguments: RefusalCase.all)
     func codes(_ refusal: RefusalCase) throws {
         let reply = HTTPReply(refusal.status, #"{"code":"\#(refusal.code)"}"#)
         for api in Alibaba.API.allCases {
@@ -224,7 +222,7 @@ extension AlibabaReplyTests {
         }
     }
 
-    @Test("status 200 may have a refusal", arguments: RefusalCase.all)
+    @Test("a reply with HTTP status 200 may be a refusal", arguments: RefusalCase.all)
     func codesInBody(_ refusal: RefusalCase) throws {
         let error = try #require(throws: VendorError.self) {
             try read(#"{"code":"\#(refusal.code)","mode":"0"}"#)
@@ -237,7 +235,7 @@ extension AlibabaReplyTests {
     }
 
     @Test(
-        "without a vendor code the status applies",
+        "without an error code the HTTP status applies",
         arguments: ["", "<html>", "[]", #"{"code":1}"#, #"{"code":"\u0007<script>"}"#]
     )
     func statuses(body: String) throws {
@@ -255,7 +253,7 @@ extension AlibabaReplyTests {
         #expect(VendorError.unauthorized(status: 403).mayBeClockSkew)
     }
 
-    @Test("Retry-After also applies with a code")
+    @Test("Retry-After applies even with an error code")
     func retryAfter() throws {
         var reply = HTTPReply(429, #"{"code":"Throttling"}"#)
         reply.retryAfter = "7"

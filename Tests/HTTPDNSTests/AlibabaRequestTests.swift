@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Alibaba's requests, pages 2978980 and 56810")
+@Suite("Alibaba's requests (documents 2978980 and 56810)")
 struct AlibabaRequestTests {
     private func path(
         _ vendor: Alibaba,
@@ -157,7 +157,7 @@ struct AlibabaRequestTests {
         #expect(!path.contains("aliyun"))
     }
 
-    @Test("v1 has the signature of the page")
+    @Test("v1 has the signature of the document")
     func v1() throws {
         let secret = Secret("IAmASecret")
         #expect(
@@ -247,10 +247,8 @@ struct AlibabaRequestTests {
     }
 }
 
-// MARK: - Settings
-
 extension AlibabaRequestTests {
-    @Test("the constants are those of the pages")
+    @Test("the constants are those of the documents")
     func facts() throws {
         let facts = try Alibaba(account: "1").facts
         #expect(facts.kind == "alibaba")
@@ -323,7 +321,7 @@ extension AlibabaRequestTests {
         )
     }
 
-    @Test("no text form shows the keys")
+    @Test("no text form shows keys")
     func secrets() throws {
         let vendor = try alibaba(.gcm)
         var dumped = ""

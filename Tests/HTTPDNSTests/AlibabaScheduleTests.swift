@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Alibaba's scheduling service, page 111585")
+@Suite("Alibaba's scheduling service (document 111585)")
 struct AlibabaScheduleTests {
     private func read(_ body: String, from scheduler: String = "203.107.1.1:80") throws
         -> ServiceAddresses

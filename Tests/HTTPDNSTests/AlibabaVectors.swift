@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Vectors of pages 56810 (v1) and 111585 (scheduling).
+/// Vectors of documents 56810 (v1) and 111585 (scheduling).
 ///
 /// The others were computed with python-cryptography as in the SDKs.
 enum AlibabaVectors {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Baidu, page Vjwvxm96x")
+@Suite("Baidu (document Vjwvxm96x)")
 struct BaiduTests {
     private let vendor: Baidu
 
@@ -22,7 +22,7 @@ struct BaiduTests {
         ).url
     }
 
-    @Test("the request is signed as in the page's example", arguments: [Families.v4, .v6, .both])
+    @Test("the request is signed as in the example", arguments: [Families.v4, .v6, .both])
     func request(families: Families) throws {
         let type =
             switch families {

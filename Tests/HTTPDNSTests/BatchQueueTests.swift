@@ -20,7 +20,7 @@ struct BatchQueueTests {
         batch?.questions.map { $0.name.text }
     }
 
-    @Test("the oldest name goes first, with others of its families")
+    @Test("the oldest name goes first, with names of the same families")
     func order() throws {
         var queue = BatchQueue()
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
@@ -31,6 +31,25 @@ struct BatchQueueTests {
         #expect(first?.questions.map(\.families) == [.v4, .v4])
         #expect(queue.nextBatch(idle) { _ in true }?.questions.first?.families == .v6)
         #expect(queue.nextBatch(idle) { _ in true } == nil)
+    }
+
+    @Test("a client may queue half of the names that other clients leave free")
+    func share() throws {
+        var queue = BatchQueue()
+        var number = 0
+        for client in 1...3 {
+            while queue.refusal(of: network(UInt32(client))) == nil {
+                queue.add(try question("n\(number)"), of: network(UInt32(client)))
+                number += 1
+            }
+            #expect(queue.refusal(of: network(UInt32(client))) == .clientBusy)
+        }
+        #expect(queue.count > ClientLimits.queuedNames * 3 / 4)
+        #expect(queue.refusal(of: network(4)) == nil)
+        // Released names are free for their owner again.
+        let batch = try #require(queue.nextBatch(idle) { $0.count <= 2_048 })
+        #expect(batch.client == network(1))
+        #expect(queue.refusal(of: network(1)) == nil)
     }
 
     @Test("clients alternate and share no call")
@@ -115,7 +134,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) { _ in true } == nil)
     }
 
-    @Test("a client gets half of the calls, the next half of the rest")
+    @Test("a client gets half of the calls, and the next client half of the rest")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),

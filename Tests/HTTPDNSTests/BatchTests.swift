@@ -21,40 +21,6 @@ struct BatchTests {
         try numbers.map { try world.begin(client, "n\($0).example.com") }
     }
 
-    @Test("only lookups with equal parameters share a call")
-    @ServiceLoop
-    func parameters() async throws {
-        world.servers([:])
-        let client = try world.client()
-        let name = try Name("www.example.com")
-        var answers = 0
-        for subnet in [nil, "203.0.113.7", "203.0.113.7"] {
-            let parameters = RouteParameters(clientSubnet: try subnet.map(address))
-            client.lookUp(
-                name,
-                .both,
-                route: "test:1",
-                parameters: parameters,
-                deadline: world.now + .seconds(3),
-                Completion { _ in answers += 1 }
-            )
-        }
-        await world.advance(by: .seconds(1))
-        #expect(answers == 3)
-        #expect(
-            world.sent.map { $0.request.url.contains("&ip=203.0.113.7") } == [false, true]
-        )
-        #expect(client.statistics.merged == 1)
-    }
-
-    @Test("a single name is sent immediately")
-    @ServiceLoop
-    func alone() async throws {
-        world.servers([:])
-        _ = try await world.lookUp(world.client())
-        #expect(world.times == [0])
-    }
-
     @Test("with free calls each name has its own call")
     @ServiceLoop
     func apart() async throws {
@@ -83,7 +49,7 @@ struct BatchTests {
         #expect(client.statistics.billableNames == 19)
     }
 
-    @Test("each name gets its answer")
+    @Test("each name of a batch gets its answer")
     @ServiceLoop
     func answers() async throws {
         world.script = { _ in
@@ -112,27 +78,6 @@ struct BatchTests {
         }
         #expect(client.statistics.failures == 3)
         #expect(world.sent.count == 2)
-    }
-
-    @Test("at the limit of calls, names wait and share a call")
-    @ServiceLoop
-    func full() async throws {
-        world.servers([:])
-        let client = try world.client { $0.concurrentCalls = 1 }
-        let first = try world.begin(client, "first.example.com")
-        await world.advance(by: .milliseconds(5))
-        var begun: [Begun] = []
-        for number in 1...3 {
-            begun += try begin(number...number, client)
-            await world.advance(by: .milliseconds(1))
-        }
-        #expect(world.sent.count == 1)
-        #expect(client.statistics.queued == 3)
-        _ = try await world.value(of: first).get()
-        for one in begun { _ = try await world.value(of: one).get() }
-        #expect(calls.map(\.count) == [1, 3])
-        #expect(world.times == [0, 20])
-        #expect(client.statistics.inFlight == 0)
     }
 
     @Test("a queued name fails at its deadline")

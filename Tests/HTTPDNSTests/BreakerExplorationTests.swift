@@ -29,8 +29,6 @@ struct BreakerExplorationTests {
         return known.count
     }
 
-    // MARK: - One server
-
     private enum ServerEvent: CaseIterable {
         case begin
         case oldestAnswered, newestAnswered, oldestLimited, newestLimited, newestLimitedLong
@@ -47,7 +45,6 @@ struct BreakerExplorationTests {
         var trials: Set<UInt64> = []
     }
 
-    /// Returns nil if the event is impossible.
     private func follow(_ state: Server, _ event: ServerEvent) -> Server? {
         var state = state
         let now = Self.epoch + state.time
@@ -113,7 +110,7 @@ struct BreakerExplorationTests {
         #expect(before.openUntil == until || isLimited)
         if let earlier = before.openUntil { #expect(until >= earlier) }
         #expect(until <= now + .seconds(90))
-        // The pause admits one probe at a time, at its end.
+        // At the end of the pause, one probe is admitted at a time.
         #expect(now >= until || !state.breaker.admits(at: now))
         #expect(waiting.count <= 1)
         #expect(state.breaker.admits(at: until) == waiting.isEmpty)
@@ -124,8 +121,6 @@ struct BreakerExplorationTests {
         #expect(explore(from: Server(), ServerEvent.self, follow) > 1_000)
     }
 
-    // MARK: - The account
-
     private enum AccountEvent: CaseIterable {
         case begin
         case oldestAccepted, newestAccepted, oldestRefused, newestRefused
@@ -133,19 +128,17 @@ struct BreakerExplorationTests {
         case minute, fiveMinutes, network, pause, resume
     }
 
-    /// State of an account; `underWay` has true for a probe.
+    /// State of an account; `underWay` has the calls in flight, true for a probe.
     private struct Account: Hashable {
         var gate = AccountBreaker()
         var underWay: [Bool] = []
         var time = Duration.zero
 
-        /// True if a probe from before a network change or a resume is in flight.
-        ///
-        /// Its end may admit one more call.
+        /// True while a probe from before a network change or a resume is in flight: one more call
+        /// may be admitted.
         var isBlurred = false
     }
 
-    /// Returns nil if the event is impossible.
     private func follow(_ state: Account, _ event: AccountEvent) -> Account? {
         var state = state
         let now = Self.epoch + state.time

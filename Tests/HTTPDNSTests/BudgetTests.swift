@@ -52,7 +52,7 @@ struct BudgetTests {
     func unknown() async throws {
         world.servers([:])
         let rule = Budget.Rule(callsPerDay: 2)
-        let client = try world.client(usage: DamagedUsage()) { $0.budget = rule }
+        let client = try world.client(usage: FaultyUsage(.damage)) { $0.budget = rule }
         var notices: [VendorClient.Notice] = []
         client.observer = { notices.append($0) }
         client.start()
@@ -65,7 +65,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a budget that warns counts the excess")
+    @Test("a budget that only warns counts the excess")
     @ServiceLoop
     func warn() async throws {
         world.servers([:])
@@ -91,7 +91,7 @@ struct BudgetTests {
         #expect(other.statistics.usage?.callsToday == 1)
     }
 
-    @Test("a request that is sent again after its connection ended is charged again")
+    @Test("a request that is sent again on a new connection is charged again")
     @ServiceLoop
     func sentAgain() async throws {
         world.script = { $0.wantsFreshConnection ? .reply(good($0)) : .fail(.cutOff) }
@@ -278,7 +278,7 @@ struct BudgetCountTests {
             let rule = Budget.Rule(callsPerDay: 2, unitsPerMonth: 3)
             var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
             #expect(spendAll(&budget, at: min(wrong, midnight)) == 2)
-            // Only a later day restarts the counts, and a later month those of the month.
+            // A later day restarts the day's counts, a later month also the month's.
             let first = spendAll(&budget, at: max(wrong, midnight))
             #expect(first == (wrong == midnight - 1 ? 1 : 2))
             for time in [wrong, midnight, wrong, midnight] {
@@ -301,7 +301,7 @@ struct BudgetCountTests {
         #expect(spendAll(&first, at: midnight) == 0)
     }
 
-    @Test("the refund of a request that was sent before a reset does not raise the budget")
+    @Test("a refund for a request before a reset does not raise the budget")
     func resetInFlight() throws {
         var budget = budget(Budget.Rule(callsPerDay: 2))
         let receipt = budget.spend(units: 1, wallSeconds: midnight)
@@ -316,7 +316,7 @@ struct BudgetCountTests {
             Budget.Rule(unitsPerDay: 10),
             vendor: "v",
             cheapest: 1,
-            store: UnwritableUsage()
+            store: FaultyUsage(.fullDisk)
         )
         for second in 0..<5 {
             #expect(budget.spend(units: 1, wallSeconds: midnight + Int64(second)) == nil)
@@ -324,9 +324,9 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 5)
     }
 
-    @Test("counts that end with the process are no budget, but suffice for a warning")
+    @Test("counts in memory are no budget, but suffice for a warning")
     func ephemeral() {
-        let store = EphemeralUsage()
+        let store = FaultyUsage(.noFile)
         func budget(_ excess: Budget.Excess) -> Budget {
             let rule = Budget.Rule(unitsPerDay: 2, onExceeded: excess)
             return Budget(rule, vendor: "v", cheapest: 1, store: store)
@@ -342,14 +342,14 @@ struct BudgetCountTests {
         #expect(warning.exceeded == 1)
     }
 
-    @Test("an amount that was not stored is not refunded from the stored counts")
+    @Test("an amount that was not stored is not refunded from stored counts")
     func unstoredRefund() throws {
-        let store = FlakyUsage()
+        let store = FaultyUsage()
         var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)
         #expect(budget.spend(units: 50, wallSeconds: midnight) != nil)
-        store.fails = true
+        store.fault = .damage
         let lost = budget.spend(units: 40, wallSeconds: midnight)
-        store.fails = false
+        store.fault = nil
         budget.settle(try #require(lost), actual: .none, wallSeconds: midnight)
         budget.release(wallSeconds: midnight)
         let stored = store.update("v", today: midnight / day, durably: true) { _ in false }
@@ -363,6 +363,32 @@ struct BudgetCountTests {
         #expect(budget.usage(wallSeconds: midnight)?.callsToday == 1_000)
         #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 5_000)
         #expect(budget.exceeded == 0)
+    }
+
+    @Test(
+        "the stored counts exceed the use by at most one block of each limit",
+        arguments: [
+            Budget.Rule(unitsPerMonth: 10_000_000),
+            Budget.Rule(callsPerDay: 10_000, unitsPerMonth: 10_000_000),
+            Budget.Rule(callsPerDay: 100_000),
+        ]
+    )
+    func reservation(_ rule: Budget.Rule) throws {
+        let store = UsageMemory()
+        var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
+        let block = rule.unitsPerMonth.map { $0 / 1_000 } ?? 10
+        var spent: UInt64 = 0
+        for today in 0..<3 {
+            for _ in 0..<3_000 {
+                let now = midnight + day * Int64(today)
+                let receipt = budget.spend(units: 1, wallSeconds: now)
+                #expect(receipt != nil)
+                spent += 1
+                let stored = store.update("v", today: now / day, durably: true) { _ in false }
+                let count = try #require(stored).unitsThisMonth
+                #expect(count >= spent && count <= spent + block + 1)
+            }
+        }
     }
 
     @Test("after a crash the count is too high by at most 0.1 % or 10 units")
@@ -411,7 +437,7 @@ struct BudgetCountTests {
 
     @Test("with unknown counts the budget is spent until a reset")
     func damaged() throws {
-        let store = DamagedUsage()
+        let store = FaultyUsage(.damage)
         var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)
         #expect(budget.spend(units: 1, wallSeconds: midnight) == nil)
         #expect(budget.forbids(wallSeconds: midnight) == true)
@@ -423,35 +449,34 @@ struct BudgetCountTests {
     }
 }
 
-/// Counts that can be read but not changed.
+/// Counts that cannot be read or changed as required.
 @ServiceLoop
-private final class UnwritableUsage: UsageStore {
-    let problem: String? = "disk full"
+private final class FaultyUsage: UsageStore {
+    enum Fault {
+        /// Nothing can be read or changed.
+        case damage
 
-    nonisolated init() {}
+        /// The counts can be read only.
+        case fullDisk
 
-    func update(
-        _ vendor: String,
-        today: Int64,
-        durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
-    ) -> UsageRecord? {
-        var record = UsageRecord(day: today)
-        return change(&record) ? nil : record
+        /// The counts end with the process.
+        case noFile
     }
 
-    func reset(_ vendor: String, today: Int64) {}
-}
-
-/// Counts that cannot be read or changed while `fails`.
-@ServiceLoop
-private final class FlakyUsage: UsageStore {
+    var fault: Fault?
     private let memory = UsageMemory()
-    var fails = false
+    private var isDurable = false
 
-    nonisolated init() {}
+    nonisolated init(_ fault: Fault? = nil) { self.fault = fault }
 
-    var problem: String? { fails ? "locked" : nil }
+    var problem: String? {
+        switch fault {
+        case .damage: "damaged"
+        case .fullDisk: "disk full"
+        case .noFile: isDurable ? "unknown" : "not stored"
+        case nil: nil
+        }
+    }
 
     func update(
         _ vendor: String,
@@ -459,51 +484,18 @@ private final class FlakyUsage: UsageStore {
         durably: Bool,
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
-        fails ? nil : memory.update(vendor, today: today, durably: durably, change)
+        isDurable = durably
+        switch fault {
+        case .damage: return nil
+        case .fullDisk:
+            var record = UsageRecord(day: today)
+            return change(&record) ? nil : record
+        case .noFile where durably: return nil
+        default: return memory.update(vendor, today: today, durably: durably, change)
+        }
     }
 
-    func reset(_ vendor: String, today: Int64) {}
-}
-
-@ServiceLoop
-private final class DamagedUsage: UsageStore {
-    private var memory: UsageMemory?
-
-    nonisolated init() {}
-
-    var problem: String? { memory == nil ? "damaged" : nil }
-
-    func update(
-        _ vendor: String,
-        today: Int64,
-        durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
-    ) -> UsageRecord? {
-        memory?.update(vendor, today: today, durably: durably, change)
-    }
-
-    func reset(_ vendor: String, today: Int64) { memory = UsageMemory() }
-}
-
-/// Counts in memory, because the file cannot be opened.
-@ServiceLoop
-private final class EphemeralUsage: UsageStore {
-    private let memory = UsageMemory()
-    private(set) var problem: String?
-
-    nonisolated init() {}
-
-    func update(
-        _ vendor: String,
-        today: Int64,
-        durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
-    ) -> UsageRecord? {
-        problem = durably ? "unknown" : "not stored"
-        return durably ? nil : memory.update(vendor, today: today, durably: false, change)
-    }
-
-    func reset(_ vendor: String, today: Int64) {}
+    func reset(_ vendor: String, today: Int64) { fault = nil }
 }
 
 @Suite("Most expensive names")

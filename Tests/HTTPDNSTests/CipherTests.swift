@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Tencent's ciphers, page 379/95499")
+@Suite("Tencent's ciphers (document 379/95499)")
 struct CipherTests {
     let aes: AES128CBC
     let des: DESECB
@@ -54,7 +54,7 @@ struct CipherTests {
         #expect(Hexadecimal.encode(try cipher.seal([UInt8](plain.utf8), vector: [])) == sealed)
     }
 
-    @Test("each cipher has its vector length")
+    @Test("each cipher has its IV length")
     func vectorLength() {
         #expect(aes.vectorOctets == 16)
         #expect(des.vectorOctets == 0)
@@ -74,7 +74,7 @@ struct CipherTests {
         #expect(throws: CipherError.undecryptable) { try aes.open(octets) }
     }
 
-    @Test("a vector without ciphertext cannot be decrypted")
+    @Test("an IV without ciphertext cannot be decrypted")
     func vectorOnly() {
         #expect(throws: CipherError.undecryptable) {
             try aes.open(TencentVectors.replyVector)

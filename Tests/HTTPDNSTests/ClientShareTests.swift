@@ -72,7 +72,7 @@ struct ClientShareTests {
         #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 1)
     }
 
-    @Test("a client that joins a queued name advances its call")
+    @Test("a client that joins a queued name makes the call earlier")
     @ServiceLoop
     func joins() async throws {
         deadNames()
@@ -96,8 +96,6 @@ struct ClientShareTests {
         #expect(failure == VendorFailure(reason: .outOfTime, tries: []))
         #expect(world.elapsed == .milliseconds(200))
     }
-
-    // MARK: - Budget
 
     @Test("a client may spend three quarters of the budget")
     @ServiceLoop
@@ -155,7 +153,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a queued name of a limited client goes with the next client")
+    @Test("a queued name of a limited client joins the next client's call")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in
@@ -222,9 +220,7 @@ struct ClientShareTests {
         #expect(budget.usage(wallSeconds: 0)?.callsToday == 84_999)
     }
 
-    // MARK: - Rate
-
-    @Test("a client with many names leaves calls to others")
+    @Test("a client with many names does not use up the rate")
     @ServiceLoop
     func rate() async throws {
         world.servers([:])
@@ -247,7 +243,6 @@ struct ClientShareTests {
             }
             await world.advance(by: .milliseconds(80))
         }
-        // Nearly the whole rate.
         #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
     }
 

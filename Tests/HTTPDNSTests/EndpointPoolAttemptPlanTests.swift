@@ -92,7 +92,6 @@ struct EndpointPoolAttemptPlanTests {
         #expect(!state.course.isOver || state.course.wake == nil)
     }
 
-    /// Returns nil if the event is impossible.
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = epoch + state.time

@@ -112,7 +112,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Like `#expect`, which is too slow for millions of checks.
+    /// Faster than `#expect`.
     private func hold(_ isKept: Bool, _ promise: Comment) {
         if !isKept { Issue.record(promise) }
     }
@@ -126,7 +126,6 @@ struct EndpointPoolExplorationTests {
 
     private static let scheduled = ["192.0.2.7:1", "192.0.2.3:1"].compactMap { SocketAddress($0) }
 
-    /// Returns nil if the event is impossible.
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = Self.epoch + state.time
@@ -172,7 +171,7 @@ struct EndpointPoolExplorationTests {
             default: end(state.underWay.count - 1, .failed)
             }
         }
-        // Independent of the pool.
+        // Computed without the pool.
         if let (attempt, outcome) = ended, attempt.server == current {
             note(attempt, outcome, isOfThisEra: attempt.era == eraBefore, in: &state)
         }

@@ -109,7 +109,7 @@ struct EndpointPoolTests {
         #expect(attempts.suffix(25).compactMap { pool.end($0, .failed, now: now) }.isEmpty)
     }
 
-    @Test("the first server follows the last")
+    @Test("after the last server the first is current again")
     func round() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         #expect(try (1...3).flatMap { try attempt(&pool, $0, .failed) }.count == 3)
@@ -119,7 +119,7 @@ struct EndpointPoolTests {
         #expect(try attempt(&single, 1, .failed, times: 10).isEmpty)
     }
 
-    @Test("failures of clients' names count once a later probe fails")
+    @Test("failures of clients' names count only if a later probe fails")
     func suspicions() throws {
         var pool = try pool(2)
         let early = try begin(&pool, pool.primary)

@@ -32,7 +32,7 @@ struct JSONAPITests {
     }
 
     @Test(
-        "requests have the form that resolvers require",
+        "requests have the form that public resolvers require",
         arguments: [
             ("https://dns.google/resolve", "https://dns.google/resolve?"),
             ("https://cloudflare-dns.com/dns-query", "https://cloudflare-dns.com/dns-query?"),
@@ -133,7 +133,7 @@ struct JSONAPITests {
         }
     }
 
-    @Test("the constants are those of a resolver")
+    @Test("the constants are those of a public resolver")
     func facts() throws {
         let facts = try DNSJSON(url: "https://dns.google:8443/resolve").facts
         #expect(facts.kind == "json" && facts.maximumNames == 1)
@@ -141,8 +141,6 @@ struct JSONAPITests {
         #expect(facts.defaultPort == 8443)
     }
 }
-
-// MARK: - Replies
 
 extension JSONAPITests {
     private func reply(_ members: String, status: Int = 0) -> String {
@@ -328,7 +326,7 @@ extension JSONAPITests {
         #expect(throws: VendorError.unreadable(.member(member))) { try read(body) }
     }
 
-    @Test("AliDNS's account errors are kept")
+    @Test("AliDNS's account errors are reported")
     func codes() throws {
         let code = try #require(VendorCode("InvalidAccount"))
         let vendor = try DNSJSON(url: "https://223.5.5.5/resolve")

@@ -30,13 +30,13 @@ struct PriceModelTests {
         #expect(model.maximum(VendorQuery(names: names, families: .v4)) == [5, 5])
     }
 
-    @Test("an unusable address was billed")
+    @Test("an unusable address is billed")
     func dropped() {
         let model = PriceModel(.family, weight: 3, emptyIsFree: true)
         #expect(units(model, .answered([answer(0, v4: unusable)])) == [UnitRange(3), .zero])
     }
 
-    @Test("empty answers count in the upper bound if the page is silent")
+    @Test("empty answers count in the upper bound if the price page omits them")
     func silentPage() {
         let ofNames = PriceModel(.name, weight: 5)
         let answers = [answer(0, v4: full), answer(1, v4: AddressSet.none)]

@@ -35,7 +35,7 @@ struct ProofCaseTests {
         }
     }
 
-    @Test("a wrong certificate and a reply that is not HTTP differ, unless they are expected")
+    @Test("a wrong certificate or a reply that is not HTTP is a difference, unless expected")
     func transport() throws {
         let (tls, broken) = (
             VendorError.transport(.tls("no match")), VendorError.transport(.broken("no HTTP"))
@@ -46,7 +46,7 @@ struct ProofCaseTests {
         #expect(try verdict(.readable, .failure(broken), hasReply: false) == false)
     }
 
-    @Test("a refusal is the expected one or a difference")
+    @Test("a refusal is expected, or a difference")
     func refusal() throws {
         let refused = VendorError.serverStatus(403, code: nil)
         #expect(try verdict(.refusal, .failure(refused), hasReply: true) == true)

@@ -9,7 +9,7 @@ import Testing
 struct ResolveCountTests {
     private let call = AlibabaResolveCount(keyID: Secret("testid"), keySecret: Secret("testsecret"))
 
-    @Test("the signature is that of the documentation of the RPC interface")
+    @Test("the signature equals the documentation's example")
     func documented() throws {
         let query = try call.query(
             [("Action", "DescribeRegions"), ("Format", "XML"), ("Version", "2014-05-26")],
@@ -19,7 +19,7 @@ struct ResolveCountTests {
         #expect(query.hasSuffix("&Signature=OLeaidS1JvxuMvnyHOwuJ%2BuX5qY%3D"))
     }
 
-    @Test("the request is that of an independent implementation")
+    @Test("the request equals that of an independent implementation")
     func request() throws {
         let zeros = Entropy { (count) throws(CipherError) in [UInt8](repeating: 0, count: count) }
         let request = try call.request(
@@ -48,7 +48,7 @@ struct ResolveCountTests {
         #expect(AlibabaResolveCount.timestamp(seconds) == text)
     }
 
-    @Test("a reply has numbers or texts of digits, and may lack some")
+    @Test("a reply has counts as numbers or strings, and may lack some")
     func reply() throws {
         func count(_ body: String) throws -> ResolveCount { try call.count(in: ok(body)) }
         #expect(

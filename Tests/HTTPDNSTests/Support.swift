@@ -44,7 +44,6 @@ let fixedEntropy = Entropy { (count) throws(CipherError) in
     [UInt8](TencentVectors.requestVector.prefix(count))
 }
 
-/// SplitMix64 generator.
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

@@ -26,7 +26,7 @@ struct ReplyCase: Sendable, CustomTestStringConvertible {
 }
 
 enum TencentReplies {
-    /// Replies from pages 379/95497 and 379/95498.
+    /// Replies from documents 379/95497 and 379/95498.
     static let documented: [ReplyCase] = [
         ReplyCase(
             label: "addresses only",
@@ -94,7 +94,7 @@ enum TencentReplies {
 
     /// Replies from source and tests of the SDKs.
     ///
-    /// 2001:db8::/32 replaces their Teredo prefix 2001::/32 (RFC 4380).
+    /// 2001:db8::/32 replaces the Teredo prefix 2001::/32 (RFC 4380).
     static let fromTheKits: [ReplyCase] = [
         ReplyCase(
             label: "Android, A",

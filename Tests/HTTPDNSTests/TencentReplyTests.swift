@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Tencent's replies, pages 379/95497 and 379/95498")
+@Suite("Tencent's replies (documents 379/95497 and 379/95498)")
 struct TencentReplyTests {
     private func read(_ body: String, _ lookup: VendorQuery) throws -> [VendorAnswer] {
         try plainTencent().answers(to: lookup, in: ok(body))
@@ -58,10 +58,8 @@ struct TencentReplyTests {
     }
 }
 
-// MARK: - Batches
-
 extension TencentReplyTests {
-    @Test("a batch has the order of the names")
+    @Test("a batch's answers have the order of the names")
     func batch() throws {
         let body = try TencentVectors.reply("S6").plain
         let names = try lookup(
@@ -130,8 +128,6 @@ extension TencentReplyTests {
     }
 }
 
-// MARK: - Rejected replies
-
 extension TencentReplyTests {
     @Test(
         "another name in the reply is an error",
@@ -178,7 +174,7 @@ extension TencentReplyTests {
         #expect(answers[0].v4?.addresses == [try address("192.0.2.1")])
     }
 
-    @Test("an invalid address is dropped alone")
+    @Test("only the invalid address is dropped")
     func oneBad() throws {
         let answer = try readOne("192.0.2.1;oops;2001:db8::1;192.0.2.2,60-0")
         #expect(answer.v4?.addresses == [try address("192.0.2.1"), try address("192.0.2.2")])

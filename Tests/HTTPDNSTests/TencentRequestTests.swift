@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Tencent's request, pages 379/95497 and 379/95498")
+@Suite("Tencent's request (documents 379/95497 and 379/95498)")
 struct TencentRequestTests {
     private let now: Int64 = 1_700_000_000
 
@@ -36,7 +36,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("AES sends the vector before the encrypted name")
+    @Test("AES sends the IV before the encrypted name")
     func aes() throws {
         #expect(
             try url(sealedTencent(.aes), lookup("www.qq.com"))
@@ -121,7 +121,7 @@ struct TencentRequestTests {
         #expect(try url(plain, question).hasSuffix("&ip=\(text)"))
     }
 
-    @Test("each encrypted value has its own vector")
+    @Test("each encrypted value has its own IV")
     func freshVectors() throws {
         var question = try lookup("www.qq.com")
         question.clientSubnet = try address("192.0.2.7")
@@ -217,7 +217,7 @@ struct TencentRequestTests {
         #expect(throws: TencentSetupError.token) { try Tencent(token: Secret(token)) }
     }
 
-    @Test("the constants are those of the pages")
+    @Test("the constants are those of the documents")
     func facts() throws {
         let facts = try plainTencent().facts
         #expect(facts.kind == "tencent")

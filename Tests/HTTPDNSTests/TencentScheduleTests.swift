@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Tencent's service addresses, page 379/116336")
+@Suite("Tencent's service addresses (document 379/116336)")
 struct TencentScheduleTests {
     private func read(
         _ body: String,
@@ -34,7 +34,7 @@ struct TencentScheduleTests {
         #expect(told.validFor == .seconds(3600))
     }
 
-    @Test("https has its port")
+    @Test("channel https has its own port")
     func https() throws {
         let told = try read(
             "log:0|domain:0|ip:119.29.29.99;119.28.28.99|ttl:60\r\n",

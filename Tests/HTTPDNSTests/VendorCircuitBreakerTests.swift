@@ -10,7 +10,7 @@ struct VendorCircuitBreakerTests {
     private let epoch = Instant(nanoseconds: 0)
     private let world = Simulation()
 
-    @Test("timeouts of clients count once a later probe times out")
+    @Test("timeouts of clients count only if a later probe times out")
     func confirmed() {
         var silence = VendorCircuitBreaker(limit: 2)
         silence.lasted(since: epoch)
@@ -45,7 +45,7 @@ struct VendorCircuitBreakerTests {
         #expect(silence.isSilent)
     }
 
-    @Test("answered probes and bursts of failed ones pause the probes")
+    @Test("answered probes, and bursts of failed probes, pause the probing")
     func trials() {
         var trials = TrialSchedule(burst: 2)
         var begun: [Int] = []

@@ -76,38 +76,6 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a refused probe starts a new pause")
-    @ServiceLoop
-    func trial() async throws {
-        world.script = { _ in self.refusal() }
-        let client = try world.client(servers: 1)
-        _ = try await world.failure(client)
-        await world.advance(by: .seconds(300))
-        world.script = { _ in .fail(.connect("refused")) }
-        _ = try await world.failure(client)
-        world.script = { _ in self.refusal() }
-        _ = try await world.failure(client)
-        #expect(world.asked.count == 3)
-        await world.advance(by: .seconds(299))
-        _ = try await world.failure(client)
-        #expect(world.asked.count == 3)
-    }
-
-    @Test("a refused request is signed again with the vendor's time")
-    @ServiceLoop
-    func skew() async throws {
-        strict(ahead: 3_600)
-        let client = try world.client(vendor: ClockedVendor())
-        _ = try await world.lookUp(client)
-        #expect(world.sent.count == 2)
-        #expect(client.statistics.clockSkew == .seconds(3_600))
-        #expect(client.statistics.servers[0].failures == 0)
-        _ = try await world.lookUp(client, "b.example.com")
-        #expect(world.sent.count == 3)
-        #expect(client.statistics.skewRepairs == 1)
-        #expect(client.statistics.state == .open)
-    }
-
     @Test("an offset that no longer works is replaced")
     @ServiceLoop
     func skewAgain() async throws {

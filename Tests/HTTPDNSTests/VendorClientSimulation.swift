@@ -20,7 +20,6 @@ extension Simulation {
         sent.map(\.request).filter { namesAsked($0) == ["www.dnspod.cn"] }.map(digit)
     }
 
-    /// Times of the calls in milliseconds.
     var times: [Int] { asked.map { $0.at.milliseconds } }
 
     func begin(

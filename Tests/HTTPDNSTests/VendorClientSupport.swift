@@ -45,7 +45,6 @@ extension Simulation {
         )
     }
 
-    /// Sets the steps of these servers; the other servers answer.
     func servers(_ steps: [Int: Step]) {
         script = { steps[digit($0)] ?? .reply(good($0)) }
     }
@@ -77,38 +76,5 @@ struct ClockedVendor: Vendor {
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
     {
         try plain.answers(to: lookup, in: reply)
-    }
-}
-
-struct TwoNamedVendor: Vendor {
-    let name: String
-
-    var facts: VendorFacts {
-        VendorFacts(
-            kind: "two",
-            maximumNames: 1,
-            pairsFamilies: true,
-            isBillable: true,
-            defaultPort: 443
-        )
-    }
-
-    func alternative(after error: VendorError) -> (any Vendor)? {
-        guard case .transport(.tls) = error else { return nil }
-        return name == "one" ? TwoNamedVendor(name: "two") : nil
-    }
-
-    func request(
-        for lookup: VendorQuery,
-        at server: SocketAddress,
-        now wallSeconds: Int64,
-        entropy: Entropy
-    ) throws(VendorError) -> HTTPRequest {
-        HTTPRequest(url: "https://\(name).example.com/", server: server)
-    }
-
-    func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
-    {
-        lookup.names.map { VendorAnswer(name: $0) }
     }
 }

@@ -10,7 +10,7 @@ import Testing
 struct VendorClientTests {
     let world = Simulation()
 
-    @Test("an answer has its origin")
+    @Test("an answer names its source")
     @ServiceLoop
     func provenance() async throws {
         world.script = {
@@ -27,17 +27,6 @@ struct VendorClientTests {
         #expect(reply.duration == .milliseconds(20))
         #expect(reply.connectionReused)
         #expect(reply.failedTries.isEmpty)
-    }
-
-    @Test("both families are requested in one call")
-    @ServiceLoop
-    func pairs() async throws {
-        world.servers([:])
-        let client = try world.client()
-        _ = try await world.lookUp(client, families: .v4)
-        _ = try await world.lookUp(client, families: .v6)
-        #expect(world.sent.count == 2)
-        #expect(world.sent.allSatisfy { $0.request.url.hasSuffix("&type=addrs") })
     }
 
     @Test("the settings are part of the request")
@@ -59,18 +48,6 @@ struct VendorClientTests {
         #expect(request.proxy == proxy)
         #expect(!request.wantsFreshConnection)
         #expect(request.url.hasSuffix("&ip=203.0.113.7"))
-    }
-
-    @Test("an empty answer is an answer")
-    @ServiceLoop
-    func empty() async throws {
-        world.script = { _ in .reply(ok("www.example.com.:0-0")) }
-        let client = try world.client()
-        for _ in 0..<5 { #expect(try await world.lookUp(client).answer.isEmpty) }
-        #expect(world.hosts == "11111")
-        #expect(client.statistics.empty == 5)
-        #expect(client.statistics.successes == 0)
-        #expect(client.statistics.failuresByKind.isEmpty)
     }
 
     @Test("a call past its deadline sends nothing")
@@ -95,7 +72,7 @@ struct VendorClientTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("the counters partition calls and results")
+    @Test("each call and each result has one counter")
     @ServiceLoop
     func statistics() async throws {
         var steps: [Simulation.Step] = [

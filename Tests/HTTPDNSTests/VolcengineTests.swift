@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Volcengine, pages 6758/113991, 174756 and 174757")
+@Suite("Volcengine (documents 6758/113991, 174756 and 174757)")
 struct VolcengineTests {
     private let vendor: Volcengine
 
@@ -22,7 +22,7 @@ struct VolcengineTests {
         )
     }
 
-    @Test("the signature is that of the page")
+    @Test("the signature is that of the document")
     func signature() throws {
         #expect(
             try vendor.signature(of: ["1566808387000", "1023", "www.a.com,www.b.com", "", ""])
@@ -78,7 +78,7 @@ struct VolcengineTests {
         #expect(try read(#"{"host":"www.example.com","ips":[],"ttl":1}"#).isEmpty)
     }
 
-    @Test("statuses keep their meaning")
+    @Test("HTTP statuses have their usual meaning")
     func statuses() throws {
         let expected: [(Int, VendorError)] = [
             (403, .unauthorized(status: 403)), (405, .serverStatus(405)),

@@ -170,13 +170,12 @@ struct ManualTests {
 
 @Suite("Memory limits")
 struct MemoryLimitTests {
-    /// In MiB.
     private func limit(_ file: String) throws -> Int {
         let found = try Repository.text("systemd/\(file)").matches(of: #"^MemoryMax=(\d+)M$"#)
         return try #require(found.first.flatMap { Int($0[1]) })
     }
 
-    @Test("the units allow the sum in docs/reliability.md")
+    @Test("the systemd units allow the memory sum of docs/reliability.md")
     func sum() throws {
         let page = try Repository.text("docs/reliability.md")
         let part = try #require(page.matches(of: #"(?s)^## Memory limits\n(.*?)^## "#).first)[1]

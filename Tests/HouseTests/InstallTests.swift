@@ -140,7 +140,7 @@ struct InstallTests {
         #expect(tree.exists("usr/local/sbin/httpdnsd"))
     }
 
-    @Test("keeps existing settings")
+    @Test("installing keeps existing settings")
     func keeps() throws {
         let tree = try Tree()
         try tree.install()
@@ -204,7 +204,6 @@ struct InstallTests {
     func completions(_ program: String, _ line: String, _ expected: String) throws {
         let tree = try Tree()
         try tree.install()
-        // The steps of bash for the Tab key.
         let script = """
             set -e
             source "$1"
@@ -226,7 +225,7 @@ struct InstallTests {
         #expect(run.code == 0 && words.contains(expected), "\(run.output)\(run.errors)")
     }
 
-    @Test("the installed completions are those of the verb", arguments: ["bash", "zsh", "fish"])
+    @Test("the completion verb prints the installed files", arguments: ["bash", "zsh", "fish"])
     func verb(_ shell: String) throws {
         let tree = try Tree()
         try tree.install()

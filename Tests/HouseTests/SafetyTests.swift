@@ -22,12 +22,11 @@ private let allowance = [
 
 @Suite("Unsafe expressions have a SAFETY comment")
 struct SafetyTests {
-    /// From 0.
+    /// Line indices from 0.
     private static func places(in code: Code) throws -> [Int] {
         try code.lines.indices.filter { try !code.lines[$0].matches(of: marks).isEmpty }
     }
 
-    /// A comment above a type covers its members.
     @Test(
         "each declaration, or its type, has a line `// SAFETY:`",
         arguments: Repository.sources
@@ -42,7 +41,7 @@ struct SafetyTests {
         }
     }
 
-    @Test("no module exceeds its allowance", arguments: Repository.rooms.sorted())
+    @Test("the unsafe expressions of a module are limited", arguments: Repository.rooms.sorted())
     func counted(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }
         let count = try files.map { try Self.places(in: Code($0.text)).count }.reduce(0, +)
@@ -57,7 +56,7 @@ struct SafetyTests {
                 // SAFETY: for all
                 nonisolated(unsafe) let pointer: Int
 
-                /// Does it.
+                /// A documented function.
                 func act(
                     on other: Int
                 ) -> Int {

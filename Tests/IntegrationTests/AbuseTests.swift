@@ -14,8 +14,6 @@ struct AbuseTests {
         #expect(RawMessage.answers(try stream.receiveFramed()) == 1)
     }
 
-    private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
-
     // MARK: - Clients
 
     private static func crowd(
@@ -57,7 +55,7 @@ struct AbuseTests {
 
     @Test("10,000 idle connections: at most 257 stay open")
     func connections() throws {
-        let daemon = try TestDaemon(Self.unused)
+        let daemon = try TestDaemon(unusedUpstream)
         let before = try daemon.stats()["process"]
         let first = try Self.crowd(daemon)
         let second = try Self.crowd(daemon)
@@ -92,7 +90,7 @@ struct AbuseTests {
 
     @Test("an OPT of 60 KB gets an answer or FORMERR")
     func options() throws {
-        let daemon = try TestDaemon(Self.unused)
+        let daemon = try TestDaemon(unusedUpstream)
         let client = try Socket(.stream, to: daemon.port)
         let cookie: [UInt8] = [0, 10, 0, 8] + Array("cookie/8".utf8)
         for option in [
@@ -110,8 +108,6 @@ struct AbuseTests {
         try Self.check(daemon)
         try daemon.stop()
     }
-
-    // MARK: - Upstreams
 
     private static func answer(_ query: [UInt8], _ name: String, _ last: UInt8) -> [UInt8] {
         var reply = Array(query[..<(12 + name.utf8.count + 2 + 4)])
@@ -199,8 +195,6 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    // MARK: - Cost
-
     @Test("random names cost at most `calls-per-second`")
     func randomNames() throws {
         let harness = try ProgramHarness(vendor: "calls-per-second: 5")
@@ -237,11 +231,9 @@ struct AbuseTests {
         try harness.daemon.stop()
     }
 
-    // MARK: - Control socket and settings
-
     @Test("1,000 control connections do not block httpdnsctl")
     func control() throws {
-        let daemon = try TestDaemon(Self.unused)
+        let daemon = try TestDaemon(unusedUpstream)
         var clients: [Socket] = []
         for _ in 0..<1_000 {
             guard let client = try? Socket(unixPath: daemon.socket) else { break }

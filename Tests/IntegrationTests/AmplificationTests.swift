@@ -7,7 +7,6 @@ import Testing
     .hangLimit
 )
 struct AmplificationTests {
-    /// Prints the numbers of complete, truncated and other UDP replies, and of answers over TCP.
     private static let flood = """
         import socket, struct, sys
         server, count, proves = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "proves"
@@ -67,7 +66,7 @@ struct AmplificationTests {
             """
             allow: [0.0.0.0/0]
             \(limit)
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             """,
             listen: "\(server):53",
             in: network
@@ -119,7 +118,7 @@ struct AmplificationTests {
             """
             allow: [0.0.0.0/0]
             rate-limit: {queries-per-second: 1}
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             """,
             listen: "192.0.2.53:53"
         )

@@ -36,7 +36,7 @@ private final class Machine: Sendable {
             zones: TestUpstream.zones.merging(zones) { $1 },
             in: namespace
         )
-        // Retries on a slow machine would change the number of calls.
+        // A retry on a slow machine would change the number of calls.
         let vendor = try VendorText(
             .aes,
             servers: [emulator.address],
@@ -56,7 +56,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// Returns a resolver with one attempt of 10 s, so that no retry hides a failure.
+    /// Returns a resolver without retries, which would hide failures.
     static func resolver(_ options: String, search: String? = nil) -> String {
         """
         nameserver 127.0.0.1
@@ -101,7 +101,7 @@ struct ClientTests {
                 "ipv6 four.example.com": [client.noData],
                 "both nowhere.example.org": ["no-name"],
                 "ipv4 one.example.org": ["198.51.100.3"],
-                // Too long for UDP, as the TXT records are.
+                // Too long for UDP.
                 "ipv4 forty.example.org": Set(TestUpstream.forty),
                 "pointer 192.0.2.1": ["www.example.com"],
             ]
@@ -117,8 +117,6 @@ struct ClientTests {
         #expect(try machine.emulator.lookups() == 3)
         try machine.stop()
     }
-
-    // MARK: - One test for each client
 
     @Test("dig", .needs(.dig))
     func dig() throws { try check(.dig, texts: true) }
@@ -173,14 +171,11 @@ struct ClientTests {
             #expect(try get("web.example.com").output == "200 \(address)")
             #expect(try get("Web.Example.Com").output == "200 \(address)")
             #expect(try get("nowhere.example.org").status == 6)
-            // curl may query both families first.
             #expect([6, 7].contains(try get(missing).status))
             try server.program.stop()
         }
         try machine.stop()
     }
-
-    // MARK: - Search list and options of resolv.conf
 
     private func checkSearch(_ client: Client) throws {
         let search = "example.com example.org"
@@ -232,7 +227,7 @@ struct ClientTests {
             )
             #expect(told == [Self.www, ["no-data"], ["no-name"]], "\(options)")
         }
-        // Two of the options use TCP, with one query per family and name.
+        // Two options use TCP, with one query per family and name.
         #expect(try machine.daemon.stats()["queries", "by-transport", "tcp"].int == 2 * 5)
         try machine.stop()
     }

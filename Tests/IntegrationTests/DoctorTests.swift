@@ -2,34 +2,21 @@
 import Foundation
 import Testing
 
-private final class Stranger {
+private struct Stranger {
     let program: Child
     private let scratch: Scratch
 
     init(on addresses: [String], in namespace: Namespace) throws {
         scratch = try Scratch()
-        let file = try scratch.write(
+        program = try .unbound(
             """
-            server:
                 \(addresses.map { "interface: \($0)" }.joined(separator: "\n    "))
                 access-control: 0.0.0.0/0 allow
-                username: ""
-                chroot: ""
-                directory: "\(scratch.path)"
-                pidfile: ""
-                use-syslog: no
-                logfile: ""
-                verbosity: 1
-                num-threads: 1
                 local-zone: "example.com." static
-            remote-control:
-                control-enable: no
-
             """,
-            to: "unbound.conf"
+            scratch: scratch,
+            in: namespace
         )
-        program = try Child("unbound", ["-d", "-c", file], in: namespace)
-        _ = try program.line(with: "start of service")
     }
 }
 

@@ -9,23 +9,23 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     enum Word: Sendable {
         case server
 
-        /// The next server, or the upstream if there is none.
+        /// The next server; without one, the upstream.
         case nextServer
 
-        /// The upstream without a retry, because the vendor has no address.
+        /// The upstream without a retry: the vendor has no address.
         case upstream
     }
 
     var word = Word.nextServer
 
-    /// Channels: HTTPS with HTTP/2 through nginx, and HTTP/1.1 with AES.
+    /// HTTPS with HTTP/2 through nginx, and HTTP/1.1 with AES.
     ///
     /// Faults of the encryption use both ciphers instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
     /// True if only a timeout reveals the fault.
     ///
-    /// Other faults run with long timeouts, so that a slow machine does not change the result.
+    /// Other faults have long timeouts, so that a slow machine gets the same result.
     var isSilence: Bool { fault == "silent" || fault == "delay=3000" }
 
     var testDescription: String { fault }

@@ -12,8 +12,7 @@ struct FilterTests {
         .deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "systemd/httpdnsd.service").path
 
-    /// Script that installs a unit's filter like systemd (systemd.exec(5)), then executes a
-    /// program.
+    /// Script that installs a unit's filter like systemd.exec(5), then executes a program.
     private static let script = """
         import ctypes, glob, os, re, struct, subprocess, sys
         def members(name):
@@ -49,7 +48,7 @@ struct FilterTests {
         os.execv(sys.argv[2], sys.argv[2:])
         """
 
-    /// Command that limits capabilities as CapabilityBoundingSet= does.
+    /// Command that limits capabilities like CapabilityBoundingSet=.
     private static var command: [String] {
         ["setpriv", "--bounding-set", "-all", "python3", "-c", script, unit]
     }
@@ -104,7 +103,7 @@ struct FilterTests {
 
     @Test("httpdnsctl reload works")
     func control() throws {
-        let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
+        let daemon = try TestDaemon(unusedUpstream)
         let end = try Child(
             Self.command[0],
             Self.command.dropFirst() + [Product.control, "--socket", daemon.socket, "reload"]

@@ -16,7 +16,6 @@ struct HostileTests {
         }
     }
 
-    /// Waits until the daemon has closed its temporary descriptors.
     private static func settle(_ daemon: TestDaemon, to descriptors: Int) throws -> Holding {
         for _ in 0..<300 {
             let now = try Holding(daemon)
@@ -63,7 +62,7 @@ struct HostileTests {
         #expect(try stream.receive().isEmpty)
     }
 
-    /// Sends messages with pauses, so that none is lost in the socket buffer.
+    /// Sends messages with pauses, so that the socket buffer loses none.
     private static func flood(_ daemon: TestDaemon, _ messages: some Sequence<[UInt8]>) throws {
         let socket = try Socket(.datagram, to: daemon.port)
         let marker = try Socket(.datagram, to: daemon.port)
@@ -75,7 +74,7 @@ struct HostileTests {
         }
     }
 
-    /// Queries with changed, removed or appended octets, none of which is for the vendor.
+    /// Queries with changed, removed or appended octets, without those for the vendor.
     ///
     /// Vendor connections would stay open.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {

@@ -4,11 +4,9 @@ import Testing
 
 @Suite("Listening", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ListeningTests {
-    private static let upstream = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
-
     @Test("IPv6 is answered like IPv4", arguments: ["+notcp", "+tcp"])
     func loopback6(transport: String) throws {
-        let daemon = try TestDaemon(Self.upstream, listen: "[::1]:0")
+        let daemon = try TestDaemon(unusedUpstream, listen: "[::1]:0")
         let reply = try daemon.dig("localhost", "AAAA", transport, server: "::1")
         #expect(reply.data("AAAA") == ["::1"], "\(reply.text)")
         try daemon.stop()
@@ -25,7 +23,7 @@ struct ListeningTests {
             let end = try namespace.run("sh", ["-c", script])
             try #require(end.status == 0, "\(end.errors)")
             let file = try scratch.write(
-                "\(listen)control: {socket: \(scratch.file("c"))}\n\(upstream)\n",
+                "\(listen)control: {socket: \(scratch.file("c"))}\n\(unusedUpstream)\n",
                 to: "httpdnsd.yaml"
             )
             daemon = try Child(Product.daemon, ["--config", file], in: namespace)
@@ -59,7 +57,7 @@ struct ListeningTests {
     func laterAddress() throws {
         let namespace = try Namespace()
         let daemon = try TestDaemon(
-            Self.upstream + "\nallow: [127.0.0.0/8, 192.0.2.0/24, \"2001:db8::/64\"]",
+            unusedUpstream + "\nallow: [127.0.0.0/8, 192.0.2.0/24, \"2001:db8::/64\"]",
             listen: "127.0.0.1:53",
             "192.0.2.7:53",
             "[2001:db8::7]:53",
@@ -74,14 +72,13 @@ struct ListeningTests {
         #expect(status.status == 4)
         #expect(try JSON(status.output)["problems"].array.compactMap(\.string) == problems)
 
-        let commands = [
-            "ip link add late type veth peer name peer", "ip link set peer up",
-            "ip link set late up",
-            "ip address add 192.0.2.7/24 dev late",
-            "ip address add 2001:db8::7/64 dev late nodad",
-        ]
-        let end = try namespace.run("sh", ["-c", commands.joined(separator: " && ")])
-        try #require(end.status == 0, "\(end.errors)")
+        try namespace.ip(
+            "link add late type veth peer name peer",
+            "link set peer up",
+            "link set late up",
+            "address add 192.0.2.7/24 dev late",
+            "address add 2001:db8::7/64 dev late nodad"
+        )
         _ = try daemon.program.line(
             with: "listener 192.0.2.7:53: an interface has the address now, answering"
         )
@@ -113,13 +110,13 @@ struct ListeningTests {
 
     @Test("an occupied address ends the start, with a hint", .needs(.dig))
     func occupied() throws {
-        let first = try TestDaemon(Self.upstream)
+        let first = try TestDaemon(unusedUpstream)
         let scratch = try Scratch()
         let file = try scratch.write(
             """
             listen: ["127.0.0.1:\(first.port)"]
             control: {socket: \(scratch.file("c"))}
-            \(Self.upstream)
+            \(unusedUpstream)
 
             """,
             to: "httpdnsd.yaml"
@@ -145,7 +142,7 @@ struct ListeningTests {
 
     @Test("every listen address answers")
     func several() throws {
-        let daemon = try TestDaemon(Self.upstream, listen: "127.0.0.1:0", "127.0.0.2:0", "[::1]:0")
+        let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:0", "127.0.0.2:0", "[::1]:0")
         let listeners = try JSON(daemon.control("status", "--json").output)["listeners"].array
         #expect(listeners.count == 6)
         for listener in listeners {
@@ -163,7 +160,7 @@ struct ListeningTests {
     @Test("on the unspecified address a reply comes from the queried address")
     func unspecified() throws {
         let daemon = try TestDaemon(
-            Self.upstream + "\nallow: [127.0.0.0/8]",
+            unusedUpstream + "\nallow: [127.0.0.0/8]",
             listen: "0.0.0.0:0"
         )
         for server in ["127.0.0.1", "127.0.0.2", "127.3.2.1"] {
@@ -194,21 +191,5 @@ struct ListeningTests {
         #expect(upstream.isSilent)
         #expect(try daemon.stats()["queries", "by-source", "refused"].int == 1)
         try daemon.stop()
-    }
-
-    @Test("50 concurrent queries for one name cost one call")
-    func merged() throws {
-        let harness = try ProgramHarness(faults: ["delay=300"])
-        let clients = try (0..<50).map { _ in try Socket(.datagram, to: harness.daemon.port) }
-        for (number, client) in clients.enumerated() {
-            try client.send(
-                RawMessage.query("www.example.com", type: number % 2 == 0 ? 1 : 28)
-            )
-        }
-        for (number, client) in clients.enumerated() {
-            #expect(RawMessage.answers(try client.receive()) == (number % 2 == 0 ? 2 : 1))
-        }
-        #expect(try harness.emulator.lookups() == 1)
-        try harness.daemon.stop()
     }
 }

@@ -129,8 +129,8 @@ struct LogTests {
 
     @Test("JSON: one object per line; a reload changes the format")
     func json() throws {
-        let daemon = try TestDaemon("\(unused)\nlog: {format: json, level: debug}")
-        try daemon.rewrite(unused)
+        let daemon = try TestDaemon("\(unusedUpstream)\nlog: {format: json, level: debug}")
+        try daemon.rewrite(unusedUpstream)
         #expect(try daemon.control("reload").status == 0)
         try daemon.stop()
         let lines = daemon.program.errorText.split(separator: "\n")
@@ -150,7 +150,7 @@ struct LogTests {
     )
     func crash(_ signal: Int32) throws {
         let daemon = try TestDaemon(
-            "\(unused)\nlog: {level: notice}",
+            "\(unusedUpstream)\nlog: {level: notice}",
             environment: ["SWIFT_BACKTRACE": "enable=no"]
         )
         daemon.program.send(signal)
@@ -171,7 +171,7 @@ struct LogTests {
         let scratch = try Scratch()
         let file = try scratch.write(
             "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: /run/c.sock, mode: \"0600\"}\n"
-                + "log: {queries: true}\n\(unused)",
+                + "log: {queries: true}\n\(unusedUpstream)",
             to: "httpdnsd.yaml"
         )
         let daemon = try Child(
@@ -200,10 +200,8 @@ struct LogTests {
 
     @Test("a JOURNAL_STREAM of another file is ignored")
     func foreignStream() throws {
-        let daemon = try TestDaemon(unused, environment: ["JOURNAL_STREAM": "1:2"])
+        let daemon = try TestDaemon(unusedUpstream, environment: ["JOURNAL_STREAM": "1:2"])
         try daemon.stop()
         #expect(daemon.program.errorText.contains(" notice: answering on "))
     }
-
-    private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 }

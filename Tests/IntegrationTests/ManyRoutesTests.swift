@@ -6,7 +6,7 @@ import Testing
 struct ManyRoutesMemoryTests {
     private static let count = 20_000
 
-    /// Octets of one set of this many routes, in MiB.
+    /// Memory of one set of routes, in MiB.
     private static let set = 20
 
     private static func settings(_ label: String) -> String {
@@ -15,13 +15,12 @@ struct ManyRoutesMemoryTests {
         }
         return """
             cache: {snapshot: off}
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             routes:
             \(routes.joined())
             """
     }
 
-    /// In MiB.
     private static func memory(_ key: String, of daemon: TestDaemon) throws -> Int {
         let text = try String(
             contentsOfFile: "/proc/\(daemon.program.pid)/status",
@@ -43,7 +42,7 @@ struct ManyRoutesMemoryTests {
             #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
         }
         let peak = try Self.memory("VmHWM", of: daemon)
-        // `start` includes one set; the allocator keeps a part of the released memory.
+        // `start` includes one set, and the allocator keeps some released memory.
         #expect(peak < start + 3 * Self.set, "\(start) MiB, then \(peak)")
         try daemon.stop()
     }

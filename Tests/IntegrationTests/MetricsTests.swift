@@ -5,7 +5,6 @@ import Testing
 private struct Scrape {
     let samples: [String: Double]
 
-    /// Types of metrics by family name.
     let kinds: [String: String]
 
     let type: String
@@ -160,7 +159,7 @@ struct MetricsTests {
 
     @Test("only GET and HEAD of /metrics are answered, within limits")
     func bounds() throws {
-        let daemon = try TestDaemon("\(unused)\nmetrics: {listen: \"127.0.0.1:0\"}")
+        let daemon = try TestDaemon("\(unusedUpstream)\nmetrics: {listen: \"127.0.0.1:0\"}")
         let port = try #require(
             Self.url(daemon).split(separator: ":").last.flatMap { UInt16($0.prefix { $0 != "/" }) }
         )
@@ -194,7 +193,7 @@ struct MetricsTests {
         #expect(try reply("HEAD /metrics \(end)").hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(try idle[0].receive().isEmpty)
         #expect(idle[15].isSilent)
-        // A connection with an unfinished reply is older, and stays.
+        // A connection with an unfinished reply is kept, although it is older.
         let busy = try Socket(.stream, to: port)
         let requests = String(repeating: "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", count: 400)
         try busy.send(Array(requests.utf8))
@@ -210,7 +209,9 @@ struct MetricsTests {
     func reload() throws {
         let scratch = try Scratch()
         let (first, second) = (try freePort(), try freePort())
-        func settings(_ place: String) -> String { "\(unused)\nmetrics: {listen: \(place)}" }
+        func settings(_ place: String) -> String {
+            "\(unusedUpstream)\nmetrics: {listen: \(place)}"
+        }
         func scrape(_ port: UInt16) throws -> Scrape {
             try Scrape(["http://127.0.0.1:\(port)/metrics"], in: scratch)
         }
@@ -238,7 +239,7 @@ struct MetricsTests {
         #expect(try scrape(second).sum("httpdnsd_last_reload_failed") == 0)
         #expect(throws: Child.Failure.self) { try Socket(.stream, to: first) }
         #expect(try stream.receive().isEmpty)
-        try daemon.rewrite(unused)
+        try daemon.rewrite(unusedUpstream)
         #expect(try daemon.control("reload").status == 0)
         #expect(throws: Child.Failure.self) { try Socket(.stream, to: second) }
         try daemon.stop()
@@ -248,15 +249,15 @@ struct MetricsTests {
     func taken() throws {
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
-        let daemon = try TestDaemon("\(unused)\nmetrics: {listen: \"127.0.0.1:\(foreign.port)\"}")
+        let daemon = try TestDaemon(
+            "\(unusedUpstream)\nmetrics: {listen: \"127.0.0.1:\(foreign.port)\"}"
+        )
         _ = try daemon.program.line(
             with: "error: cannot serve metrics at 127.0.0.1:\(foreign.port)"
         )
         #expect(try daemon.dig("localhost").data("A") == ["127.0.0.1"])
         try daemon.stop()
     }
-
-    private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 }
 
 extension Regex<AnyRegexOutput> {

@@ -2,7 +2,6 @@
 import Testing
 
 private final class Cable: Sendable {
-    /// Addresses of the machine.
     static let old = "192.0.2.10"
     static let new = "192.0.2.20"
 
@@ -47,14 +46,10 @@ private final class Cable: Sendable {
 
     /// Connections from the old address stop working silently.
     func swap() throws {
-        let end = try machine.run(
-            "sh",
-            [
-                "-c",
-                "ip address del \(Self.old)/24 dev cable && ip address add \(Self.new)/24 dev cable",
-            ]
+        try machine.ip(
+            "address del \(Self.old)/24 dev cable",
+            "address add \(Self.new)/24 dev cable"
         )
-        try #require(end.status == 0, "\(end.errors)")
     }
 
     func network() throws -> JSON { try daemon.stats()["network"] }
@@ -77,11 +72,8 @@ struct NetworkChangeTests {
         #expect(try cable.counters()["connections-reused"].int == 1)
 
         try cable.swap()
-        let clock = ContinuousClock()
-        let start = clock.now
         // A timeout of 1 s excludes a retry after the attempt timeout of 2 s.
         let reply = try cable.daemon.dig("three.example.com", "A", "+time=1")
-        print("the first cold name after the swap took \(clock.now - start), dig included")
         #expect(reply.data("A") == ["192.0.2.77"], "\(reply.text)")
 
         let line = try cable.daemon.program.line(with: "got \(Cable.new)")
@@ -118,16 +110,5 @@ struct NetworkChangeTests {
         #expect(try cable.daemon.control("status").status == 0)
         try cable.daemon.stop()
         #expect(Set(try cable.front.stop().map(\.connection)).count == 2)
-    }
-
-    @Test("a network change makes cached answers stale")
-    func stale() throws {
-        let cable = try Cable()
-        #expect(try cable.daemon.dig("one.example.com", "A").data("A") == ["192.0.2.77"])
-        try cable.swap()
-        _ = try cable.daemon.program.line(with: "got \(Cable.new)")
-        let entries = try cable.daemon.cached("one.example.com", "A")
-        #expect(entries.map { $0["stale"].bool } == [true])
-        try cable.daemon.stop()
     }
 }

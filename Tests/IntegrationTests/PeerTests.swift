@@ -144,9 +144,7 @@ struct PeerTests {
     }
 }
 
-/// Compared parts of a reply.
-///
-/// TTLs differ because the forwarders queried at different times. The order of records has no
+/// Parts of a reply except TTLs, which depend on the time, and the order of records, which has no
 /// meaning (RFC 1034 §3.6).
 private struct Told: Equatable, CustomStringConvertible {
     let rcode: RCode
@@ -197,8 +195,7 @@ private enum Difference: String {
 
     /// DNAME for a name below a DNAME.
     ///
-    /// httpdnsd adds the SOA of the alias' denial (RFC 2308 §2.2).  Unbound returns only the
-    /// parent's DNAME.
+    /// httpdnsd adds the SOA of the alias' denial (RFC 2308 §2.2), Unbound does not.
     case renamed
 
     /// Answer that Unbound composes from cached records.

@@ -44,7 +44,7 @@ struct PrivacyTests {
         vendors:
           tencent: {kind: tencent, channel: aes, id: 12345, key: {file: \(file)}, servers: ["127.0.0.1:9"], timeout: \(timeout)}
         routes: [{domains: [example.com], vendors: [tencent]}]
-        upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+        \(unusedUpstream)
         """
     }
 
@@ -82,7 +82,7 @@ struct PrivacyTests {
             """
             \(vendor.text)
             routes: [{domains: [example.com], vendors: [tencent], fallback: none}]
-            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
+            \(unusedUpstream)
             """
         )
         let token = "987654321"
@@ -98,15 +98,14 @@ struct PrivacyTests {
         let first = try Self.places(of: token, in: daemon)
         try lookUp(20..<300)
         let second = try Self.places(of: token, in: daemon)
-        // The limit includes the HPACK table and freed memory of Swift strings.  libcurl wipes its
-        // memory.
+        // The limit includes the HPACK table and freed memory of Swift strings.
         #expect(first <= 40 && second <= first + 8, "\(first), then \(second)")
         try daemon.stop()
     }
 
     @Test("no core dump, new privileges or unprivileged access")
     func closed() throws {
-        let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
+        let daemon = try TestDaemon(unusedUpstream)
         let process = "/proc/\(daemon.program.pid)"
         let limits = try String(contentsOfFile: "\(process)/limits", encoding: .utf8)
         let core = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core") })

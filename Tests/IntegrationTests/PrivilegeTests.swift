@@ -4,8 +4,6 @@ import Testing
 
 @Suite("Dropped privileges", .needs(.python3, .unshare), .hangLimit)
 struct PrivilegeTests {
-    private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
-
     private static func capabilities(of pid: pid_t) throws -> [String: UInt64] {
         var sums: [String: UInt64] = [:]
         let threads = "/proc/\(pid)/task"
@@ -26,15 +24,13 @@ struct PrivilegeTests {
 
     private static let binding: UInt64 = 1 << 10
 
-    // MARK: - Capabilities
-
     @Test(
         "a daemon of root keeps only CAP_NET_BIND_SERVICE",
         .disabled(if: Child.isWatched, "a thread of the sanitizer keeps its capabilities"),
         arguments: ["off", "auto"]
     )
     func root(_ loopback: String) throws {
-        let daemon = try TestDaemon("\(Self.unused)\naccelerate: {loopback: \(loopback)}")
+        let daemon = try TestDaemon("\(unusedUpstream)\naccelerate: {loopback: \(loopback)}")
         if loopback == "auto" {
             let start = "not started"
             while try JSON(daemon.control("status", "--json").output)["acceleration", "why"].string
@@ -51,8 +47,8 @@ struct PrivilegeTests {
     @Test("a reload can open port 53 of another address")
     func reload() throws {
         let namespace = try Namespace()
-        let daemon = try TestDaemon(Self.unused, listen: "127.0.0.1:53", in: namespace)
-        try daemon.rewrite(Self.unused, listen: "127.0.0.1:53", "127.0.0.2:53")
+        let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:53", in: namespace)
+        try daemon.rewrite(unusedUpstream, listen: "127.0.0.1:53", "127.0.0.2:53")
         let reload = try daemon.control("reload")
         #expect(reload.status == 0, "\(reload.errors)")
         let reply = try daemon.dig("localhost", "A", server: "127.0.0.2")
@@ -62,14 +58,12 @@ struct PrivilegeTests {
 
     @Test("a daemon with fewer capabilities logs no warning")
     func less() throws {
-        let daemon = try TestDaemon(Self.unused, under: ["setpriv", "--bounding-set", "-all"])
+        let daemon = try TestDaemon(unusedUpstream, under: ["setpriv", "--bounding-set", "-all"])
         let held = try Self.capabilities(of: daemon.program.pid)
         #expect(held.count == 5 && held.values.allSatisfy { $0 == 0 }, "\(held)")
         #expect(!daemon.program.errorText.contains("cannot drop capabilities"))
         try daemon.stop()
     }
-
-    // MARK: - Files
 
     /// Script that runs a command with two writable directories.
     ///

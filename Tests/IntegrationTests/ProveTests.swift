@@ -37,7 +37,7 @@ struct ProveTests {
         )
     }
 
-    @Test("the cost is printed first, and each reply of the emulator agrees")
+    @Test("prove prints the cost first, and each reply of the emulator agrees")
     func agrees() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)
@@ -59,7 +59,7 @@ struct ProveTests {
         try daemon.stop()
     }
 
-    @Test("the calls count in usage and budget, and stay within the limit")
+    @Test("calls of prove count in usage and budget, and stay within the limit")
     func limited() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)
@@ -82,7 +82,7 @@ struct ProveTests {
         try poor.stop()
     }
 
-    @Test("without a server nothing is tested, and a reply that differs has another exit status")
+    @Test("without a server nothing is tested; a differing reply has another exit status")
     func exitStatus() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)

@@ -5,10 +5,8 @@ import Testing
 private struct Form {
     let command: String
 
-    /// Command that the test runs instead.
     var instead: String?
 
-    /// Accepted exit codes.
     var ends: Set<Int32> = [0]
 
     var prints = ""
@@ -50,7 +48,7 @@ private final class Machine {
             ]
         )
         try #require(end.status == 0, "\(end.errors)")
-        // The test runs as root without systemd, so `sudo` only runs its arguments.
+        // `sudo` only runs its arguments: the test is root.
         try scratch.write("#!/bin/sh\nexec \"$@\"\n", to: "sudo", mode: 0o755)
     }
 
@@ -207,7 +205,7 @@ struct ReadmeTests {
         }
     }
 
-    /// Returns the upstream, which answers until it is released.
+    /// Returns the upstream, which answers until released.
     private func installed(_ machine: Machine) throws -> TestUpstream {
         let upstream = try TestUpstream(in: machine.namespace)
         let line = try machine.start(
@@ -256,7 +254,6 @@ struct ReadmeTests {
                 Form("sudo httpdnsctl status", prints: "READY"),
                 Form("sudo httpdnsctl setup --dry-run", prints: "nameserver 127.0.0.1"),
                 Form("sudo httpdnsctl setup apply", prints: "resolv.conf"),
-                // `doctor` warns if the clock is not synchronised.
                 Form(
                     "sudo httpdnsctl doctor",
                     ends: [0, 4],

@@ -35,7 +35,7 @@ struct ResolveCountTests {
     }
 
     @Test(
-        "an interface without a reply delays the bill by its timeout; one request a minute and key"
+        "an unresponsive interface delays the bill by its timeout; one request per minute and key"
     )
     func silent() throws {
         let scratch = try Scratch()

@@ -43,23 +43,6 @@ struct SettingsFilesTests {
         }
     }
 
-    @Test("errors of all files are reported with their positions")
-    func errors() throws {
-        let files = try DropIns(isp + "lisen: []\n")
-        try files.write("\ncache: {size: 1KiB}\n", to: "a.yaml")
-        try files.write("log: [", to: "b.yaml")
-        let end = try files.daemon("--check")
-        #expect(end.status == 2 && end.output.isEmpty)
-        let lines = end.errors.split(separator: "\n")
-        #expect(lines.count == 3)
-        for (line, place) in zip(
-            lines,
-            ["httpdnsd.yaml:2:1: ", "httpdnsd.yaml.d/a.yaml:2:15: ", "httpdnsd.yaml.d/b.yaml:1:"]
-        ) {
-            #expect(line.contains(place), "\(line)")
-        }
-    }
-
     @Test("an unreadable drop-in is an error, a missing directory is not")
     func unreadable() throws {
         let files = try DropIns(isp)
@@ -148,7 +131,7 @@ struct SettingsFilesTests {
         for name in names + ["minimal.yaml"] {
             let folder = name == "minimal.yaml" ? "config" : "config/examples"
             let text = try repository("\(folder)/\(name)")
-            // Settings that are commented out must be valid, too.
+            // Settings in comments must be valid, too.
             var whole = text.replacing(#/(?m)^( *)#([-a-z])/#) { "\($0.1)\($0.2)" }
             if let start = text.range(of: "#vendors:") {
                 let rest = text[start.lowerBound...].replacing(#/(?m)^#/#, with: "")

@@ -72,7 +72,7 @@ private final class SetupHost {
 
 @Suite("Setup and revert of the system resolver", .needs(.unshare, .ip, .nsd), .hangLimit)
 struct SetupTests {
-    /// Former resolv.conf with an unused address, so that queries fail immediately.
+    /// Former resolv.conf with an unused address: queries fail immediately.
     private static let before = "nameserver 127.0.0.9\\noptions attempts:1 timeout:1\\n"
 
     @Test("on a read-only file system nothing is changed")

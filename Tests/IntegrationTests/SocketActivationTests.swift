@@ -2,8 +2,6 @@
 import Foundation
 import Testing
 
-private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
-
 private struct HeldSockets {
     let datagram: Socket
     let stream: Socket
@@ -19,9 +17,8 @@ private struct HeldSockets {
     }
 }
 
-/// Client with a constant number of pending queries and without retries.
+/// Client with a constant number of pending queries, without retries.
 private final class SteadyClient: @unchecked Sendable {
-    /// Number of pending queries, which fit into a socket buffer together.
     private static let window = 50
 
     private let socket: Socket
@@ -84,7 +81,6 @@ private final class SteadyClient: @unchecked Sendable {
             do {
                 reply = try socket.receive()
             } catch {
-                // After 10 s the pending queries are lost.
                 if changes.withLock({ isEnding }) { return }
                 throw error
             }
@@ -129,7 +125,7 @@ struct SocketActivationTests {
     @Test("status shows the origin of sockets; a socket that `listen` lacks is served")
     func origins() throws {
         let passed = try HeldSockets()
-        let daemon = try TestDaemon(unused, listen: "127.0.0.1:0", passing: passed.all)
+        let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:0", passing: passed.all)
         let status = try JSON(try daemon.control("status", "--json").output)
         let origins = status["listeners"].array.map {
             "\($0["address"].string ?? "") \($0["origin"].string ?? "")"
@@ -155,7 +151,11 @@ struct SocketActivationTests {
     func half() throws {
         let port = try freePort()
         let datagram = try Socket(.datagram, bound: true, port: port)
-        let daemon = try TestDaemon(unused, listen: "127.0.0.1:\(port)", passing: [datagram])
+        let daemon = try TestDaemon(
+            unusedUpstream,
+            listen: "127.0.0.1:\(port)",
+            passing: [datagram]
+        )
         let stream = try Socket(.stream, to: port)
         let query = RawMessage.query("localhost", id: 78)
         try stream.send([0, UInt8(query.count)] + query)
@@ -167,7 +167,7 @@ struct SocketActivationTests {
     func several() throws {
         let port = try freePort()
         let datagrams = try (0..<3).map { _ in try Socket(sharing: port) }
-        let daemon = try TestDaemon(unused, listen: "127.0.0.1:\(port)", passing: datagrams)
+        let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:\(port)", passing: datagrams)
         // The kernel distributes clients by port. 60 clients miss a socket with probability
         // (2/3)^60.
         for number in 0..<60 {
@@ -183,7 +183,7 @@ struct SocketActivationTests {
         let deaf = try Socket(.stream, bound: true)
         let scratch = try Scratch()
         let file = try scratch.write(
-            "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(unused)",
+            "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(unusedUpstream)",
             to: "httpdnsd.yaml"
         )
         let end = try Child(Product.daemon, ["--config", file], passing: [deaf]).end()
@@ -200,7 +200,7 @@ struct SocketActivationTests {
             listen: ["0.0.0.0:\(sockets.port)"]
             allow: ["127.0.0.0/8"]
             control: {socket: \(scratch.file("c"))}
-            \(unused)
+            \(unusedUpstream)
             """,
             to: "httpdnsd.yaml"
         )
@@ -214,7 +214,7 @@ struct SocketActivationTests {
         let port = try freePort()
         let scratch = try Scratch()
         let file = try scratch.write(
-            "listen: [\"127.0.0.1:\(port)\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(unused)",
+            "listen: [\"127.0.0.1:\(port)\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(unusedUpstream)",
             to: "httpdnsd.yaml"
         )
         let program = try Child(

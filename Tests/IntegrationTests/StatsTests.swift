@@ -117,17 +117,4 @@ struct StatsTests {
         #expect(try harness.emulator.lookups() == 1)
         try harness.daemon.stop()
     }
-
-    @Test("after a reset the counters start from zero")
-    func reset() throws {
-        let harness = try ProgramHarness()
-        _ = try harness.daemon.dig("www.example.com", "A")
-        let before = try harness.daemon.control("stats", "--reset", "--json")
-        #expect(try JSON(before.output)["queries", "total"].int == 1)
-        _ = try harness.daemon.dig("www.example.com", "A")
-        let stats = try harness.daemon.stats()
-        #expect(stats["queries", "total"].int == 1)
-        #expect(stats["queries", "by-source", "cache"].int == 1)
-        try harness.daemon.stop()
-    }
 }

@@ -2,8 +2,6 @@
 import Foundation
 import Testing
 
-private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
-
 @Suite("A stopped reader does not stop the daemon", .needs(.dig), .hangLimit)
 struct StoppedReaderTests {
     private func ask(_ count: Int, of daemon: TestDaemon) throws {
@@ -20,7 +18,7 @@ struct StoppedReaderTests {
         try daemon.stop()
     }
 
-    @Test("standard error, with the query log on")
+    @Test("a stopped reader of standard error, with the query log on")
     func log() throws {
         let script = """
             exec 3>&2
@@ -28,7 +26,7 @@ struct StoppedReaderTests {
                 exec tail --pid=$$ -s 0.1 -f /dev/null 3>&- >/dev/null 2>&1)
             """
         let daemon = try TestDaemon(
-            "log: {queries: true}\n\(unused)",
+            "log: {queries: true}\n\(unusedUpstream)",
             under: ["bash", "-c", script, "bash"]
         )
         try ask(2_000, of: daemon)
@@ -38,7 +36,7 @@ struct StoppedReaderTests {
         try works(daemon)
     }
 
-    @Test("service notifications")
+    @Test("a stopped reader of service notifications")
     func notifications() throws {
         let scratch = try Scratch()
         let path = scratch.file("notify")
@@ -59,7 +57,7 @@ struct StoppedReaderTests {
         while send(writer, &octet, 1, Int32(MSG_DONTWAIT)) == 1 {}
         #expect(errno == EAGAIN)
         let daemon = try TestDaemon(
-            unused,
+            unusedUpstream,
             environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "100000"]
         )
         #expect(try daemon.control("reload").status == 0)

@@ -50,41 +50,4 @@ struct StreamTests {
         #expect(RawMessage.id(late) == 2 && RawMessage.rcode(late) == 3)
         try daemon.stop()
     }
-
-    @Test("a slow vendor call does not delay a later one")
-    func overtakingVendor() throws {
-        let harness = try ProgramHarness(faults: ["delay=1000:name:www.example.com"])
-        let client = try Socket(.stream, to: harness.daemon.port)
-        try client.sendFramed([
-            RawMessage.query("www.example.com", id: 1), RawMessage.query("four.example.com", id: 2),
-        ])
-        let ids = try (0..<2).map { _ in RawMessage.id(try client.receiveFramed()) }
-        #expect(ids == [2, 1])
-        try harness.daemon.stop()
-    }
-
-    @Test("a half-closed client gets its answers")
-    func halfClosed() throws {
-        let harness = try ProgramHarness()
-        let client = try Socket(.stream, to: harness.daemon.port)
-        try client.sendFramed([
-            RawMessage.query("www.example.com", id: 1),
-            RawMessage.query("three.example.org", id: 2),
-        ])
-        client.finishSending()
-        let ids = try (0..<2).map { _ in RawMessage.id(try client.receiveFramed()) }
-        #expect(Set(ids) == [1, 2])
-        #expect(try client.receive().isEmpty)
-        try harness.daemon.stop()
-    }
-
-    @Test("a query that arrives octet by octet is answered")
-    func trickling() throws {
-        let harness = try ProgramHarness()
-        let client = try Socket(.stream, to: harness.daemon.port)
-        let query = RawMessage.query("www.example.com", id: 7)
-        for octet in [0, UInt8(query.count)] + query { try client.send([octet]) }
-        #expect(RawMessage.id(try client.receiveFramed()) == 7)
-        try harness.daemon.stop()
-    }
 }

@@ -54,58 +54,6 @@ private final class Machine: Sendable {
             in: namespace
         )
     }
-
-    func lines(_ program: String, _ arguments: [String]) throws -> [String] {
-        let end = try namespace.run(program, arguments)
-        #expect(end.status == 0, "\(end.errors)")
-        return end.output.split(separator: "\n").map(String.init)
-    }
-}
-
-@Suite(
-    "Resolution through glibc",
-    .needs(.unshare, .ip, .nsd, .nginx, .openssl, .curl),
-    .hangLimit
-)
-struct SystemTests {
-    @Test("getaddrinfo gets both families with one vendor call")
-    func ahosts() throws {
-        let machine = try Machine()
-        let lines = try machine.lines("getent", ["ahosts", "www.example.com"])
-        let addresses = Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
-        #expect(addresses == ["192.0.2.1", "192.0.2.2", "2001:db8::1"])
-        #expect(try machine.emulator.lookups() == 1)
-        try machine.daemon.stop()
-    }
-
-    @Test("getaddrinfo finds names of one family and of the upstream")
-    func others() throws {
-        let machine = try Machine()
-        func hosts(_ name: String) throws -> Set<String> {
-            let lines = try machine.lines("getent", ["ahosts", name])
-            return Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
-        }
-        #expect(try hosts("four.example.com") == ["192.0.2.4"])
-        #expect(try hosts("one.example.org") == ["198.51.100.3"])
-        #expect(try hosts("forty.example.org") == Set(TestUpstream.forty))
-        let nothing = try machine.namespace.run("getent", ["ahosts", "nowhere.example.org"])
-        #expect(nothing.status == 2 && nothing.output.isEmpty)
-        try machine.daemon.stop()
-    }
-
-    @Test("Python's getaddrinfo finds the same addresses", .needs(.python3))
-    func python() throws {
-        let machine = try Machine()
-        let script = """
-            import socket
-            for name in ("www.example.com", "one.example.org"):
-                found = socket.getaddrinfo(name, 443, type=socket.SOCK_STREAM)
-                print(" ".join(sorted({entry[4][0] for entry in found})))
-            """
-        let lines = try machine.lines("python3", ["-c", script])
-        #expect(lines == ["192.0.2.1 192.0.2.2 2001:db8::1", "198.51.100.3"])
-        try machine.daemon.stop()
-    }
 }
 
 @Suite(
@@ -144,21 +92,5 @@ struct PromiseTests {
         #expect(try machine.emulator.lookups() == 2)
         try machine.daemon.stop()
         #expect(try web.stop().count == 4)
-    }
-
-    @Test("calls share one HTTP/2 connection")
-    func connection() throws {
-        let machine = try Machine()
-        for name in ["one", "two", "four", "www"] {
-            _ = try machine.lines("getent", ["ahostsv4", "\(name).example.com"])
-        }
-        let vendor = try #require(try machine.daemon.stats()["vendors"].array.first)
-        #expect(vendor["calls"].int == 4)
-        #expect(vendor["connections-opened"].int == 1)
-        #expect(vendor["connections-reused"].int == 3)
-        try machine.daemon.stop()
-        let log = try machine.front.stop()
-        #expect(log.map(\.httpVersion) == Array(repeating: "HTTP/2.0", count: 4))
-        #expect(Set(log.map(\.connection)).count == 1)
     }
 }

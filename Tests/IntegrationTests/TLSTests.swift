@@ -31,31 +31,6 @@ struct TLSTests {
         #expect(Set(log.map(\.serverName)) == [isAddress ? "-" : vendor.host])
     }
 
-    @Test("Alibaba's other documented name is accepted without a setting", arguments: ["v1", "v2"])
-    func otherName(api: String) throws {
-        var vendor = try #require(TLSVendor.alibaba.first { $0.settings.contains("api: \(api)") })
-        let pin = "\ntls-name: resolvers.httpdns.aliyuncs.com"
-        vendor.settings = vendor.settings.replacingOccurrences(of: pin, with: "")
-        let harness = try TLSHarness(vendor, certificate: ["IP:203.107.1.1"])
-        for name in ["www", "four"] {
-            let reply = try harness.daemon.dig("\(name).example.com", "A")
-            #expect(reply.data("A").first?.hasPrefix("192.0.2.") == true, "\(reply.text)")
-        }
-        #expect(try harness.emulator.lookups() == 2)
-        #expect(try harness.daemon.control("status").status == 0)
-        try harness.daemon.stop()
-        #expect(Set(try harness.front.stop().map(\.host)) == ["203.107.1.1"])
-
-        vendor.settings += pin
-        let pinned = try TLSHarness(vendor, certificate: ["IP:203.107.1.1"])
-        #expect(try pinned.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
-        #expect(try pinned.emulator.lookups() == 0)
-        try pinned.daemon.stop()
-    }
-
-    // MARK: - Trust
-
-    /// Wrong certificates; the values are error texts of OpenSSL or libcurl.
     enum Impostor: String, CaseIterable, Sendable {
         case wrongName = "no alternative certificate subject name matches"
         case unknownAuthority = "unable to get local issuer certificate"
@@ -101,8 +76,6 @@ struct TLSTests {
         #expect(try stranger.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
         try stranger.daemon.stop()
     }
-
-    // MARK: - HTTP
 
     @Test(
         "`http` selects the HTTP version; `auto` is the best one",

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A machine without IPv4, and its network: a DNS64 resolver, and servers at the addresses that a
-/// NAT64 would translate.
+/// Machine without IPv4 on a network with DNS64 and servers at NAT64 addresses.
 private final class IPv6OnlyNetwork: Sendable {
     static let router = "2001:db8:1::1"
     static let prefix = "2001:db8:64::/96"
 
-    /// 203.0.113.1, the vendor.
     static let vendor = "2001:db8:64::cb00:7101"
 
-    /// 203.0.113.77, a web server.
     static let web = "2001:db8:64::cb00:714d"
 
     let machine: Namespace
@@ -30,40 +27,22 @@ private final class IPv6OnlyNetwork: Sendable {
             "2001:db8:1::10/64 nodad",
             "\(Self.router)/64 nodad"
         )
-        let commands = [
-            (machine, "route add default via \(Self.router)"),
-            (network, "address add \(Self.vendor)/128 dev cable nodad"),
-            (network, "address add \(Self.web)/128 dev cable nodad"),
-        ]
-        for (namespace, command) in commands {
-            let words = command.split(separator: " ").map(String.init)
-            let end = try namespace.run("ip", ["-6"] + words)
-            try #require(end.status == 0, "\(end.errors)")
-        }
-        let file = try scratch.write(
+        try machine.ip("-6 route add default via \(Self.router)")
+        try network.ip(
+            "address add \(Self.vendor)/128 dev cable nodad",
+            "address add \(Self.web)/128 dev cable nodad"
+        )
+        resolver = try .unbound(
             """
-            server:
                 interface: \(Self.router)
                 access-control: ::/0 allow
-                username: ""
-                chroot: ""
-                directory: "\(scratch.path)"
-                pidfile: ""
-                use-syslog: no
-                logfile: ""
-                verbosity: 1
-                num-threads: 1
                 local-zone: "." static
                 local-data: "ipv4only.arpa. 300 IN AAAA 2001:db8:64::c000:aa"
                 local-data: "ipv4only.arpa. 300 IN AAAA 2001:db8:64::c000:ab"
-            remote-control:
-                control-enable: no
-
             """,
-            to: "unbound.conf"
+            scratch: scratch,
+            in: network
         )
-        resolver = try Child("unbound", ["-d", "-c", file], in: network)
-        _ = try resolver.line(with: "start of service")
         emulator = try TestEmulator(zone: "*.example.com 300 A 203.0.113.77\n", in: network)
         authority = try Authority()
         front = try TestNginx(
@@ -109,7 +88,6 @@ struct TranslationTests {
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["203.0.113.77"])
         #expect(try network.emulator.lookups() == 1)
 
-        // getaddrinfo finds the synthesized address.
         let page = try network.machine.run(
             "curl",
             [
@@ -145,14 +123,10 @@ struct TranslationTests {
         let daemon = network.daemon
         _ = try daemon.program.line(with: "NAT64 prefix: \(IPv6OnlyNetwork.prefix)")
         #expect(try daemon.dig("www.example.com", "AAAA").data("AAAA") == [IPv6OnlyNetwork.web])
-        let end = try network.machine.run(
-            "sh",
-            [
-                "-c",
-                "ip address add 192.0.2.10/24 dev cable && ip route add default via 192.0.2.1",
-            ]
+        try network.machine.ip(
+            "address add 192.0.2.10/24 dev cable",
+            "route add default via 192.0.2.1"
         )
-        try #require(end.status == 0, "\(end.errors)")
         _ = try daemon.program.line(with: "NAT64 prefix: none")
         let status = try JSON(try daemon.control("status", "--json").output)["network"]
         #expect(status["stack"].string == "dual")

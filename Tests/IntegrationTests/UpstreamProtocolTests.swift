@@ -86,34 +86,6 @@ struct UpstreamProtocolTests {
         try daemon.stop()
     }
 
-    @Test("a plain upstream replaces unreachable encrypted ones")
-    func standIn() throws {
-        let certificate = try ResolverCertificate()
-        let authority = certificate.authority
-        let unbound = try TestUnbound(certificate)
-        let gone = try ResolverPorts()
-        let daemon = try TestDaemon(
-            """
-            upstreams:
-              - \(gone.entry(.https, authority: authority))
-              - \(gone.entry(.tls, authority: authority))
-              - \(unbound.ports.entry(.udp, authority: authority))
-            """
-        )
-        for number in 0..<4 {
-            let reply = try daemon.dig("n\(number).many.example.org", "A")
-            #expect(reply.data("A") == ["192.0.2.8"])
-        }
-        let status = try daemon.control("status", "--json")
-        #expect(status.status == 4)
-        let upstreams = try JSON(status.output)["upstreams"].array
-        #expect(upstreams.map { $0["state"].string } == ["down", "down", "up"])
-        #expect(upstreams.map { $0["protected"].bool } == [true, true, false])
-        let url = "https://\(ResolverCertificate.name):\(gone.https)/dns-query (127.0.0.1)"
-        _ = try daemon.program.line(with: "upstream https (\(url)): backing off")
-        try daemon.stop()
-    }
-
     @Test(
         "the daemon reconnects after a restart of the server",
         arguments: [Channel.tcp, .tls, .https]
@@ -150,27 +122,5 @@ struct UpstreamProtocolTests {
         #expect(second.status == "SERVFAIL")
         #expect(second.text.contains("the upstreams forward to this server"), "\(second.text)")
         try daemon.stop()
-    }
-
-    @Test("an upstream at the daemon's own address is a settings error")
-    func itself() throws {
-        let scratch = try Scratch()
-        let file = try scratch.write(
-            """
-            listen: ["0.0.0.0:5399"]
-            allow: ["127.0.0.0/8"]
-            upstreams:
-              - {name: a, url: "tls://dns.example.net:5399", addresses: [192.0.2.1, 127.0.0.7]}
-            """,
-            to: "httpdnsd.yaml"
-        )
-        let end = try run(Product.daemon, ["--config", file, "--check"])
-        #expect(end.status == 2)
-        #expect(
-            end.errors.contains(
-                ":4:73: `127.0.0.7:5399` is httpdnsd itself, which listens on `0.0.0.0:5399`"
-            ),
-            "\(end.errors)"
-        )
     }
 }

@@ -11,7 +11,7 @@ struct UsageTests {
 
         """
 
-    /// Daemon whose vendor is the emulator, which bills one unit for a name and family.
+    /// Daemon whose vendor is the emulator; each name and family is one unit.
     private func daemon(
         _ emulator: TestEmulator,
         _ scratch: Scratch,
@@ -26,7 +26,7 @@ struct UsageTests {
         return try TestDaemon(text.text, environment: ["STATE_DIRECTORY": state])
     }
 
-    @Test("with a budget and no place for its counts, the vendor is not called")
+    @Test("with a budget, but no place for the counts, the vendor is not called")
     func unopened() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
         let place = "/dev/null/httpdnsd"
@@ -85,7 +85,7 @@ struct UsageTests {
         }
         var daemons = [try start(), try start()]
         var number = 0
-        /// Sends look-ups for new names to both daemons: A, AAAA, or both.
+        /// Sends new look-ups to both daemons: A, AAAA, or both.
         func ask(_ count: Int) throws {
             let sockets = try daemons.map { try Socket(.datagram, to: $0.port) }
             var expected = [0, 0]
@@ -102,7 +102,7 @@ struct UsageTests {
                 for _ in 0..<count { _ = try socket.receive() }
             }
         }
-        /// A killed daemon can hold the lock of the file for a moment, and the counts are unknown.
+        /// A killed daemon may hold the file's lock for a moment; the counts are then unknown.
         func units(_ index: Int, _ key: String) throws -> Int {
             let end = ContinuousClock.now + .seconds(5)
             while true {
@@ -112,12 +112,12 @@ struct UsageTests {
             }
         }
         func billed() throws -> Int { try #require(try JSON(emulator.admin("bill"))["units"].int) }
-        /// Checks the bounds: a unit is counted before it can be billed, or after.
+        /// Checks the bounds of the bill.
         func check() throws {
             let atLeast = try units(0, "at-least") + units(1, "at-least")
             let bill = try billed()
             var today = try units(0, "today")
-            // A daemon reads the counts of the other one at most once a second.
+            // A daemon reads the other one's counts at most once a second.
             let end = ContinuousClock.now + .seconds(5)
             while today < bill, ContinuousClock.now < end { today = try units(0, "today") }
             let counts = [atLeast, bill, today, limit]
@@ -125,7 +125,7 @@ struct UsageTests {
         }
         try ask(60)
         try check()
-        // At rest, and with all replies, both counts are the bill.
+        // When all requests have replies, both counts equal the bill.
         #expect(try units(0, "at-most") + units(1, "at-most") == billed())
 
         try emulator.misbehave("silent:every:7", "status=503:every:5", "reset:every:11")

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// AD (RFC 4035 §3.2.3, RFC 6840 §5.7 and §5.8), with an unbound that validates a signed zone.
+/// AD (RFC 4035 §3.2.3, RFC 6840 §5.7 and §5.8), with a validating unbound and a signed zone.
 @Suite("Validating upstreams", .needs(.dig, .nsd, .unbound), .timeLimit(.minutes(15)))
 struct ValidationTests {
-    /// Starts unbound, which validates; one zone is signed.
     private static func unbound() throws -> (server: TestUpstream, unbound: ForwardingUnbound) {
         var zones = TestUpstream.zones
         zones[SignedZone.name] = SignedZone.text

@@ -8,7 +8,7 @@ import Testing
     .hangLimit
 )
 struct VarlinkTests {
-    /// Python program, in which `known` has values that the types do not determine, such as names.
+    /// Python program; `known` has values that types do not determine, such as names.
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,

@@ -16,30 +16,4 @@ struct VendorFailureTests {
         #expect(try daemon.control("status").status == 4)
         try daemon.stop()
     }
-
-    @Test("the second server answers if the first is dead or silent", arguments: [true, false])
-    func secondServer(isDead: Bool) throws {
-        // A socket that does not listen refuses connections. A socket that never accepts is silent.
-        let first = try Socket(.stream, bound: true)
-        if !isDead { try first.listen() }
-        let harness = try ProgramHarness(
-            deadServers: ["127.0.0.1:\(first.port)"],
-            vendor: "timeout: 500ms"
-        )
-        let reply = try harness.daemon.dig("www.example.com", "A")
-        #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
-        #expect(try harness.emulator.lookups() == 1)
-        try harness.daemon.stop()
-    }
-
-    @Test("a vendor is used again after its recovery")
-    func back() throws {
-        let harness = try ProgramHarness(vendor: "timeout: 500ms")
-        try harness.emulator.misbehave("status=500")
-        #expect(try harness.daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
-        try harness.emulator.misbehave()
-        #expect(try harness.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
-        #expect(try harness.daemon.control("status").status == 0)
-        try harness.daemon.stop()
-    }
 }

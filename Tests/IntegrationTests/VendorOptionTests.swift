@@ -34,30 +34,6 @@ struct VendorOptionTests {
         #expect(try harness.emulator.calls()["channels"].keys == ["tencent-aes"])
         try harness.daemon.stop()
     }
-
-    @Test("with `on-exceeded: warn` calls continue after a warning")
-    func warning() throws {
-        let harness = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
-        #expect(try harness.daemon.dig("www.example.com", "A").data("A").count == 2)
-        #expect(try harness.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
-        _ = try harness.daemon.program.line(
-            with: "vendor tencent: daily budget of 1 calls spent, ignoring"
-        )
-        #expect(try harness.emulator.lookups() == 2)
-        #expect(try harness.daemon.control("status").status == 0)
-        try harness.daemon.stop()
-    }
-
-    @Test("calls use the configured HTTP version", .needs(.nginx, .openssl))
-    func version() throws {
-        for (setting, version) in [("auto", "HTTP/2.0"), ("1.1", "HTTP/1.1"), ("2", "HTTP/2.0")] {
-            let harness = try ProgramHarness(.https, vendor: "http: \(setting)")
-            #expect(try harness.daemon.dig("www.example.com", "A").data("A").count == 2)
-            try harness.daemon.stop()
-            let log = try #require(try harness.front?.stop())
-            #expect(log.map(\.httpVersion) == [version], "\(setting)")
-        }
-    }
 }
 
 @Suite(
@@ -81,7 +57,6 @@ struct ProxyTests {
             _ = try program.line(with: "Accepting connections")
         }
 
-        /// Stops the proxy, and returns the request lines.
         func stop() throws -> [String] {
             let end = try program.stop()
             return (end.output + end.errors).split(separator: "\n").compactMap { line in

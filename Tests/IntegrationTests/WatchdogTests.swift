@@ -2,8 +2,6 @@
 import Foundation
 import Testing
 
-private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
-
 /// Socket that receives notifications (sd_notify(3)).
 private final class NotifySocket: Sendable {
     let path: String
@@ -58,7 +56,7 @@ struct WatchdogTests {
     func answers(_ allowed: String) throws {
         let systemd = try NotifySocket()
         let daemon = try TestDaemon(
-            "allow: [\"\(allowed)\"]\nworkers: 3\n\(unused)",
+            "allow: [\"\(allowed)\"]\nworkers: 3\n\(unusedUpstream)",
             listen: "127.0.0.1:0",
             "[::1]:0",
             "0.0.0.0:0",
@@ -80,7 +78,10 @@ struct WatchdogTests {
     )
     func hang() throws {
         let systemd = try NotifySocket()
-        let daemon = try TestDaemon("workers: 2\n\(unused)", environment: systemd.environment)
+        let daemon = try TestDaemon(
+            "workers: 2\n\(unusedUpstream)",
+            environment: systemd.environment
+        )
         try systemd.wait(for: "WATCHDOG=1")
         let debugger = try Child(
             "python3",

@@ -44,7 +44,7 @@ struct AddressTranslationTests {
         #expect(routes.translation.address(for: server) == server)
     }
 
-    @Test("IPv6 servers, servers with a route, and addresses without a translation stay")
+    @Test("IPv6 servers, reachable servers and addresses without a translation are unchanged")
     @ServiceLoop
     func direct() throws {
         let routes = Routes()
@@ -62,7 +62,7 @@ struct AddressTranslationTests {
         #expect(routes.translation.address(for: server).isIPv6)
     }
 
-    @Test("a stack is named by its families")
+    @Test("a stack has the names of its families")
     func stacks() {
         #expect(NetworkStack(hasIPv4: true, hasIPv6: true) == .dual)
         #expect(NetworkStack(hasIPv4: true, hasIPv6: false) == .v4)

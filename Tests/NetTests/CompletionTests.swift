@@ -14,7 +14,7 @@ struct CompletionTests {
 
     @Test
     @ServiceLoop
-    func `the result of an earlier step reaches the handler through the step in between`() {
+    func `the result of an earlier step reaches the handler through later steps`() {
         var seen: [String] = []
         let completion = Completion<String> { seen.append($0) }
         let earlier = completion.after { (number: Int, completion) in

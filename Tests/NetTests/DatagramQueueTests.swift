@@ -5,7 +5,7 @@ import Testing
 
 @testable import Net
 
-@Suite("Datagrams that leave together", .timeLimit(.minutes(15)))
+@Suite("Batches of datagrams", .timeLimit(.minutes(15)))
 struct DatagramQueueTests {
     @ServiceLoop
     private final class Pair: DatagramReceiving {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The last lines of a log")
 struct FlightRecorderTests {
-    @Test("lines are in order, each with its shown flag")
+    @Test("lines are in order, and say whether they were shown")
     func order() {
         let recorder = FlightRecorder()
         #expect(recorder.lines == [])

@@ -19,7 +19,7 @@ struct HTTPClientTests {
         HTTPRequest(url: "http://vendor.example.com\(path)", server: nginx.clear)
     }
 
-    /// With a trusted certificate.
+    /// Trusts the server's certificate.
     func secure(_ path: String, host: String = Certificates.name) -> HTTPRequest {
         var request = HTTPRequest(url: "https://\(host)\(path)", server: nginx.secure)
         request.certificateFile = nginx.authorityFile
@@ -306,7 +306,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the handle of a cancelled request sends a request of another kind`() async throws {
+    func `a handle can be used for another kind after a cancelled request`() async throws {
         let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         var request = HTTPRequest(
             url: "http://vendor.example.com/",
@@ -610,7 +610,6 @@ struct HTTPClientTests {
         }
     }
 
-    /// Nil for a reply.
     @ServiceLoop
     func failure(
         of request: HTTPRequest,

@@ -44,7 +44,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `one call that overflows the bucket exhausts it until it is half empty`() {
+    func `one call that overflows the bucket exhausts the budget until the bucket is half empty`() {
         var budget = budget(charged: .milliseconds(51))
         #expect(budget.isThrottled && budget.isExhausted)
         budget.update(to: start + .milliseconds(259))
@@ -83,7 +83,7 @@ struct LoopBudgetTests {
     @Test(arguments: [
         (64 << 10, 0, 0, 6000), (0, 100, 0, 200_000), (200, 1, 0, 2000), (0, 0, 256, 256),
     ])
-    func `octets, ended transfers and those in flight allow time`(
+    func `received octets and transfers increase the allowed time`(
         octets: Int,
         ended: Int,
         inFlight: Int,
@@ -112,7 +112,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `one call overflows only beyond the capacity and what its octets and transfers allow`() {
+    func `one call overflows only beyond the capacity and the time for its octets and transfers`() {
         var budget = LoopBudget(at: start)
         #expect(!budget.overflows(.milliseconds(50), octets: 0, inFlight: 0))
         #expect(budget.overflows(.milliseconds(51), octets: 0, inFlight: 0))

@@ -119,7 +119,7 @@ struct NetlinkTests {
     }
 
     @Test
-    func `the last message needs no padding`() throws {
+    func `the last netlink message needs no padding`() throws {
         let datagram = Netlink.message(16, [1, 2, 3]).dropLast()
         #expect(try NetlinkMessage.all(in: Array(datagram)).count == 1)
     }
@@ -136,7 +136,7 @@ struct NetlinkTests {
     }
 
     @Test
-    func `every prefix of a message is an error or has only facts of the whole`() throws {
+    func `every prefix of a message is an error, or has only facts of the whole message`() throws {
         let whole = try Netlink.address("192.0.2.7", on: 3)
         let fact = try NetworkFact(try #require(NetlinkMessage.all(in: whole).first))
         var errors = 0

@@ -42,7 +42,7 @@ private final class PrivateNetwork: Sendable {
         try run(["-batch", directory.path("batch")])
     }
 
-    /// Other programs would inherit pipes.
+    /// Uses no pipes, which other programs would inherit.
     private func run(_ arguments: [String]) throws {
         let program = try Program(
             "nsenter",
@@ -134,7 +134,7 @@ struct NetworkWatchTests {
         let (watch, changes) = try await network.watch()
         try network.ip("addr del 192.0.2.7/24 dev eth0")
         var iterator = changes.makeAsyncIterator()
-        // The default route is lost with the address, without a message.
+        // With the address the default route is lost, without a message.
         #expect(
             await iterator.next()?.parts
                 == ["lost 192.0.2.7 on eth0", "lost default route via 192.0.2.1 on eth0"]

@@ -20,7 +20,7 @@ struct PrivateFileTests {
         return try file.replace { rest.popFirst() }
     }
 
-    /// Pieces of three octets.
+    /// Reads pieces of three octets.
     func contents() throws -> [UInt8]? {
         guard let reader = try file.open() else { return nil }
         var octets: [UInt8] = []
@@ -101,7 +101,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `the second of two writers fails`() throws {
+    func `while one writer has the file, a second one fails`() throws {
         let other = PrivateFile(file.path)
         var isFirst = true
         let octets = try file.replace { () throws(FileFault) in

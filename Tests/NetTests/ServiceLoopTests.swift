@@ -74,7 +74,7 @@ struct ServiceLoopTests {
 @Suite("A doorbell", .timeLimit(.minutes(15)))
 struct LoopWakeupTests {
     @Test
-    func `many rings before the handler runs are one call`() async {
+    func `many wake-ups before the handler runs are one call`() async {
         await onLoop {
             var calls = 0
             let called = Waiter()

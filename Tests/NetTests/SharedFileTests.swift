@@ -33,6 +33,29 @@ struct SharedFileTests {
         #expect(names == ["state"])
     }
 
+    @Test("after a failed wait for the lock, changes fail immediately for 1 s")
+    func locked() throws {
+        let file = SharedFile(path, initial: [])
+        var now = Clock.now
+        var readings = 0
+        file.now = {
+            readings += 1
+            now += .milliseconds(10)
+            return now
+        }
+        #expect(try content(of: file) == "")
+        let other = open(path, O_RDWR)
+        defer { close(other) }
+        #expect(flock(other, LOCK_EX) == 0)
+        #expect(throws: SharedFile.Fault.self) { try content(of: file) }
+        #expect(flock(other, LOCK_UN) == 0)
+        readings = 0
+        #expect(throws: SharedFile.Fault.self) { try content(of: file) }
+        #expect(readings == 1)
+        now += .seconds(1)
+        #expect(try content(of: file) == "")
+    }
+
     @Test("an existing empty file stays empty: it was truncated")
     func truncated() throws {
         try Data().write(to: URL(filePath: path))

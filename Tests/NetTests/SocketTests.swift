@@ -319,7 +319,7 @@ struct StreamTests {
     @ServiceLoop
     @Test
     func `an IPv6 listener leaves the port free for IPv4`() async throws {
-        // Another program may have the IPv4 port, but not in all ten attempts.
+        // Another program may have the IPv4 port, but not ten times.
         for _ in 0..<10 {
             let six = try StreamListener(binding: try loopback("[::]:0"))
             let port = try #require(six.localAddress?.port)

@@ -58,7 +58,7 @@ struct TimeTests {
             }
             await Task.yield()
         }
-        // One job: the loop sees neither the replies nor the deadline before its end.
+        // The loop reads neither replies nor the deadline before this job ends.
         var unread: [Int] = []
         let done = Waiter()
         let deadline = Clock.now + .milliseconds(1)
@@ -100,7 +100,7 @@ struct TimeTests {
     @ServiceLoop
     @Test
     func `five thousand timers fire in the order of their deadlines`() async {
-        // All timers are due, and none fires within this job.
+        // All timers are due, but none fires within this job.
         let past = Clock.now - .seconds(1)
         let done = Waiter()
         var called: [Int] = []

@@ -40,7 +40,7 @@ struct WatchedSocketsTests {
     {
         let listener = try ListeningSocket()
         let fixture = Fixture()
-        // Repeats until a socket gets the same number: other tests open and close sockets.
+        // Other tests open and close sockets, so this is repeated until the number is the same.
         var descriptor: Int32
         repeat {
             let old = try fixture.open()
@@ -73,8 +73,8 @@ struct WatchedSocketsTests {
         try fixture.sockets.watch(descriptor, .writable)
         close(descriptor)
         fixture.sockets.forget(descriptor)
-        // An unconnected socket is writable. If it were still watched, sd-event would get an event
-        // of a freed source and end the process.
+        // An unconnected socket is writable. If it were still watched, sd-event would use a freed
+        // source.
         let witness = try other.open()
         try other.sockets.watch(witness, .writable)
         await other.event()

@@ -24,57 +24,6 @@ struct AuthenticTests {
         }
     }
 
-    /// True for validated answers.
-    @ServiceLoop
-    private static func kept(_ name: Name, in harness: ResolverHarness) -> [Bool] {
-        harness.cache.entries(named: name, type: nil, now: harness.world.now).map(\.isAuthentic)
-    }
-
-    @Test(arguments: [true, false])
-    @ServiceLoop
-    func `AD is accepted from trusted upstreams only, and cached`(
-        _ isBelieved: Bool
-    ) async throws {
-        let harness = try ResolverHarness(upstream: Self.validating(isBelieved))
-        let answer = try await harness.ask("www.example.org")
-        #expect(answer.resolution.isAuthentic == isBelieved)
-        #expect(answer.resolution.flags == (isBelieved ? HeaderFlags.authenticData : 0))
-        #expect(Self.kept("www.example.org", in: harness) == [isBelieved])
-    }
-
-    @Test
-    @ServiceLoop
-    func `AD is clear if a trusted upstream did not set it`() async throws {
-        let upstream = ScriptedUpstream(validates: true) { (message) throws(UpstreamError) in
-            message.answers = [.a("www.example.org", 1)]
-        }
-        let harness = try ResolverHarness(upstream: upstream)
-        #expect(try await harness.ask("www.example.org").resolution.isAuthentic == false)
-        #expect(Self.kept("www.example.org", in: harness) == [false])
-    }
-
-    @Test
-    @ServiceLoop
-    func `CNAME chains and denials keep the AD bit of their reply`() async throws {
-        let chain = try ResolverHarness(
-            upstream: Self.validating { message in
-                message.answers = [
-                    .cname("www.example.org", "a.example.net"), .a("a.example.net", 1),
-                    .a("stray.example.net", 2),
-                ]
-            }
-        )
-        let answer = try await chain.ask("www.example.org")
-        #expect(answer.resolution.isAuthentic && answer.message.answers.count == 2)
-        let denial = try ResolverHarness(
-            upstream: Self.validating { message in
-                message.rcode = .nxDomain
-                message.authorities = [.soa("example.org", minimum: 30)]
-            }
-        )
-        #expect(try await denial.ask("www.example.org").resolution.isAuthentic)
-    }
-
     @Test
     @ServiceLoop
     func `the AD bit expires when the upstream is no longer trusted`() async throws {
@@ -103,26 +52,6 @@ struct AuthenticTests {
 
     @Test
     @ServiceLoop
-    func `removing a private address clears AD`() async throws {
-        var policy = AnswerPolicy()
-        policy.rebinding.protects = true
-        let harness = try ResolverHarness(
-            upstream: Self.validating { message in
-                message.answers = [.a("www.example.org", 0xC000_0263)]
-                if message.questions.first?.name == "mixed.example.org" {
-                    message.answers = [
-                        .a("mixed.example.org", 0xC000_0263), .a("mixed.example.org", 0x0A00_0001),
-                    ]
-                }
-            },
-            answers: policy
-        )
-        #expect(try await harness.ask("mixed.example.org").resolution.isAuthentic == false)
-        #expect(try await harness.ask("www.example.org").resolution.isAuthentic)
-    }
-
-    @Test
-    @ServiceLoop
     func `reordering the addresses keeps AD`() async throws {
         var policy = AnswerPolicy()
         policy.order = .fastest([AnswerPolicy.ProbeRule(names: .suffix("example.org"), port: 443)])
@@ -140,23 +69,6 @@ struct AuthenticTests {
         let answer = try await harness.ask("www.example.org")
         #expect(answer.answers == ["A 192.0.2.2", "A 192.0.2.1"])
         #expect(answer.resolution.isAuthentic)
-    }
-
-    @Test
-    @ServiceLoop
-    func `local answers and vendor answers never have AD`() async throws {
-        let harness = try ResolverHarness(.tencent, upstream: Self.validating())
-        harness.resolver.use(
-            HostsTable(
-                records: [
-                    (name: "host.example.net", addresses: [try #require(IPAddress("192.0.2.9"))])
-                ]
-            )
-        )
-        for name in ["www.example.com", "localhost", "host.example.net", "x.invalid"] as [Name] {
-            #expect(try await harness.ask(name).resolution.isAuthentic == false, "\(name)")
-        }
-        #expect(try await harness.ask("none.example.com").resolution.isAuthentic)
     }
 
     @Test

@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Accepted addresses and permitted names")
 struct BeliefTests {
-    // MARK: - Private addresses
-
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let known: Known
@@ -120,7 +118,7 @@ struct BeliefTests {
         #expect(harness.vendors[0].statistics.droppedAddresses == 1)
     }
 
-    @Test("only unusable addresses, no fallback: NODATA")
+    @Test("with only unusable addresses and no fallback, the answer is NODATA")
     @ServiceLoop
     func unusableWithoutFallback() async throws {
         let harness = try ResolverHarness(.tencent, fallsBack: false)
@@ -136,8 +134,6 @@ struct BeliefTests {
                 """
         )
     }
-
-    // MARK: - Names that are never queried
 
     @Test(
         "names and types that a vendor cannot resolve are not sent",
@@ -158,43 +154,6 @@ struct BeliefTests {
         #expect(harness.world.sent.isEmpty)
     }
 
-    @Test("host names are sent in lower case")
-    @ServiceLoop
-    func forVendors() async throws {
-        let harness = try ResolverHarness(.tencent)
-        harness.zone["_dns.x-1.example.com"] = Known(v4: ["192.0.2.110"])
-        #expect(try await harness.ask("_DNS.X-1.Example.com").answers == ["A 192.0.2.110"])
-        #expect(harness.asked.map(\.whom) == ["tencent 1"])
-    }
-
-    // MARK: - JSON
-
-    @Test("a JSON API gets one call per family")
-    @ServiceLoop
-    func oneFamily() async throws {
-        let harness = try ResolverHarness(.json)
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from json/192.0.2.41:443 after 20 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                asked: json 1 at 0
-                kept: A 60
-                """
-        )
-        try await harness.expect(
-            "www.example.com",
-            .aaaa,
-            story: """
-                NOERROR from json/192.0.2.41:443 after 20 ms
-                answer: AAAA 2001:db8::101 120
-                asked: json 1 at 0
-                kept: A 60, AAAA 120
-                """
-        )
-        #expect(harness.vendors[0].statistics.tries == 2)
-    }
-
     @Test("a NODATA of a JSON API is accepted")
     @ServiceLoop
     func jsonNoData() async throws {
@@ -210,7 +169,7 @@ struct BeliefTests {
         )
     }
 
-    @Test("only unusable addresses from a JSON API: the fallback is queried")
+    @Test("with only unusable addresses from a JSON API, the fallback is queried")
     @ServiceLoop
     func jsonUnusable() async throws {
         let harness = try ResolverHarness(.json)

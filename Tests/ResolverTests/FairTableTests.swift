@@ -20,7 +20,7 @@ struct FairTableTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
     }
 
-    /// The query for a name of two labels, such as `a1.example`.
+    /// Returns a query for a name of two labels, such as `a1.example`.
     private static func query(_ key: String) -> Query {
         Query(question: Question(name: Name(stringLiteral: "\(key).example"), type: .a))
     }
@@ -32,8 +32,9 @@ struct FairTableTests {
     @ServiceLoop
     private static func end(_ query: PendingQuery?, _ value: String) {
         let source = Provenance(source: .upstream, origin: 0)
-        var answer = Resolution(rcode: .noError, provenance: source)
-        answer.hasLostAttempt = value == "failure"
+        let rcode: RCode = value == "failure" ? .servFail : .noError
+        var answer = Resolution(rcode: rcode, provenance: source)
+        answer.hasLostAttempt = value == "repetition" || value == "failure"
         answer.explanation = Explanation(code: .other, text: value)
         query?.end(ResolvedAnswer(answer))
     }
@@ -75,7 +76,17 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// `label` keys the outcome.
+        /// Reports that a limit of the paying client prevents the query.
+        func refuse(_ key: String) {
+            if let query = pending[key] { table.separate(query) }
+        }
+
+        func payer(_ key: String) -> ClientNetwork? { pending[key]?.payer }
+
+        /// True if upstreams get the query again after a loss.
+        func isRepeated(_ key: String) -> Bool? { pending[key]?.isRepeated }
+
+        /// Records the outcome under `label`.
         func ask(
             _ key: String,
             by client: UInt32,
@@ -104,7 +115,7 @@ struct FairTableTests {
             )
         }
 
-        /// "failure" is lost work.
+        /// Ends a query; "failure" means lost work.
         func end(_ key: String, _ value: String) { FairTableTests.end(pending[key], value) }
 
         func advance(by duration: Duration) { now += duration }
@@ -156,30 +167,44 @@ struct FairTableTests {
         }
     }
 
+    /// Ends four queries of client 2.
+    @ServiceLoop
+    private static func endQueries(_ questions: Questions, _ value: String) {
+        for number in 1...4 {
+            questions.ask("b\(number)", by: 2)
+            questions.end("b\(number)", value)
+        }
+    }
+
     @Test
     @ServiceLoop
-    func `the limit of a client shrinks while its queries and those of another client are lost`() {
+    func `the limit of a client shrinks while an upstream drops queries of several clients`() {
         let questions = Questions()
         questions.ask("b", by: 2)
-        questions.advance(by: .seconds(1))
-        questions.end("b", "failure")
+        #expect(questions.isRepeated("b") == true)
+        Self.endQueries(questions, "repetition")
         Self.loseQueries(questions)
-        // Three places instead of six: each new query replaces an old one, which is lost, too.
+        // Three places instead of six: each new query evicts an old one, which is lost.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)
         #expect(questions.outcomes["a10"] == "refused")
+        #expect(questions.isRepeated("a9") == false)
         // The limit grows back by the share in each second.
+        questions.end("b", "answer")
         questions.advance(by: .milliseconds(995))
         for number in 11...13 { questions.ask("a\(number)", by: 1) }
         #expect(questions.count == 6)
         #expect(questions.outcomes["a7"] == nil)
     }
 
-    @Test
+    @Test(arguments: ["failure", "answer"])
     @ServiceLoop
-    func `lost queries do not limit a client while no other client loses any`() {
+    func `lost queries do not limit a client while other clients need no repetitions`(
+        _ value: String
+    ) {
         let questions = Questions()
+        Self.endQueries(questions, value)
         Self.loseQueries(questions)
         for number in 7...8 { questions.ask("a\(number)", by: 1) }
         #expect(questions.count == 6)
@@ -238,11 +263,11 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a query that passes to another client counts as its newest`() {
+    func `a query that passes to another client is the newest query of that client`() {
         let questions = Questions()
         for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }
         for number in 1...7 { questions.ask("n\(number)", by: UInt32(20 + number)) }
-        // The table is full and no client exceeds its share: each new query evicts the oldest one.
+        // The table is full and no client exceeds its share: each new query evicts the oldest.
         for number in 1...3 { questions.ask("m\(number)", by: UInt32(30 + number)) }
         #expect(questions.outcomes["a1"] == "evicted")
         #expect(questions.outcomes["a2"] == nil)
@@ -263,6 +288,30 @@ struct FairTableTests {
         questions.end("a1", "answer")
         #expect(questions.outcomes["joined"] == "answer")
         #expect(questions.outcomes["a1"] == "evicted")
+    }
+
+    @Test
+    @ServiceLoop
+    func `a limit of the paying client does not affect the other waiting clients`() async {
+        let questions = Questions()
+        let turns = LoopTurns()
+        questions.ask("a", by: 1, as: "a1")
+        for client in 2...3 { questions.ask("a", by: UInt32(client), as: "a\(client)") }
+        questions.refuse("a")
+        // The table starts the next query in a later turn of the loop.
+        ServiceLoop.task { turns.note() }
+        await turns.reach(1)
+        #expect(questions.count == 2)
+        #expect(questions.payer("a") == Self.client(2))
+        // The first client's other queries join one of the two.
+        questions.ask("a", by: 1, as: "again")
+        questions.end("a", "vendor")
+        let answered = ["a2": "vendor", "a3": "vendor", "again": "vendor"]
+        #expect(questions.outcomes == answered)
+        questions.ask("a", by: 1, as: "late")
+        #expect(questions.count == 1)
+        questions.ask("a", by: 4)
+        #expect(questions.count == 2 && questions.payer("a") == Self.client(4))
     }
 
     @Test
@@ -392,7 +441,7 @@ struct FairTableTests {
     }
 }
 
-/// Events in each iteration of the service loop that has any.
+/// Numbers of events in the iterations of the service loop.
 @ServiceLoop
 final class LoopTurns {
     private(set) var notes: [Int] = []
@@ -414,7 +463,6 @@ final class LoopTurns {
         _ = await waiter.wait(until: nil)
     }
 
-    /// The next iteration ends when the loop runs the queued job.
     private func turn() {
         isNew = true
         if let waiter, notes.reduce(0, +) >= waiter.total { return waiter.waiter.resume(.ready) }

@@ -9,7 +9,7 @@ import Upstream
 @testable import Resolver
 
 extension HostsTable {
-    /// Lines such as `192.0.2.9 printer.lan printer`.
+    /// Returns a table of lines such as `192.0.2.9 printer.lan printer`.
     static func of(_ lines: String...) -> HostsTable {
         var table = HostsTable()
         for line in lines {
@@ -65,7 +65,7 @@ struct HostsTests {
 
     @Test(arguments: here.indices)
     @ServiceLoop
-    func `hosts take precedence over routes and special names`(_ index: Int) async throws {
+    func `hosts files take precedence over routes and special names`(_ index: Int) async throws {
         let (name, type, expected, zone) = Self.here[index]
         let harness = try ResolverHarness(.tencent)
         harness.resolver.use(Self.table)
@@ -149,8 +149,6 @@ struct HostsTests {
         #expect(harness.kept("www.example.com") == [])
     }
 
-    // MARK: - The table
-
     @Test
     func `records in the settings take precedence over hosts files`() {
         var table = HostsTable(records: [
@@ -164,7 +162,7 @@ struct HostsTests {
     }
 
     @Test
-    func `the table is bounded, in names and in addresses of one name`() throws {
+    func `the hosts table has limits for names and addresses of one name`() throws {
         var table = HostsTable()
         for number in 0..<UInt32(HostsTable.mostAddresses + 7) {
             table.add(.v4(IPv4Address(value: 0xC000_0000 + number)), names: ["a.lan", "a.lan"])

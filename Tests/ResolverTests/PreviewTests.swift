@@ -38,7 +38,7 @@ struct PreviewTests {
     }
 
     @Test(
-        "source and price are those of the real query",
+        "a preview has the source and price of the real query",
         arguments: [
             ("www.example.com", RecordType.a), ("www.example.com", .aaaa),
             ("four.example.com", .aaaa), ("none.example.com", .a), ("www.example.com", .mx),

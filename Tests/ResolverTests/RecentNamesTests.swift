@@ -10,7 +10,7 @@ struct RecentNamesTests {
     private let start = Clock.now
 
     @Test
-    func `a fact about a name is remembered until it expires, in any case of letters`() {
+    func `a fact about a name is remembered until it expires, whatever the letter case`() {
         var names = RecentNames<Int>(limit: 4)
         names.insert(1, of: "www.example.com", until: start + .seconds(5))
         #expect(names.value(of: "WWW.example.com", now: start + .milliseconds(4_999)) == 1)

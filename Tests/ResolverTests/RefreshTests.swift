@@ -32,8 +32,6 @@ struct RefreshTests {
         return harness
     }
 
-    // MARK: - In demand
-
     @Test("an answer with less than 10 s left is not refreshed", arguments: [9, 10] as [UInt32])
     @ServiceLoop
     func short(_ ttl: UInt32) async throws {
@@ -86,33 +84,6 @@ struct RefreshTests {
         #expect(try await harness.ask("www.example.com").resolution.provenance.isStale)
     }
 
-    @Test("a route without prefetch has no refresh")
-    @ServiceLoop
-    func offForRoute() async throws {
-        var freshness = Freshness()
-        freshness.prefetch?.names = ["www.example.com"]
-        let harness = try ResolverHarness(
-            .tencent,
-            freshness: freshness,
-            options: { $0.isPrefetched = false }
-        )
-        harness.resolver.prefetcher.start()
-        await harness.world.advance(by: .seconds(1))
-        #expect(harness.asked.isEmpty)
-        _ = try await harness.ask("www.example.com")
-        for _ in 0..<59 {
-            _ = try harness.hit("www.example.com")
-            await harness.world.advance(by: .seconds(1))
-        }
-        harness.resolver.prefetcher.refresh(
-            Query(question: Question(name: "www.example.com", type: .a)),
-            for: nil
-        )
-        await harness.world.advance(by: .seconds(5))
-        #expect(harness.asked.count == 1)
-        #expect(harness.resolver.prefetcher.numbers == numbers(started: 0))
-    }
-
     // MARK: - Costs
 
     @Test("refreshes from upstreams have no budget")
@@ -155,8 +126,6 @@ struct RefreshTests {
         #expect(harness.resolver.prefetcher.numbers == numbers(held: 1))
         #expect(harness.asked.count == before)
     }
-
-    // MARK: - Always kept
 
     @ServiceLoop
     private func harness(keeping names: Name..., budget: Int = 60) throws -> ResolverHarness {

@@ -10,29 +10,6 @@ import Upstream
 
 @Suite("Vendors that refuse calls or must not be called")
 struct RefusalTests {
-    private static let second = """
-        NOERROR from alibaba/192.0.2.31:443 after 20 ms
-        answer: A 192.0.2.101 60, A 192.0.2.102 60
-        asked: alibaba 1 at 0
-        kept: A 60, AAAA 120
-        billed: alibaba 1
-        """
-
-    private static let first = """
-        NOERROR from tencent/192.0.2.11:443 after 20 ms
-        answer: A 192.0.2.101 60, A 192.0.2.102 60
-        asked: tencent 1 at 0
-        kept: A 60, AAAA 120
-        billed: tencent 1
-        """
-
-    private static let fallback = """
-        NOERROR from upstream/scripted after 10 ms
-        answer: A 192.0.2.99 300
-        asked: upstream A at 0
-        kept: A 300
-        """
-
     @ServiceLoop
     private func expect(
         _ harness: ResolverHarness,
@@ -47,76 +24,6 @@ struct RefusalTests {
             comment,
             sourceLocation: sourceLocation
         )
-    }
-
-    // MARK: - The account
-
-    @Test(
-        "a refused account pauses the vendor for 5 min, then one probe",
-        arguments: [(401, 2), (403, 1)]
-    )
-    @ServiceLoop
-    func refused(_ status: Int, _ tries: Int) async throws {
-        // Tencent also answers 401 for a wrong expiry, so both forms are tried.
-        let asked = (0..<tries).map { "tencent 1 at \($0 * 20)" }.joined(separator: ", ")
-        let end = 20 * tries
-        let harness = try ResolverHarness(.tencent, .alibaba)
-        harness.faults = ["tencent 1": .status(status), "tencent 2": .status(status)]
-        try await expect(
-            harness,
-            """
-            NOERROR from alibaba/192.0.2.31:443 after \(end + 20) ms
-            answer: A 192.0.2.101 60, A 192.0.2.102 60
-            asked: \(asked), alibaba 1 at \(end)
-            kept: A 60, AAAA 120
-            billed: alibaba 1
-            """
-        )
-        await harness.world.advance(by: .milliseconds(end))
-        #expect(
-            harness.vendors[0].statistics.state
-                == .refused(
-                    .unauthorized(status: status),
-                    until: harness.world.start + .milliseconds(300_000 + 2 * end)
-                )
-        )
-        try await expect(harness, Self.second)
-        await harness.world.advance(by: .milliseconds(299_999 + 2 * end) - harness.world.elapsed)
-        try await expect(harness, Self.second)
-
-        harness.faults = [:]
-        let trial = harness.begin("four.example.com")
-        let other = harness.begin("six.example.com", .aaaa)
-        try await harness.expect(
-            trial,
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 20 ms
-                answer: A 192.0.2.104 90
-                asked: tencent 1 at 0, alibaba 1 at 0
-                kept: A 90, AAAA NODATA 90
-                billed: tencent 1
-                """
-        )
-        #expect(try await harness.origin(harness.answer(to: other)) == "alibaba/192.0.2.31:443")
-        try await expect(harness, Self.first)
-    }
-
-    @Test("a refused account without other vendors uses the fallback")
-    @ServiceLoop
-    func refusedAlone() async throws {
-        let harness = try ResolverHarness(.tencent)
-        harness.faults["tencent 1"] = .status(403)
-        try await expect(
-            harness,
-            """
-            NOERROR from upstream/scripted after 30 ms
-            answer: A 192.0.2.99 300
-            asked: tencent 1 at 0, upstream A at 20
-            kept: A 300
-            """
-        )
-        await harness.world.advance(by: .milliseconds(10))
-        try await expect(harness, Self.fallback)
     }
 
     @Test(
@@ -159,28 +66,6 @@ struct RefusalTests {
         #expect(harness.vendors[0].statistics.skewRepairs == 2)
     }
 
-    @Test("an account that needs an expiry is detected once")
-    @ServiceLoop
-    func expiry() async throws {
-        let harness = try ResolverHarness(.tencent)
-        harness.faults = ["tencent 1": .wantsExpiry, "tencent 2": .wantsExpiry]
-        try await expect(
-            harness,
-            """
-            NOERROR from tencent/192.0.2.11:443 after 40 ms
-            answer: A 192.0.2.101 60, A 192.0.2.102 60
-            asked: tencent 1 at 0, tencent 1 at 20
-            kept: A 60, AAAA 120
-            billed: tencent 1
-            """
-        )
-        try await expect(harness, Self.first)
-    }
-
-    // MARK: - Too many
-
-    // MARK: - Money and will
-
     @Test("a spent budget without fallback: SERVFAIL without delay")
     @ServiceLoop
     func budgetWithoutFallback() async throws {
@@ -196,26 +81,5 @@ struct RefusalTests {
             kept: A SERVFAIL 1
             """
         )
-    }
-
-    @Test("a budget that only warns permits and counts calls")
-    @ServiceLoop
-    func budgetWarns() async throws {
-        let harness = try ResolverHarness(.tencent) {
-            $0.budget = Budget.Rule(callsPerDay: 1, onExceeded: .warn)
-        }
-        for _ in 0..<3 { try await expect(harness, Self.first) }
-        #expect(harness.vendors[0].statistics.beyondBudget == 2)
-        #expect(harness.vendors[0].statistics.usage?.callsToday == 3)
-    }
-
-    @Test("a pause does not end calls in flight")
-    @ServiceLoop
-    func pausedMeanwhile() async throws {
-        let harness = try ResolverHarness(.tencent)
-        let asked = harness.begin("www.example.com")
-        await harness.world.advance(by: .milliseconds(10))
-        harness.vendors[0].pause()
-        try await harness.expect(asked, story: Self.first)
     }
 }

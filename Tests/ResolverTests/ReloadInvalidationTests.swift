@@ -167,7 +167,7 @@ struct ReloadInvalidationTests {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
 
-        /// As `www.example.com A`.
+        /// Remaining entries, such as `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
             cache.remove(now: world.now) { name, type, _, _ in
@@ -341,7 +341,7 @@ struct ReloadInvalidationTests {
         ]
     }
 
-    @Test("answers stay if their source stays")
+    @Test("cached answers stay if their source stays")
     @ServiceLoop
     func kept() throws {
         for change in Self.cases {

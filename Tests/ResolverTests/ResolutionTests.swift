@@ -183,10 +183,10 @@ struct ResolutionTests {
     ]
 
     @Test(arguments: positive)
-    private func `answers`(_ example: Case) throws { try check(example) }
+    private func `records of an answer are selected`(_ example: Case) throws { try check(example) }
 
     @Test(arguments: negative)
-    private func `denials`(_ example: Case) throws { try check(example) }
+    private func `records of a denial are selected`(_ example: Case) throws { try check(example) }
 
     private func check(_ example: Case) throws {
         let query = Query(

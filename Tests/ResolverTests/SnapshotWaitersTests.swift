@@ -9,9 +9,8 @@ import Testing
 
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
-    /// Unresponsive sources, and a snapshot that is loading.
-    ///
-    /// Its www.example.com expired `age` minus 60 s ago.
+    /// Unresponsive sources, and a loading snapshot in which www.example.com expired `age` minus 60
+    /// s ago.
     @ServiceLoop
     private func harness(age: Int = 61, fault: Fault = .silent()) async throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, upstream: nil)
@@ -77,7 +76,7 @@ struct SnapshotWaitersTests {
         #expect(story.contains("answer: A 192.0.2.101 30, A 192.0.2.102 30"))
     }
 
-    @Test("an answer is found during the loading")
+    @Test("an answer from the snapshot is found before the loading ends")
     @ServiceLoop
     func inPart() async throws {
         let harness = try await harness()
@@ -132,7 +131,7 @@ struct SnapshotWaitersTests {
         #expect(!story.contains("EDE 3"))
     }
 
-    @Test("waiting queries of a client are limited")
+    @Test("the number of waiting queries of a client is limited")
     @ServiceLoop
     func limits() async throws {
         let harness = try await harness()

@@ -14,7 +14,8 @@ struct SpecialNamesTests {
 
     private static let soa = "SOA localhost. nobody.invalid. 1 3600 1200 604800 10800"
 
-    /// Also RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793 and RFC 9462 §6.4.
+    /// Names of the RFCs in the suite's title, RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375,
+    /// RFC 7793 and RFC 9462 §6.4.
     private static let here: [(String, RecordType, RCode, answer: String?, zone: String?)] = [
         ("localhost", .a, .noError, "A 127.0.0.1", nil),
         ("LocalHost", .aaaa, .noError, "AAAA ::1", nil),
@@ -102,62 +103,6 @@ struct SpecialNamesTests {
         #expect(harness.upstream?.sent.map(\.question.name) == [try Name(name)])
     }
 
-    @Test(arguments: ["nas.home.arpa", "1.2.3.10.in-addr.arpa", "printer", "x.local"])
-    @ServiceLoop
-    func `a name that a route claims is not special`(_ name: String) async throws {
-        let office = ScriptedUpstream("office")
-        let harness = try ResolverHarness(routes: { routes in
-            routes.add(
-                Route(
-                    place: "test:1",
-                    vendors: [],
-                    upstreams: UpstreamGroup([office]),
-                    fallsBack: true,
-                    allowsPrivateAnswers: false
-                ),
-                for: [
-                    .suffix("home.arpa"), .suffix("10.in-addr.arpa"), .exact("printer"),
-                    .below("local"),
-                ],
-                except: []
-            )
-        })
-        let answer = try await harness.ask(try Name(name))
-        #expect(harness.origin(answer) == "office/scripted")
-        #expect(office.asked.count == 1)
-        #expect(harness.upstream?.asked == [])
-        #expect(try await harness.ask("local").rcode == .nxDomain)
-    }
-
-    @Test(arguments: [
-        "x.onion", "x.local", "x.test", "x.invalid", "x.alt", "localhost", "printer",
-        "1.2.3.10.in-addr.arpa", "x.home.arpa",
-    ])
-    @ServiceLoop
-    func `a route for all names does not claim special names`(_ name: String) async throws {
-        let harness = try ResolverHarness(.tencent, routes: { _ in })
-        let all = try ResolverHarness(
-            .tencent,
-            routes: { routes in
-                routes.add(
-                    Route(
-                        place: "test:1",
-                        vendors: harness.vendors,
-                        upstreams: nil,
-                        fallsBack: true,
-                        allowsPrivateAnswers: false
-                    ),
-                    for: [.suffix(.root)],
-                    except: []
-                )
-            }
-        )
-        let answer = try await all.ask(try Name(name))
-        #expect(answer.resolution.provenance == .local)
-        #expect(all.upstream?.asked == [])
-        #expect(harness.world.sent.isEmpty)
-    }
-
     @Test(arguments: [
         (RecordType.axfr, RCode.refused), (.ixfr, .refused),
         (RecordType(rawValue: 0), .formErr), (.opt, .formErr),
@@ -173,17 +118,6 @@ struct SpecialNamesTests {
             #expect(answer.answers.isEmpty)
             #expect(answer.resolution.lifetime == 0)
         }
-        #expect(harness.upstream?.asked == [])
-    }
-
-    @Test
-    @ServiceLoop
-    func `ANY is answered with one HINFO record`() async throws {
-        let harness = try ResolverHarness()
-        let answer = try await harness.ask("www.example.com", .any)
-        #expect(answer.rcode == .noError)
-        #expect(answer.message.answers.map(\.type) == [.hinfo])
-        #expect(answer.message.answers[0].data.octets == [7] + Array("RFC8482".utf8) + [0])
         #expect(harness.upstream?.asked == [])
     }
 }

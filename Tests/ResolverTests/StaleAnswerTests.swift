@@ -38,8 +38,6 @@ struct StaleAnswerTests {
         }
     }
 
-    // MARK: - When
-
     @Test("a joining client gets the stale answer with the first one")
     @ServiceLoop
     func together() async throws {
@@ -70,36 +68,6 @@ struct StaleAnswerTests {
         )
     }
 
-    // MARK: - Durations
-
-    @Test("after the window of a stale answer: SERVFAIL", arguments: [3_599, 3_600])
-    @ServiceLoop
-    func window(_ seconds: Int) async throws {
-        let harness = try await harness {
-            $0.stale?.window = 3_600
-            $0.stale?.ttl = 7
-        }
-        await harness.world.advance(by: .seconds(seconds - 1))
-        make(harness, .broken(.connect("refused")))
-        try await harness.expect(
-            "www.example.com",
-            story: seconds < 3_600
-                ? """
-                NOERROR from tencent/192.0.2.11:443 after 0 ms
-                EDE 3: expired 3599 s ago
-                answer: A 192.0.2.101 7, A 192.0.2.102 7
-                asked: tencent 1 at 0, tencent 2 at 0
-                kept: A SERVFAIL 1
-                """
-                : """
-                SERVFAIL from httpdnsd after 0 ms
-                EDE 22: no vendor answered, and no upstream is configured for this name
-                asked: tencent 1 at 0, tencent 2 at 0
-                kept: A SERVFAIL 1
-                """
-        )
-    }
-
     @Test("an outage of 1 h costs one call per second")
     @ServiceLoop
     func outage() async throws {
@@ -114,10 +82,6 @@ struct StaleAnswerTests {
             #expect(harness.asked.count - (asked.first?.asked ?? 0) <= 2)
         }
     }
-
-    // MARK: - Settings
-
-    // MARK: - Deadlines of each client
 
     @Test("each client of a shared call has its own deadline")
     @ServiceLoop
@@ -164,6 +128,4 @@ struct StaleAnswerTests {
         await harness.world.advance(by: .seconds(1))
         #expect(try harness.hit("www.example.com")?.answers.count == 2)
     }
-
-    // MARK: - Failures
 }

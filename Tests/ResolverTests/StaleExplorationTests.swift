@@ -8,7 +8,7 @@ import Testing
 
 @testable import Resolver
 
-/// The resolver cannot be copied, so each sequence is played from the start.
+/// Plays each sequence from the start, because the resolver cannot be copied.
 ///
 /// A sequence ends at a state that equals an earlier one, or when a server's fault affects only the
 /// next call.
@@ -135,7 +135,6 @@ struct StaleExplorationTests {
                 + "\(vendor.inFlight) \(servers) \(calls) \(hasEverHad)"
         }
 
-        /// Tenths of a second.
         private static func age(_ time: Duration) -> Int { time.milliseconds / 100 }
     }
 

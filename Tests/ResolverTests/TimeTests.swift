@@ -19,8 +19,6 @@ struct TimeTests {
         }
     }
 
-    // MARK: - Shares
-
     @Test("an unresponsive vendor uses the timeout of each server")
     @ServiceLoop
     func oneVendor() async throws {
@@ -76,8 +74,6 @@ struct TimeTests {
                 """
         )
     }
-
-    // MARK: - Nothing at all
 
     // The TXT query detects forwarding loops, another cause of missing replies.
 
@@ -146,7 +142,6 @@ struct TimeTests {
     }
 }
 
-/// SplitMix64.
 private struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

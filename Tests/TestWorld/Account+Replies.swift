@@ -3,7 +3,6 @@ import HTTPDNS
 package import Net
 
 extension Account {
-    /// Reaction of the server to a request.
     package func step(
         to request: HTTPRequest,
         _ zone: [String: Known],

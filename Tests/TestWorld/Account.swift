@@ -2,7 +2,6 @@
 package import HTTPDNS
 package import Net
 
-/// Addresses and TTLs of a name.
 package struct Known: Sendable {
     package var v4: [String]
     package var v6: [String]
@@ -22,7 +21,6 @@ package struct Known: Sendable {
     }
 }
 
-/// Fault of a server.
 package enum Fault: Sendable {
     /// Possibly only on a reused connection.
     case silent(onOldConnection: Bool = false)
@@ -46,8 +44,6 @@ package enum Fault: Sendable {
     case ahead(seconds: Int64)
 }
 
-/// Vendor account with the real codec.
-///
 /// Its servers are 192.0.2.11 and following for the first kind, .21 and following for the second.
 package enum Account: String, Sendable, CaseIterable {
     /// HTTPS with a token.
@@ -61,7 +57,6 @@ package enum Account: String, Sendable, CaseIterable {
 
     case json
 
-    /// Returns the codec.
     package func vendor() throws -> any Vendor {
         switch self {
         case .tencent: try Tencent(token: Secret("987654321"), id: 12345)
@@ -76,10 +71,8 @@ package enum Account: String, Sendable, CaseIterable {
     static let otherKey = Secret("6543210987654321")
     private static let secret = String(repeating: "0f", count: 16)
 
-    /// Last octet before the first server.
     package var base: Int { 10 * ((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
 
-    /// Addresses of `count` servers.
     package func servers(_ count: Int) throws -> [SocketAddress] {
         try (1...count).map { number in
             let text = "192.0.2.\(base + number):\(self == .sealed ? 80 : 443)"
@@ -90,8 +83,6 @@ package enum Account: String, Sendable, CaseIterable {
         }
     }
 }
-
-// MARK: - Requests
 
 extension Account {
     func parameters(of request: HTTPRequest) -> [String: String] {
@@ -122,7 +113,6 @@ extension Account {
         return (list.split(separator: ",").map(String.init), expiry)
     }
 
-    /// Requested names.
     package func names(in request: HTTPRequest) throws -> [String] {
         try question(of: request).names
     }

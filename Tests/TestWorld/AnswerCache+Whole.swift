@@ -35,7 +35,6 @@ extension AnswerCache {
         return sweep.count
     }
 
-    /// Hits of all copies.
     package func collectMirroredHits() -> [MirroredHits] {
         var (hits, next) = collectMirroredHits(from: 0)
         while let position = next {

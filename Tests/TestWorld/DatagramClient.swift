@@ -16,12 +16,11 @@ package final class DatagramClient: DatagramReceiving {
 
     package var localAddress: SocketAddress? { socket?.localAddress }
 
-    /// True if a datagram has arrived that no call of `receive` has returned.
+    /// True if a datagram waits for `receive`.
     package var hasReceived: Bool { !datagrams.isEmpty }
 
     package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }
 
-    /// Waits for the next datagram.
     package func receive(deadline: Instant) async throws(SocketError) -> [UInt8] {
         while datagrams.isEmpty {
             if let error { throw error }

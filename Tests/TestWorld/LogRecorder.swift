@@ -2,7 +2,6 @@
 import Locks
 package import Logging
 
-/// Stores log lines.
 package final class LogRecorder: Sendable {
     private let lines = Lock<[String]>([])
 

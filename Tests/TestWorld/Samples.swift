@@ -3,7 +3,6 @@ package import Control
 
 /// Replies with every field set.
 package enum Samples {
-    /// A full disk.
     package static var snapshot: SnapshotStatus {
         var snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
         snapshot.ageSeconds = 200
@@ -227,7 +226,6 @@ package enum Samples {
         ])
     }
 
-    /// Two families, one from the vendor.
     package static let resolved = ResolveReply(results: [
         Resolved(
             name: "www.example.com.",
@@ -249,7 +247,6 @@ package enum Samples {
         ),
     ])
 
-    /// With records.
     package static var dump: DumpReply {
         var entries = lookup.entries
         entries[0].records = ["192.0.2.10", "192.0.2.11"].map { "www.example.com. 18 IN A \($0)" }
@@ -257,7 +254,6 @@ package enum Samples {
         return DumpReply(entries: entries, total: 2)
     }
 
-    /// All fields of an attempt.
     package static var explained: ExplainReply {
         var reply = ExplainReply(name: "www.example.com.", type: "A")
         reply.steps = [
@@ -307,7 +303,6 @@ package enum Samples {
         return reply
     }
 
-    /// Dry run for a cached name.
     package static var foretold: ExplainReply {
         var reply = explained
         reply.live = nil
@@ -426,7 +421,6 @@ package enum Samples {
         return BillReply(period: "month", vendors: [bill], advice: [advice])
     }
 
-    /// Reply to `Prove`.
     package static var proved: ProveReply {
         var first = ProofStep(
             label: "families: A",
@@ -483,7 +477,6 @@ package enum Samples {
         )
     }
 
-    /// Reply to `Reload`.
     package static var reloaded: ReloadReply {
         ReloadReply(
             applied: true,

@@ -3,16 +3,15 @@ package import Control
 import Foundation
 package import Glibc
 
-/// Unix socket with scripted replies, with a thread for each connection.
+/// Unix socket with scripted replies, and a thread for each connection.
 ///
-/// The test must call `stop()`: the program may outlive the last use of this object.
+/// The test must call `stop()`: the program may outlive this object.
 package struct ScriptedDaemon: Sendable {
-    /// Reaction to a call.
     package enum Answer: Sendable {
         case results(any Encodable & Sendable)
         case error(MethodError)
         case octets([UInt8])
-        /// Octets before the close.
+        /// Sends octets, then closes.
         case last([UInt8])
         case close
     }
@@ -21,10 +20,8 @@ package struct ScriptedDaemon: Sendable {
 
     package let path: String
 
-    /// The thread closes it.
     private let descriptor: Int32
 
-    /// Answers calls on its own thread.
     package init(_ answer: @escaping @Sendable (Call) -> Answer) throws {
         folder = try temporaryFolder()
         path = folder + "/control.sock"
@@ -43,7 +40,6 @@ package struct ScriptedDaemon: Sendable {
         }
     }
 
-    /// Stops the thread and removes the socket.
     package func stop() {
         shutdown(descriptor, Int32(SHUT_RDWR))
         try? FileManager.default.removeItem(atPath: folder)
@@ -74,13 +70,11 @@ package struct ScriptedDaemon: Sendable {
     }
 }
 
-/// Failed system call.
 package struct SystemFault: Error {
     let call: String
     let number: Int32
 }
 
-/// Creates a temporary folder.
 package func temporaryFolder() throws -> String {
     var template = Array("/tmp/httpdnsd-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemFault(call: "mkdtemp", number: errno) }
@@ -110,7 +104,6 @@ package func unixSocket(
     return descriptor
 }
 
-/// Sends all octets; false after a disconnect.
 package func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Bool {
     var rest = octets[...]
     while !rest.isEmpty {
@@ -123,19 +116,16 @@ package func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Bool {
     return true
 }
 
-/// Result of a program.
 package struct ProgramRun: Sendable {
     package let status: Int32
     package let output: String
     package let errors: String
 }
 
-/// Runs the built `httpdnsctl`.
 package func runControl(_ arguments: String...) async throws -> ProgramRun {
     try await runControl(arguments)
 }
 
-/// Runs the built `httpdnsctl`.
 package func runControl(_ arguments: [String]) async throws -> ProgramRun {
     let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Error of a test's setup.
 package struct FixtureError: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Simulated network and clock.
-///
-/// The time stands still while code can run, then jumps to the next event. All code runs on the
-/// service loop.
+/// Network and clock; the time stands still while code can run, then jumps to the next event.
 @ServiceLoop
 package final class Simulation: HTTPTransport {
-    /// Reaction of a server.
     package enum Step: Sendable {
         /// The request times out if the reply is too late.
         case reply(HTTPReply, after: Duration = .milliseconds(20))
@@ -18,7 +14,6 @@ package final class Simulation: HTTPTransport {
         case silence(reused: Bool = false, whileConnecting: Bool = false)
     }
 
-    /// Request with time and timeout.
     package struct Sent: Sendable {
         package let request: HTTPRequest
         package let at: Duration
@@ -30,7 +25,7 @@ package final class Simulation: HTTPTransport {
 
         var isTimer = false
 
-        /// Called with true at the time, or with false earlier.
+        /// Called with true at the time, with false if it is cancelled.
         let wake: @ServiceLoop (Bool) -> Void
     }
 
@@ -48,29 +43,26 @@ package final class Simulation: HTTPTransport {
         func cancel() { world.wake(number, false) }
     }
 
-    /// A day ahead of the system clock, so that instants of the two differ.
+    /// A day ahead of the system clock, so that the clocks differ.
     package let start: Instant
 
     package private(set) var now: Instant
 
-    /// Seconds since 1970 at the start: Tue, 14 Nov 2023 22:13:20 GMT.
     package nonisolated static let wall: Int64 = 1_700_000_000
 
     /// Requests sent, and those cancelled by their sender.
     package private(set) var sent: [Sent] = []
     package private(set) var cancelled = 0
 
-    /// Reactions of the servers.
     package var script: (HTTPRequest) -> Step = { _ in .silence() }
 
     private var sleepers: [Int: Sleeper] = [:]
 
     private var drops = 0
 
-    /// Sleepers that are requests.
+    /// Sleepers that wait for replies.
     private var replies: Set<Int> = []
 
-    /// Events so far.
     private var activity = 0
 
     package nonisolated init() {
@@ -86,13 +78,10 @@ package final class Simulation: HTTPTransport {
         }
     }
 
-    /// Since the start.
     package var elapsed: Duration { now - start }
 
-    /// Since 1970.
     package var wallSeconds: Int64 { Self.wall + elapsed.components.seconds }
 
-    /// Clocks of the tested code.
     package var clocks: Clocks {
         Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
@@ -157,10 +146,7 @@ extension Simulation.Step {
     }
 }
 
-// MARK: - Time
-
 extension Simulation {
-    /// Waits until `end`.
     package func pause(
         until end: Instant
     ) async throws(CancellationError) {
@@ -201,7 +187,6 @@ extension Simulation {
         }
     }
 
-    /// Advances the time until `isDone`, at most until `end`.
     package func drive(
         until end: Instant,
         _ isDone: @escaping @Sendable @ServiceLoop () -> Bool
@@ -224,7 +209,6 @@ extension Simulation {
         }.value
     }
 
-    /// Advances the time by `duration`.
     package func advance(by duration: Duration) async {
         await drive(until: now + duration) { false }
     }

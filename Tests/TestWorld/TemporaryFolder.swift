@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// Temporary directory of one test.
 package final class TemporaryFolder: Sendable {
     /// Absolute, without final slash.
     package let path: String
@@ -24,7 +23,6 @@ package final class TemporaryFolder: Sendable {
         rmdir(path)
     }
 
-    /// Writes a file; returns its path.
     package func write(_ octets: [UInt8], to name: String, mode: mode_t = 0o600) throws -> String {
         let file = "\(path)/\(name)"
         let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
@@ -41,7 +39,6 @@ package final class TemporaryFolder: Sendable {
         return file
     }
 
-    /// Writes a text; returns its path.
     package func write(_ text: String, to name: String, mode: mode_t = 0o600) throws -> String {
         try write([UInt8](text.utf8), to: name, mode: mode)
     }

@@ -43,7 +43,6 @@ package final class TestClock {
         )
     }
 
-    /// Waits until a timer is set.
     package func rest() async {
         guard timers.isEmpty else { return }
         await withCheckedContinuation { observer = $0 }

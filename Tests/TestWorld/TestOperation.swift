@@ -3,34 +3,26 @@ package import Net
 
 @ServiceLoop
 package final class TestOperation<Value: Sendable> {
-    /// Nil while the operation runs.
     package fileprivate(set) var value: Value?
 
     package let start: Instant
     package fileprivate(set) var end: Instant?
 
-    fileprivate var task: Task<Void, Never>?
-
     fileprivate init(start: Instant) {
         self.start = start
     }
-
-    /// Cancels the operation.
-    package func cancel() { task?.cancel() }
 }
 
-/// The awaited event does not occur.
 package struct NothingHappens: Error {
     package init() {}
 }
 
 extension Simulation {
-    /// Starts an operation now.
     package func begin<Value: Sendable>(
         _ body: @escaping @Sendable @ServiceLoop () async -> Value
     ) -> TestOperation<Value> {
         let operation = TestOperation<Value>(start: now)
-        operation.task = ServiceLoop.task { [self] in
+        ServiceLoop.task { [self] in
             let value = await body()
             operation.end = now
             operation.value = value
@@ -47,7 +39,6 @@ extension Simulation {
 }
 
 extension Duration {
-    /// Whole milliseconds.
     package var milliseconds: Int {
         Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }

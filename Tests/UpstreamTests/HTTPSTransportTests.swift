@@ -262,8 +262,6 @@ struct HTTPSTransportTests {
         }
     }
 
-    // MARK: - Shares
-
     private static func client(_ number: UInt32) -> ClientNetwork {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
     }
@@ -278,7 +276,7 @@ struct HTTPSTransportTests {
             while shares.begin(Self.client(number), at: upstream) { count += 1 }
             return count
         }
-        // Together at most 8, so that 8 are free for other upstreams.
+        // The silent upstream has at most 8 of 16, so that 8 are free for others.
         #expect([1, 2, 3, 4, 5].map { take($0, "silent") } == [4, 2, 1, 1, 0])
         #expect([1, 2, 3, 4].map { take($0, "other") } == [2, 1, 1, 0])
         for _ in 0..<4 { shares.end(Self.client(1), at: "silent") }

@@ -52,8 +52,6 @@ struct PlainTransportTests {
         }
     }
 
-    // MARK: - UDP
-
     @Test
     @ServiceLoop
     func `a reply is returned and counted`() async throws {
@@ -175,7 +173,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `NXDOMAIN is not a failure`() async throws {
+    func `NXDOMAIN is not a failure of the upstream`() async throws {
         let (result, numbers, _) = try await Self.ask { query in
             [
                 reply(to: query) { message in
@@ -187,8 +185,6 @@ struct PlainTransportTests {
         #expect(try result.get().rcode == .nxDomain)
         #expect(numbers.successes == 1)
     }
-
-    // MARK: - TCP
 
     private static let first: [(String, @Sendable (inout Message) -> Void)] = [
         ("cut", { $0.header.isTruncated = true }),
@@ -279,8 +275,6 @@ struct PlainTransportTests {
         }
         #expect(numbers.failures == ["unreachable": 1])
     }
-
-    // MARK: - Numbers
 
     @Test
     @ServiceLoop

@@ -4,13 +4,12 @@ import Net
 import Synchronization
 import Testing
 
-/// DNS server on loopback.
 @ServiceLoop
 final class ScriptedServer {
-    /// Empty for no reply.
+    /// Replies to a query; empty for no reply.
     typealias Datagrams = @Sendable (_ query: [UInt8]) -> [[UInt8]]
 
-    /// With lengths; then the server closes.
+    /// Replies with length prefixes; then the server closes.
     typealias Stream = @Sendable (_ query: [UInt8]) -> [UInt8]
 
     let address: SocketAddress
@@ -81,7 +80,6 @@ final class ScriptedServer {
                         guard !more.isEmpty else { return }
                         octets += more
                     }
-                    // Partial reads.
                     for octet in script(Array(octets[2...])) {
                         try await client.write([octet], deadline: patience)
                     }
@@ -98,8 +96,6 @@ final class ScriptedServer {
         let value = Atomic(0)
     }
 }
-
-// MARK: - Replies
 
 func reply(
     to query: [UInt8],
@@ -140,7 +136,6 @@ extension Name: ExpressibleByStringLiteral {
     }
 }
 
-/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

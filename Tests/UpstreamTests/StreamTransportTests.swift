@@ -73,7 +73,6 @@ struct StreamTransportTests {
                 guard queries.count == 50 else { continue }
                 #expect(Set(queries.map { [$0[0], $0[1]] }).count == 50)
                 for query in queries.shuffled() {
-                    // Partial reads.
                     for octet in framed(reply(to: query)) { await client.write([octet]) }
                 }
                 queries = []
@@ -126,7 +125,7 @@ struct StreamTransportTests {
     @Test
     @ServiceLoop
     func `a port without a listener is reported immediately`() async throws {
-        // A connected client's port has no listener, and no other process can bind it.
+        // A connected client's port has no listener, and cannot be bound.
         let server = try StreamServer { _ in }
         defer { server.stop() }
         let client = try await StreamConnection.connect(to: server.address, deadline: nil)

@@ -23,8 +23,6 @@ struct UpstreamExchangeTests {
         )
     }
 
-    // MARK: - Queries
-
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
     func `a query has RD, the client's DO and CD, and its own OPT record`(
         _ dnssecOK: Bool,
@@ -110,8 +108,6 @@ struct UpstreamExchangeTests {
         }
     }
 
-    // MARK: - Replies
-
     private enum Verdict { case reply, foreign, truncated, caseLost }
 
     private struct Case: CustomTestStringConvertible {
@@ -135,7 +131,7 @@ struct UpstreamExchangeTests {
 
     private static let cases: [Case] = [
         Case("the reply", .reply) { reply(to: $0) },
-        Case("a failure is a reply, too", .reply) { query in
+        Case("SERVFAIL is a valid reply", .reply) { query in
             reply(to: query) {
                 $0.rcode = .servFail
                 $0.answers = []
@@ -163,7 +159,7 @@ struct UpstreamExchangeTests {
         Case("nothing", .foreign) { _ in [] },
         Case("garbage", .foreign) { _ in [UInt8](repeating: 0xC0, count: 40) },
         Case("half a reply", .foreign) { Array(reply(to: $0).dropLast(20)) },
-        Case("an octet more than a reply", .foreign) { reply(to: $0) + [0] },
+        Case("a reply and one more octet", .foreign) { reply(to: $0) + [0] },
         Case("the case of a letter changed", .caseLost, overTCP: true) { query in
             reply(to: query) { $0.questions[0].name = $0.questions[0].name.respelt }
         },

@@ -12,17 +12,6 @@ struct UpstreamGroupTests {
 
     // MARK: - Failing over
 
-    @Test
-    @ServiceLoop
-    func `a query goes to the first upstream only, if that answers`() async throws {
-        let group = harness.group(
-            ScriptedUpstream("one", in: harness) { _ in .answer(20) },
-            ScriptedUpstream("two", in: harness) { _ in .answer(1) }
-        )
-        #expect(try await harness.ask(group) == .success("one"))
-        #expect(harness.takeAsked() == "one@0")
-    }
-
     @Test(arguments: [
         UpstreamError.unreachable("no route"), .declined(.servFail), .declined(.refused),
         .declined(.notImp), .declined(.formErr), .broken("rubbish"), .untrusted("expired"),
@@ -99,8 +88,6 @@ struct UpstreamGroupTests {
         #expect(one.waits.last == 300)
     }
 
-    // MARK: - Hedging
-
     @Test
     @ServiceLoop
     func `a slow upstream is hedged by the next, and the first answer wins`() async throws {
@@ -176,19 +163,6 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(harness.group(one)) == .success("one"))
         #expect(harness.takeAsked() == "one@0 one@1000")
         #expect(one.repeats == 1)
-    }
-
-    // MARK: - Protection
-
-    @Test
-    @ServiceLoop
-    func `an unprotected upstream does not hedge a protected one`() async throws {
-        let group = harness.group(
-            ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(1_500) },
-            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
-        )
-        #expect(try await harness.ask(group) == .success("doh"))
-        #expect(harness.takeAsked() == "doh@0")
     }
 
     @Test
@@ -343,7 +317,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the pause of a protected upstream leaves its place to a protected one`() async throws {
+    func `another protected upstream takes the place of a paused one`() async throws {
         let group = harness.group(
             ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) },
             ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(20) },
@@ -351,7 +325,7 @@ struct UpstreamGroupTests {
         )
         #expect(group.health.pause("dot"))
         #expect(try await harness.ask(group) == .success("doh"))
-        // Unprotected upstreams replace servers that are down, not paused ones.
+        // Unprotected upstreams replace servers that are down, but not paused servers.
         #expect(group.health.pause("doh"))
         #expect(try await harness.ask(group) == .failure(.paused))
     }
@@ -393,6 +367,25 @@ struct UpstreamGroupTests {
         }
     }
 
+    @Test
+    @ServiceLoop
+    func `a query that is not repeated is sent once to each server`() async throws {
+        let servers = ["one", "two"].map {
+            ScriptedUpstream($0, in: harness, repeatsAfter: .zero) { _ in .silence }
+        }
+        let group = harness.group(servers[0], servers[1])
+        var hasFailed = false
+        group.ask(
+            UpstreamHarness.query,
+            deadline: harness.world.now + .seconds(4),
+            isRepeated: false,
+            Completion { hasFailed = if case .failure = $0 { true } else { false } }
+        )
+        await harness.advance(by: .seconds(4))
+        #expect(hasFailed)
+        #expect(harness.takeAsked() == "one@0 two@400")
+    }
+
     @Test(arguments: [RCode.refused, .servFail])
     @ServiceLoop
     func `a protected upstream that declines all queries is replaced ten minutes after its answers`(
@@ -407,14 +400,12 @@ struct UpstreamGroupTests {
             #expect(try await harness.ask(group) == .failure(.declined(rcode)))
         }
         #expect(!group.health.health(of: dot).isFit)
-        // The probe after the end of the period, which may be a minute later.
+        // The probe after the period may be a minute late.
         await harness.advance(by: .seconds(90))
         _ = try await harness.ask(group)
         await harness.advance(by: .seconds(1))
         #expect(try await harness.ask(group) == .success("isp"))
     }
-
-    // MARK: - Latency
 
     @Test
     @ServiceLoop
@@ -467,8 +458,6 @@ struct UpstreamGroupTests {
         }
         #expect(harness.asked.allSatisfy { $0.hasPrefix("one") })
     }
-
-    // MARK: - The rest
 
     @Test(arguments: [
         (UpstreamError.timedOut, "timeout", "timed out"),

@@ -37,13 +37,11 @@ final class UpstreamHarness {
         }
     }
 
-    /// Since the last call.
     func takeAsked() -> String {
         defer { asked = [] }
         return asked.joined(separator: " ")
     }
 
-    /// Since the last call.
     func takeChecked() -> String {
         defer { checked = [] }
         return checked.joined(separator: " ")

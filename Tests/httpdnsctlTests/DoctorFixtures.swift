@@ -502,7 +502,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Set(texts.compactMap { IPAddress($0) })
     }
 
-    /// RFC 5737.
+    /// Queries to documentation addresses (RFC 5737): any answer is from an interceptor.
     private static func interceptors(answer: Bool) -> [MachineFacts.Interception] {
         ["192.0.2.1"].compactMap { ServerAddress($0) }.map {
             .init(server: $0, transport: .udp, isAnswered: answer)

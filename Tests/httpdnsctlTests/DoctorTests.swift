@@ -77,8 +77,6 @@ struct DoctorTests {
         )
     }
 
-    // MARK: - Reading the system
-
     @Test("listening sockets are parsed from /proc/net")
     func ports() {
         let udp = """

@@ -144,7 +144,7 @@ struct ProgramTests {
     func manyNames() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
-        // The longest possible names: each octet needs five octets in a message.
+        // The longest names: each octet needs five in a message.
         let label = { String(repeating: "\\000", count: $0) }
         let names = (0..<100).map { "\(label(63)).\(label(63)).\(label(63)).\(label(50)).n\($0)" }
         let run = try await runControl(["--socket", daemon.path, "--json", "resolve"] + names)

@@ -276,12 +276,8 @@ struct RenderingTests {
         var reply = Samples.foretold
         reply.cost.nextSeconds = 1
         reply.cost.nextBy = "query"
-        #expect(
-            ExplainText.render(reply, plain).hasSuffix(
-                "next resolution by the first query after 1 s: 1 billable call, "
-                    + "10 units (0.00003 CNY) to tencent\n"
-            )
-        )
+        let text = ExplainText.render(reply, plain)
+        #expect(text.contains("by the first query after 1 s: 1 billable call"), "\(text)")
     }
 
     @Test("explain --live shows attempts and notes")
@@ -350,20 +346,16 @@ struct RenderingTests {
     func counted() throws {
         var reply = Samples.bill
         let text = BillText.render(reply, plain)
-        #expect(
-            text.contains(
-                "for the whole account (interface not confirmed on a live account): 100 over HTTP, "
-                    + "9,000 over HTTPS = 45,100 units, 100 more than counted here\n"
-            ),
-            "\(text)"
-        )
+        for part in ["100 over HTTP", "9,000 over HTTPS", "45,100 units", "100 more"] {
+            #expect(text.contains(part), "\(text)")
+        }
         var count = VendorCount()
         count.problem = "timed out"
         reply.vendors[0].counted = count
-        #expect(BillText.render(reply, plain).contains("account): not available: timed out\n"))
+        #expect(BillText.render(reply, plain).contains("timed out\n"))
     }
 
-    @Test("prove shows the cost, each step, and what was expected of a step that differs")
+    @Test("prove shows the cost, each step, and the expectation if a step differs")
     func proved() throws {
         #expect(
             ProveText.plan(Samples.proved)
@@ -392,45 +384,28 @@ struct RenderingTests {
     @Test("pause and resume report the new state")
     func pause() {
         var change = Samples.paused
-        #expect(
-            PauseText.render(change, isPause: true)
-                == "tencent is paused until `resume` or a restart of the daemon; "
-                + "2 calls in flight continue\n"
-        )
+        let paused = PauseText.render(change, isPause: true)
+        #expect(paused.contains("tencent") && paused.contains("2 calls"), "\(paused)")
         change.changed = false
-        #expect(PauseText.render(change, isPause: true) == "tencent is already paused\n")
-        #expect(
-            PauseText.render(Samples.resumed, isPause: false)
-                == "tencent is resumed; not called yet: refused the account (HTTP 401): "
-                + "one probe call in 4 min 10 s\n"
-        )
+        #expect(PauseText.render(change, isPause: true).contains("already"))
+        let resumed = PauseText.render(Samples.resumed, isPause: false)
+        #expect(resumed.contains("HTTP 401") && resumed.contains("4 min 10 s"), "\(resumed)")
         change.rest = nil
-        #expect(PauseText.render(change, isPause: false) == "tencent is not paused\n")
+        #expect(PauseText.render(change, isPause: false).contains("not paused"))
     }
 
     @Test(
         "a back-off is shown with its reason and end",
         arguments: [
-            (
-                VendorRest(by: .operator),
-                "paused by the operator until `httpdnsctl resume tencent`"
-            ),
-            (
-                VendorRest(by: .account, forSeconds: 0, error: "HTTP 403"),
-                "refused the account (HTTP 403): one probe call now"
-            ),
-            (
-                VendorRest(by: .limit, forSeconds: 7),
-                "rate limited (all servers returned HTTP 429): next call in 7 s"
-            ),
-            (
-                VendorRest(by: .budget, forSeconds: 7200),
-                "today's budget is spent: next call in 2 h"
-            ),
+            (VendorRest(by: .operator), ["`httpdnsctl resume tencent`"]),
+            (VendorRest(by: .account, forSeconds: 0, error: "HTTP 403"), ["HTTP 403", "now"]),
+            (VendorRest(by: .limit, forSeconds: 7), ["HTTP 429", "in 7 s"]),
+            (VendorRest(by: .budget, forSeconds: 7200), ["budget", "in 2 h"]),
         ]
     )
-    func rest(_ rest: VendorRest, _ text: String) {
-        #expect(VendorText.rest(rest, of: "tencent") == text)
+    func rest(_ rest: VendorRest, _ parts: [String]) {
+        let text = VendorText.rest(rest, of: "tencent")
+        #expect(parts.allSatisfy { text.contains($0) }, "\(text)")
     }
 
     @Test("reload shows changes, needed restarts, and removed entries")
@@ -609,13 +584,13 @@ struct RenderingTests {
     @Test("stats has one line per row on 80 columns")
     func unwrapped() {
         var stats = Samples.stats
-        // 81 characters.
+        // Makes a row of 81 characters.
         stats.vendors[0].budget = nil
         let narrow = Palette(isEnabled: false, width: 80)
         #expect(StatsText.render(stats, narrow) == StatsText.render(stats, plain))
     }
 
-    @Test("a last text that is too wide wraps in its column")
+    @Test("a wide text in the last column wraps in the column")
     func hanging() {
         var table = Table("", "")
         table.add("PACKETS", "one two three four")

@@ -238,7 +238,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "without its journal a setup's own files are no originals",
+        "without a journal, files that setup wrote are no originals",
         arguments: ["plain", "resolved", "network manager", "dhcpcd"],
         ["lost", "damaged"]
     )

@@ -37,7 +37,7 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
         self.owner = owner
     }
 
-    /// As distributions configure them.
+    /// Name resolution as distributions configure it.
     static let all = [
         MachineSample(
             "Ubuntu, Fedora: stub of systemd-resolved",
@@ -333,8 +333,6 @@ struct SetupPlanTests {
         #expect(change.after.text.hasSuffix("\nnohook resolv.conf\n"))
         #expect(change.after.mode == 0o600)
     }
-
-    // MARK: - Addresses of the daemon
 
     func status(_ addresses: String...) -> Result<StatusReply, Failure> {
         var status = Samples.status

@@ -3,15 +3,14 @@ package import Net
 
 /// Permission to make changes through the control socket.
 ///
-/// The mode and group of the socket file limit connections. If only the group may connect, every
+/// Mode and group of the socket file limit who can connect. If only the group may connect, every
 /// peer may make changes. Otherwise changes need root, the daemon's user, or the socket's group as
-/// primary group. Group names are not resolved, because NSS could need this daemon.
+/// primary group. NSS may query this daemon, so group names are not resolved.
 package struct ControlAccess: Sendable, Equatable {
     private static let writableByOthers: UInt32 = 0o002
 
     package let mode: UInt32
 
-    /// Group that may make changes; nil means that no group may.
     package let group: UInt32?
 
     package let owner: UInt32

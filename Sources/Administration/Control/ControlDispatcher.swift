@@ -13,7 +13,7 @@ package struct ControlDispatcher: Sendable {
 
     let queue: ManagementQueue
 
-    /// Queue of checks, because each check takes the memory of a second set of settings.
+    /// Separate queue, because each check needs memory for a second set of settings.
     let checks = ManagementQueue()
 
     package init(
@@ -99,7 +99,7 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
-    /// Sends all messages except the last one, which it returns.
+    /// Sends all messages except the last one.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -210,7 +210,7 @@ package struct ControlDispatcher: Sendable {
                 logger.notice("vendor \(vendor): counts of billed units reset by an operator")
                 return try await Self.message(reply)
             }
-            // This call waits for servers, so it is not in the queue.
+            // Not run by `queue`, because the call waits for servers of vendors.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:
@@ -249,10 +249,10 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(try await handler.reload())
         case .check:
             let request = try call.arguments(as: CheckRequest.self)
-            // The reply describes files that an unprivileged peer may not read.
+            // The reply describes files that the peer may not be allowed to read.
             try allowChange(call, by: peer)
             let reply = try await checks.run(for: peer.uid) {
-                // The server may have stopped while the check waited.
+                // The server may have stopped while the check was queued.
                 try Task.checkCancellation()
                 return try await handler.check(request)
             }
@@ -280,7 +280,6 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(try await handler.logLevel(request))
         default:
             _ = try call.arguments(as: NoParameters.self)
-            // Settings contain names of files and hosts.
             try allowPrivacy(call, to: peer)
             return try await message(for: peer) { try await handler.settings() }
         }
@@ -322,7 +321,7 @@ package struct ControlDispatcher: Sendable {
         guard call.more, !call.oneway else { throw .expectedMore }
     }
 
-    /// Checks the permission to make changes, and logs the peer.
+    /// Checks the permission, and logs the peer.
     private func allowChange(
         _ call: Call,
         by peer: StreamConnection.Credentials
@@ -331,7 +330,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs a pause or its end; the entry has fields, so that the log limit applies.
+    /// Logs the change with metadata, so that the log limit of equal lines applies.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

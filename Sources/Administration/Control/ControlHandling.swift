@@ -4,16 +4,14 @@ package import Net
 
 /// Handler of the verbs of `httpdnsctl`, on the service loop.
 ///
-/// Arguments have valid types. The handler checks DNS names and record types; for an invalid one it
-/// throws `invalidArgument`.
+/// Arguments have valid types. For an invalid DNS name or record type, the handler throws
+/// `invalidArgument`.
 @ServiceLoop
 package protocol ControlHandling: Sendable {
-    /// Sends one of several replies and returns when the peer has accepted it.
     typealias Send<Results> = @ServiceLoop (Results) async throws -> Void
 
     func status() async throws(MethodError) -> StatusReply
 
-    /// Returns the counters, and resets them if `reset` is true.
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
     /// Sends the counters immediately and after every `interval`, until cancelled.
@@ -30,27 +28,27 @@ package protocol ControlHandling: Sendable {
         fleet: Bool
     ) async throws(MethodError) -> FlushReply
 
-    /// Returns cache entries, possibly none, without network traffic.
+    /// Returns cached entries without network traffic.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
-    /// Explains how a query would be answered, without network traffic unless `isLive`.
+    /// Explains how a query would be answered; sends queries only if `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
-    /// Resolves names in the same way as queries of DNS clients.
+    /// Resolves names like queries of DNS clients.
     ///
     /// - Parameter send: receives the results in order; if nil, all results are returned.
-    /// - Throws: as `watch`.
+    /// - Throws: the errors of `watch`.
     func resolve(
         _ request: ResolveRequest,
         _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
-    /// Sends all cache entries in parts and returns an empty last part; throws as `stats`.
+    /// Sends all cache entries in parts; returns an empty last part; throws the errors of `stats`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 
-    /// Fetches the vendors' own counts, which `bill` then returns; takes up to 6 s.
+    /// Fetches the vendors' counts for `bill`; takes up to 6 s.
     func countByVendors() async
 
     /// Returns billed units and costs; first resets the counts that `request.reset` names.
@@ -58,10 +56,10 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
 
-    /// Tests the code's assumptions about a vendor with billable calls.
+    /// Tests with billable calls if a vendor behaves as the code assumes.
     ///
     /// - Parameter send: receives the steps in order; if nil, all steps are returned.
-    /// - Throws: as `watch`.
+    /// - Throws: the errors of `watch`.
     func prove(_ request: ProveRequest, _ send: Send<ProveReply>?) async throws -> ProveReply
 
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
@@ -76,7 +74,7 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>) async throws
 
-    /// Pauses a vendor or upstream; throws `notFound` for an unknown name.
+    /// Throws `notFound` for an unknown name.
     func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
     /// Resumes a vendor or upstream, and resets its circuit breaker.
@@ -91,7 +89,6 @@ package protocol ControlHandling: Sendable {
 
     func reload() async throws(MethodError) -> ReloadReply
 
-    /// Checks the settings file or another text, as a reload does.
     func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply
 
     func version() async throws(MethodError) -> VersionReply

@@ -11,15 +11,13 @@ internal import Control
 struct ControlPlaces {
     let total: Int
 
-    /// Number of connections, and of streams, that only root may use.
+    /// Number of connections, and of streams, that are reserved for root.
     var reserved: Int { total / 8 }
 
-    /// Maximum connections of one user, except root.
     var perUser: Int { max(1, total / 2) }
 
     var streams: Int { max(1, total / 2) }
 
-    /// Maximum streams of one user, except root.
     var streamsPerUser: Int { max(1, total / 4) }
 
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }

@@ -6,8 +6,8 @@ package import Net
 /// Server of the control socket; answers the calls of each client in order.
 ///
 /// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
-/// and non-reading connections. A client that pipelines calls gets one answer per iteration of the
-/// service loop. `ControlPlaces` has the limits.
+/// and non-reading connections. A client that pipelines calls gets one answer per loop iteration.
+/// `ControlPlaces` limits clients and streams.
 @ServiceLoop
 package final class ControlServer {
     package struct Limits: Sendable {
@@ -33,7 +33,6 @@ package final class ControlServer {
 
     private let logger: Logger
 
-    /// Tasks of clients, at most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
     private var places: ControlPlaces
@@ -96,7 +95,7 @@ package final class ControlServer {
         }
     }
 
-    /// Returns the client's credentials; nil if a limit is reached or the client has disconnected.
+    /// Admits a client; returns nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -138,13 +137,13 @@ package final class ControlServer {
         }
     }
 
-    /// Reads calls and writes replies in sequence; throws `ProtocolError` or `SocketError`.
+    /// Answers calls until the client disconnects; throws `ProtocolError` or `SocketError`.
     private func answer(
         _ connection: StreamConnection,
         from peer: StreamConnection.Credentials
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
-        // An incomplete call keeps its deadline when further octets arrive.
+        // Further octets do not extend the deadline of an incomplete call.
         var arrival: Instant?
         while true {
             while let message = try decoder.next() {
@@ -166,7 +165,7 @@ package final class ControlServer {
         }
     }
 
-    /// Answers a call; the connection ends if the client does not accept a reply in time.
+    /// Ends the connection if the client does not accept a reply in time.
     private func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
@@ -185,11 +184,11 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Slots are reserved for calls that have a single reply.
+            // The remaining slots are reserved for calls with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // A stream may be silent for days: a disconnect must end the stream immediately.
+        // A stream may be silent for days, so a disconnect must end the stream immediately.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }

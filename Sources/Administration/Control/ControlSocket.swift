@@ -8,12 +8,11 @@ package struct ControlSocket {
 
     package let access: ControlAccess
 
-    /// Description of a failure that leaves the socket usable.
     package let warning: String?
 
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// False if the socket file was removed or replaced, so that new clients cannot connect.
+    /// False if the socket file was removed or replaced, so that clients cannot connect.
     package var isInPlace: Bool {
         guard let file, let now = Self.status(of: file.path) else { return false }
         return now.st_dev == file.device && now.st_ino == file.inode
@@ -42,7 +41,7 @@ package struct ControlSocket {
 
     private static func status(of path: String) -> stat? {
         var status = stat()
-        // SAFETY: the path is a C string during the call; one structure is filled.
+        // SAFETY: the path is a C string; one structure is filled.
         return unsafe lstat(path, &status) == 0 ? status : nil
     }
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Group numbers from `/etc/group`.
-///
-/// NSS is not used, because an NSS module could need this daemon.
+/// Reader of `/etc/group`; does not use NSS, which may send queries to this daemon.
 package enum GroupFile {
-    /// Maximum size of the file, enough for about 30,000 groups.
+    /// Octets of about 30,000 groups.
     static let maximumOctets = 1 << 20
 
     /// Returns a group number; nil without such a group or file.
@@ -26,14 +24,14 @@ package enum GroupFile {
     }
 
     private static func read(_ path: String) -> String? {
-        // SAFETY: the path is a text that ends with NUL.
+        // SAFETY: the path ends with NUL.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var content: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
-            // SAFETY: read(2) writes at most as many octets as the buffer has.
+            // SAFETY: read(2) writes at most the size of the buffer.
             let count = unsafe chunk.withUnsafeMutableBytes {
                 unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
             }

@@ -9,7 +9,7 @@ package struct GroupSocket {
 
     package let group: UInt32
 
-    /// Description of a failure that leaves the socket usable.
+    /// Failure that leaves the socket usable.
     package let warning: String?
 
     /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.
@@ -37,7 +37,7 @@ package struct GroupSocket {
         do throws(SocketError) {
             return try listen(path, mode, number, warning: nil)
         } catch .system(call: "chown", code: EPERM), .system(call: "chown", code: EINVAL) {
-            // EINVAL: a user namespace without the group (`PrivateUsers=`).
+            // EINVAL: the user namespace does not contain the group (`PrivateUsers=`).
             return try listen(
                 path,
                 mode,

@@ -2,7 +2,7 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// Omits empty families and repeated samples: a scraper would reject a repeated sample.
+/// Omits empty families, and repeated samples, which a scraper would reject.
 package struct Exposition {
     enum Form: CaseIterable, Sendable {
         case prometheus
@@ -25,7 +25,6 @@ package struct Exposition {
 
         case histogram
 
-        /// Metric with labels and the constant value 1.
         case info
     }
 
@@ -93,7 +92,7 @@ package struct Exposition {
         line(name, labels.map { ($0.key, $0.value) }, value.metricText)
     }
 
-    /// Adds a sample for each state in `all`: 1 for the current `state`, otherwise 0.
+    /// Adds a sample for each state in `all`: 1 for `state`, otherwise 0.
     mutating func add<State: Equatable>(
         _ labels: [(String, String)],
         state: State?,
@@ -120,7 +119,6 @@ package struct Exposition {
         lines += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
     }
 
-    /// Returns `value` with the escapes that both formats require.
     private static func escaped(_ value: String) -> String {
         guard value.contains(where: { $0 == "\\" || $0 == "\"" || $0.isNewline }) else {
             return value

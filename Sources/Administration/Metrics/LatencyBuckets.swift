@@ -3,14 +3,13 @@ internal import Net
 
 /// Latencies in the buckets of a Prometheus histogram.
 ///
-/// The upper bounds (excluded) are powers of two from 4 µs to about 8 s, which are also bounds of
-/// `LatencyHistogram`.
+/// The upper bounds (excluded) are powers of two from 4 µs to about 8 s, as in `LatencyHistogram`.
 struct LatencyBuckets {
     let counts: [(bound: Double, count: UInt64)]
 
     let count: UInt64
 
-    /// Sum of the latencies in seconds, accurate to 1/16, because it is computed from the buckets.
+    /// Sum of the latencies in seconds, computed from the buckets and accurate to 1/16.
     let sum: Double
 
     static let exponents = 2...23

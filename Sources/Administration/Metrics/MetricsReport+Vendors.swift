@@ -3,8 +3,6 @@ internal import Control
 internal import HTTPDNS
 
 extension MetricsReport {
-    /// Name, kind, help and values of a metric family with one value per vendor, upstream or
-    /// server.
     private typealias Row<Thing, Value> = (
         name: String, kind: Exposition.Kind, help: String, value: (Thing) -> Value
     )

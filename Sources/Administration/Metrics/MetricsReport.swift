@@ -6,9 +6,7 @@ internal import HTTPDNS
 package import Net
 internal import Resolver
 
-/// Values of all metrics at one moment, since the start of the daemon.
 package struct MetricsReport: Sendable {
-    /// Counters without further labels; the properties below have the others.
     var stats: StatsReply
 
     var vendors: [VendorStatus] = []
@@ -29,7 +27,7 @@ package struct MetricsReport: Sendable {
 
 extension MetricsReport {
     package struct Life: Sendable {
-        /// Start of the daemon in seconds since 1970.
+        /// Seconds since 1970.
         package var startSeconds: Int64 = 0
 
         package var appliedReloads: UInt64 = 0
@@ -126,15 +124,15 @@ extension MetricsReport {
                 packets("truncated-replies")
             ),
             (
-                "unsent_replies", .counter, "Replies not accepted by the kernel",
+                "unsent_replies", .counter, "Replies that the kernel rejected",
                 packets("unsent-replies")
             ),
             (
-                "unlogged_queries", .counter, "Queries missing in the log of `log.queries`",
+                "unlogged_queries", .counter, "Queries that are missing in the query log",
                 life.unloggedQueries
             ),
             (
-                "early_fallbacks", .counter, "Queries answered by upstreams before the vendors",
+                "early_fallbacks", .counter, "Queries answered by a fallback before a vendor",
                 stats.queries.earlyFallback
             ),
             ("misses_in_flight", .gauge, "Queries being resolved", misses.inFlight),
@@ -257,7 +255,6 @@ extension MetricsReport {
                 1
             )
         }
-        // Standard names of process metrics.
         let process = stats.process
         text.single("process_cpu_seconds", .counter, "User and system CPU time", process.cpuSeconds)
         text.single("process_resident_memory_bytes", .gauge, "Resident memory", process.rssOctets)

@@ -6,8 +6,7 @@ internal import Net
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
-/// connections. With too many clients, the oldest connection without a complete request is closed,
-/// so that idle connections do not prevent a scrape.
+/// connections. With too many clients, the oldest connection without a complete request is closed.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
@@ -21,7 +20,6 @@ final class MetricsServer {
         var departure = Duration.seconds(5)
     }
 
-    /// Maximum octets that are discarded after a rejected request.
     private static let ignoredOctets = 1 << 20
 
     let place: MetricsPlace
@@ -68,7 +66,6 @@ final class MetricsServer {
         do throws(SocketError) {
             while true { admit(try await listener.accept()) }
         } catch .closed {
-            // After `stop`, the listener is closed.
         } catch {
             logger.error("metrics: stopped serving at \(place): \(error)")
         }
@@ -168,7 +165,7 @@ final class MetricsServer {
         }
     }
 
-    /// Returns the head of a reply (RFC 9112 §4), without a date: the clock may be wrong.
+    /// Omits the date, because the clock may be wrong (RFC 9112 §4).
     private static func head(
         _ status: String,
         isLast: Bool,

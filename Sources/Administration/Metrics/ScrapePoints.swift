@@ -5,10 +5,10 @@ package import Net
 
 /// Metrics servers of all configured addresses and paths.
 ///
-/// Unchanged listeners keep their sockets and clients in a reload.
+/// A reload keeps unchanged listeners and their clients.
 @ServiceLoop
 package final class ScrapePoints {
-    /// Listeners without a server so far; they are closed when the value is released.
+    /// Bound listeners that are not served yet; closed when the value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }
@@ -22,7 +22,7 @@ package final class ScrapePoints {
         renderer = ScrapeRenderer(report)
     }
 
-    /// Binds all new listeners of the settings, or none if one fails.
+    /// Binds all new listeners, or none if one fails.
     package func bind(_ settings: MetricsSettings) throws(MetricsListenError) -> Bound {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {
@@ -54,7 +54,7 @@ package final class ScrapePoints {
         return socket.listener
     }
 
-    /// Starts servers for `bound`, and stops the servers of removed listeners.
+    /// Serves the bound listeners; stops the servers of removed listeners.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")

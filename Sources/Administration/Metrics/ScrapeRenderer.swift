@@ -3,10 +3,9 @@ internal import Net
 
 /// Renderer of the metrics: one scrape at a time.
 ///
-/// Waiting requests share the next scrape, so values are never older than a request.
+/// Waiting requests share the next scrape, so no reply has values from before its request.
 @ServiceLoop
 final class ScrapeRenderer {
-    /// User ID of all scrapes in the queue, because HTTP clients have no user ID.
     private static let user: UInt32 = 0
 
     private let report: @ServiceLoop () -> MetricsReport

@@ -8,7 +8,7 @@ struct ScrapeRequest: Equatable {
 
     var isHead = false
 
-    /// True if the connection stays open: the request has no `close`, and no body can follow.
+    /// True if the connection stays open: no `close`, and no body can follow.
     var keepsConnection = false
 
     enum Decision: Equatable {
@@ -25,7 +25,7 @@ struct ScrapeRequest: Equatable {
         case wrongVersion
     }
 
-    /// Returns the number of octets of the head; nil if the head is incomplete.
+    /// Number of octets of the head; nil if incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {
@@ -42,7 +42,7 @@ struct ScrapeRequest: Equatable {
     init(_ octets: some Sequence<UInt8>) {
         self.init(decision: .malformed)
         let octets = Array(octets)
-        // Other control characters could hide a second request (RFC 9112 §2.2, §5).
+        // Control characters except tab, CR and LF could hide a second request (RFC 9112 §2.2, §5).
         guard
             octets.allSatisfy({
                 (0x20...0x7E).contains($0) || $0 >= 0x80 || "\t\r\n".utf8.contains($0)
@@ -62,7 +62,7 @@ struct ScrapeRequest: Equatable {
         }
         guard let fields = Self.fields(lines) else { return }
         let isCurrent = words[2] == "HTTP/1.1"
-        // RFC 9112 §3.2.
+        // An HTTP/1.1 request must have one Host field (RFC 9112 §3.2).
         guard !isCurrent || fields["host"]?.count == 1 else { return }
         isHead = words[0] == "HEAD"
         let options = Self.members(of: fields["connection"])
@@ -88,7 +88,7 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Parts
 
-    /// Returns the header values by lower-case name; nil if a line is invalid.
+    /// Returns the header fields; nil if a line is invalid.
     private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
         var fields: [String: [String]] = [:]
         for line in lines {
@@ -105,7 +105,7 @@ struct ScrapeRequest: Equatable {
         (values ?? []).flatMap { $0.lowercased().split(separator: ",") }.map { String($0.trimmed) }
     }
 
-    /// Returns the path of a target, which may be an absolute URL (RFC 9112 §3.2.2).
+    /// Path of a target, which may be an absolute URL (RFC 9112 §3.2.2).
     private static func path(_ target: Substring) -> Substring {
         var path = target.prefix { $0 != "?" }
         if path.lowercased().hasPrefix("http://") {
@@ -118,7 +118,7 @@ struct ScrapeRequest: Equatable {
 
     /// Returns the exposition format that the `Accept` values prefer (RFC 9110 §12.5.1).
     ///
-    /// The Prometheus format is the default; OpenMetrics is used only if named.
+    /// Wildcards such as `*/*` do not select OpenMetrics.
     private static func form(_ accept: [String]) -> Exposition.Form {
         var (plain, open) = (0.0, 0.0)
         for range in members(of: accept) {

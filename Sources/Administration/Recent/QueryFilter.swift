@@ -15,9 +15,8 @@ struct QueryFilter: Sendable {
 
     init() {}
 
-    /// Parses a request; `names` has the names of all vendors and upstreams.
-    ///
-    /// - Throws: `invalidArgument`, also for unknown words.
+    /// Throws `invalidArgument` for invalid or unknown values; `names` lists all vendors and
+    /// upstreams.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         do throws(NameTextError) {
             name = try request.name.map { text throws(NameTextError) in try Name(text) }
@@ -72,7 +71,6 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Returns `word` if it is valid, or throws an error with a hint.
     private static func word(
         _ word: String?,
         _ argument: String,
@@ -88,7 +86,7 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Returns true for the mnemonic of an RCODE, or a number such as `rcode11`.
+    /// True for the mnemonic of an RCODE, or a number such as `rcode11`.
     private static func isRCode(_ word: String) -> Bool {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }

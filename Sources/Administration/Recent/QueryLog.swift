@@ -8,11 +8,10 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// The log reads the circular buffers in which threads record queries, so it does not slow down
+/// Reads the circular buffers in which threads record queries, so logging does not slow down
 /// answers. Overwritten queries are counted as lost.
 @ServiceLoop
 package final class QueryLog {
-    /// Returns the circular buffers, and the names of the answer sources.
     package typealias Source =
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
@@ -24,7 +23,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Number of lost queries since the start, and since the last warning.
+    /// Number of lost queries since the start; `unlogged` counts since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
@@ -35,7 +34,6 @@ package final class QueryLog {
         self.source = source
     }
 
-    /// Starts to log new queries, or logs the earlier ones and stops.
     package func use(_ isWanted: Bool) {
         if isWanted, task == nil {
             reader = RecentReader(startingAt: source().recent)

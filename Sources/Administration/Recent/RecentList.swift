@@ -13,7 +13,8 @@ package struct RecentList: Sendable {
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// Current time in the unit of the records; `wallMilliseconds` is the same time since 1970.
+    /// Current time in the unit of `QueryRecord.arrival`; `wallMilliseconds` is the same time since
+    /// 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 
@@ -34,7 +35,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns the first `most` queries that pass `filter`, the oldest first.
+    /// Returns the oldest `most` matching queries, in order of arrival.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {
@@ -66,7 +67,7 @@ package struct RecentList: Sendable {
         )
     }
 
-    /// Returns the latest resolved queries, oldest first.
+    /// Oldest first.
     package func latestMisses(_ count: Int) -> [QueryEvent] {
         records.filter { $0.0.isMiss }.sorted { $0.0.arrival < $1.0.arrival }
             .suffix(count).map { event($0.0, $0.0.name($0.1)) }
@@ -133,7 +134,6 @@ package struct RecentList: Sendable {
 }
 
 extension QueryRecord {
-    /// True if the query was resolved without a fresh cache entry.
     fileprivate var isMiss: Bool {
         switch source {
         case .stale, .vendor, .upstream, .failed: true

@@ -7,7 +7,7 @@ internal import Net
 extension BillReply {
     private static let names = 10
 
-    /// Makes the bills of all vendors.
+    /// Creates the bills of all vendors.
     ///
     /// - Parameters:
     ///   - isMonthly: true for the costs of the month instead of the day.
@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Without merging, pairing or the cache, a look-up would have cost one item. Names in
-            // one request save units only if requests are billed.
+            // Every lookup avoided by merging, A/AAAA pairing or the cache would have cost one
+            // item. Batches of names save units only if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -77,7 +77,7 @@ extension BillRules {
 }
 
 extension BilledCost {
-    /// Makes the cost of the day, or of the month; nil if the price or the usage is unknown.
+    /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
     /// The units of earlier days use up the free units of the month first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
@@ -90,8 +90,8 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// Alibaba weights resolutions by their protection, but counts only HTTP and HTTPS separately:
-    /// all are taken to have the encryption of `account`.
+    /// Alibaba weights resolutions by encryption, but separates only HTTP and HTTPS: all are
+    /// assumed to have the encryption of `account`.
     fileprivate init(
         _ outcome: ResolveCounts.Outcome,
         _ account: VendorSettings.Account,
@@ -121,12 +121,12 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Shortest period in seconds for which a daily rate is computed.
+    /// Minimum seconds for a daily rate.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0
 
-    /// Returns the settings that would cost less at the present query rate.
+    /// Settings that would cost less at the present query rate.
     @ServiceLoop
     fileprivate static func all(
         _ settings: VendorSettings,

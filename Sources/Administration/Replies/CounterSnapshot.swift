@@ -9,7 +9,6 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Snapshot of all counters, for differences between two moments.
 @ServiceLoop
 struct CounterSnapshot {
     private(set) var queries = QuerySums()

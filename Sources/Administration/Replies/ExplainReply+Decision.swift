@@ -48,7 +48,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Makes the cost of a query now, and of the next resolution.
+    /// Creates the cost of a query now, and of the next resolution.
     ///
     /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop
@@ -86,7 +86,6 @@ extension ExplainedCost {
 }
 
 extension Decision {
-    /// Returns the maximum units of a request to `client` for this query.
     @ServiceLoop
     fileprivate func units(of client: VendorClient) -> UInt64 {
         client.maximumUnits(
@@ -262,7 +261,7 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Text with server and cost of a query, or with the reason why the vendor is not queried.
+    /// Server and cost of a query, or the reason why the vendor is not queried.
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)

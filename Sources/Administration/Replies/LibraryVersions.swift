@@ -11,12 +11,11 @@ enum LibraryVersions {
             swift: swift,
             libcurl: LibraryVersion.curl,
             openssl: CryptoVersion.openSSL,
-            // SAFETY: libyaml's text is static and ends with NUL.
+            // SAFETY: libyaml's text is static.
             libyaml: unsafe String(cString: yaml_get_version_string())
         )
     }
 
-    /// Version of the Swift compiler, as exact as conditional compilation allows.
     private static var swift: String {
         #if compiler(>=6.4)
         "6.4 or later"

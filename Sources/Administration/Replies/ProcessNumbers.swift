@@ -11,7 +11,7 @@ enum ProcessNumbers {
         stats.threads = status("Threads:")
         stats.descriptors = descriptors
         var usage = rusage()
-        // SAFETY: the kernel fills the structure that it is given.
+        // SAFETY: one structure is filled.
         if unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 {
             stats.cpuSeconds = seconds(usage.ru_utime) + seconds(usage.ru_stime)
         }
@@ -22,7 +22,7 @@ enum ProcessNumbers {
         Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
     }
 
-    /// Returns the number after `key` in /proc/self/status (proc(5)).
+    /// Number after `key` in /proc/self/status (proc(5)).
     private static func status(_ key: String) -> UInt64 {
         guard let octets = try? RegularFile("/proc/self/status").read(atMost: 64 << 10) else {
             return 0
@@ -41,7 +41,7 @@ enum ProcessNumbers {
         defer { unsafe closedir(directory) }
         var count: UInt64 = 0
         while unsafe readdir(directory) != nil { count += 1 }
-        // The count includes `.`, `..` and the directory itself.
+        // Subtracts `.`, `..` and the descriptor of the directory.
         return count > 3 ? count - 3 : 0
     }
 }

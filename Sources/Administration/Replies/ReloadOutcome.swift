@@ -16,7 +16,7 @@ package struct ReloadOutcome: Sendable {
     /// Maximum number of listed differences; a longer reply would block the service loop.
     package static let listedChanges = 1_000
 
-    /// Names of changed options that are read only at the start.
+    /// Changed options that are read only at the start.
     package var needsRestart: [String] = []
 
     /// True if settings use credentials, which systemd copies only when the service starts.

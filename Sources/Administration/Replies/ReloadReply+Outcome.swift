@@ -3,8 +3,7 @@ internal import Configuration
 internal import Control
 
 extension ReloadReply {
-    /// Makes the reply; `hidesSecrets` omits reasons that quote secret files, which the caller may
-    /// not read.
+    /// `hidesSecrets` omits reasons that quote secret files, which the caller may not read.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,

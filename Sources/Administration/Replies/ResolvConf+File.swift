@@ -18,7 +18,8 @@ extension ResolvConf {
         if Self.names(first, oneOf: addresses) {
             pointsHere = true
         } else if first == "127.0.0.53" || first == "127.0.0.54" {
-            // The file lists the global servers first, and omits servers on ports other than 53.
+            // systemd-resolved lists its global servers first, without servers on ports other than
+            // 53.
             let uplinks = Self.servers(root + "/run/systemd/resolve/resolv.conf") ?? []
             let dropIn = root + "/etc/systemd/resolved.conf.d/httpdnsd.conf"
             let setting = Self.lines(dropIn).last { $0.hasPrefix("DNS=") }

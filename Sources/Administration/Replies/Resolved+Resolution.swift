@@ -21,7 +21,7 @@ extension Resolved {
         }
     }
 
-    /// Makes the result of a cache entry; `staleTTL` is the TTL in seconds of a stale answer.
+    /// Creates the result of a cache entry; `staleTTL` is the TTL in seconds of a stale answer.
     init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: AnswerSourceRegistry) {
         let isStale = entry.remaining == 0
         self.init(
@@ -55,8 +55,7 @@ extension Resolved {
 }
 
 extension AnswerSourceRegistry {
-    /// Returns the vendor or upstream, and its server, for `number`; nil for a number of this
-    /// daemon.
+    /// Returns the name of a vendor or upstream; nil if `number` means this daemon.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

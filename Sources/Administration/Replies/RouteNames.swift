@@ -3,13 +3,13 @@ package import Configuration
 internal import Control
 internal import HTTPDNS
 
-/// Names of routes: each has the place in the settings (`file:line`) and the first domain.
+/// Names of routes: the place in the settings (`file:line`) and the first domain.
 ///
-/// The names are made once per reload, because there may be 100,000 routes.
+/// Created once per reload, because there may be 100,000 routes.
 package struct RouteNames: Sendable {
     private let routes: [RouteSettings]
 
-    /// Indices by the hash of the place; the place decides.
+    /// Indices by the hash of the place; `index(_:)` compares the place itself.
     private let indices: [Int: UInt32]
 
     package init(_ routes: [RouteSettings]) {
@@ -30,7 +30,7 @@ package struct RouteNames: Sendable {
         index(place).flatMap { routes[$0].domains.first }.map { "\($0)" } ?? ""
     }
 
-    /// Maps each changed place to the place among `new` routes with the same first domain.
+    /// Maps each changed place to the new place with the same first domain.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.routes.enumerated().lazy.map { ($1.domains.first, UInt32($0)) },
@@ -47,7 +47,7 @@ package struct RouteNames: Sendable {
         return changes
     }
 
-    /// Returns the costs of routes in the order of the settings; unknown routes come last.
+    /// Returns costs in the order of the settings; unknown routes come last.
     func costs(_ names: [String: UInt64], _ units: [String: UnitRange] = [:]) -> [RouteCost] {
         let known = names.keys.map { (place: $0, index: index($0) ?? .max) }
         let order = known.sorted { ($0.index, $0.place) < ($1.index, $1.place) }

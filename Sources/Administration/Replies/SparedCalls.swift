@@ -3,14 +3,13 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Avoided calls by vendor, except those that the vendor client itself counts.
+/// Avoided calls by vendor, except the calls that `VendorClient` counts.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
 
-    /// Number of queries merged with a query in flight, by vendor.
     private(set) var merged: [String: UInt64] = [:]
 
-    /// Number of queries avoided because the name's other family was just found empty, by vendor.
+    /// Queries avoided because the vendor had recently returned no address for the name.
     let paired: [String: UInt64]
 
     /// Number of queries answered by other machines of the fleet, by vendor.

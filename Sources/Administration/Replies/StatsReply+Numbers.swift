@@ -40,7 +40,7 @@ extension RefreshStats {
 }
 
 extension CacheStats {
-    /// Makes the reply without hits and misses, which `QueryCounters` counts.
+    /// Omits hits and misses, which `QueryCounters` counts.
     init(_ numbers: CacheNumbers) {
         self.init()
         entries = numbers.entries
@@ -55,16 +55,15 @@ extension CacheStats {
 }
 
 extension VendorStats {
-    /// Makes the numbers of a vendor.
+    /// Creates the numbers of a vendor.
     ///
-    /// - Parameter spared: calls that were avoided before they reached the vendor client.
+    /// - Parameter spared: avoided calls that never reached the vendor client.
     init(
         name: String,
         _ statistics: VendorStatistics,
         spared: SparedCalls,
         routes: RouteNames
     ) {
-        // A variable, because property observers do not run in an initialiser.
         var reply = Self(name: name)
         reply.protected = statistics.isProtected
         reply.lookups = statistics.calls

@@ -2,7 +2,7 @@
 internal import Control
 
 extension UInt64 {
-    /// Returns `self - earlier`, or the whole value if the counter was reset meanwhile.
+    /// Returns `self - earlier`, or `self` if the counter was reset meanwhile.
     func since(_ earlier: UInt64) -> UInt64 {
         self >= earlier ? self - earlier : self
     }
@@ -14,7 +14,7 @@ extension Counts {
     }
 }
 
-/// Part of `StatsReply` with counters; its other fields are gauges.
+/// Part of `StatsReply` with counters only.
 protocol CounterRecord {
     static var counters: [WritableKeyPath<Self, UInt64>] { get }
 }

@@ -96,7 +96,7 @@ extension Instant {
         Int((self - earlier).components.seconds)
     }
 
-    /// Returns the seconds until the instant, rounded up; 0 if it has passed.
+    /// Seconds until the instant, rounded up; 0 if it has passed.
     func seconds(from now: Instant) -> Int {
         guard now < self else { return 0 }
         let parts = (self - now).components

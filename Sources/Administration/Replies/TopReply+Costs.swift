@@ -6,11 +6,12 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// Makes the list of the costliest names of all vendors; `total` is the number of billed names.
+    /// Creates the list of the costliest names of all vendors; `total` is the number of billed
+    /// names.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // Each top name of all vendors is also a top name of one vendor.
+        // A top name of all vendors is always a top name of one vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)

@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import Net
 
 extension VendorStatus {
-    /// Makes the status of a vendor.
+    /// Creates the status of a vendor.
     ///
     /// Down: the circuit breaker is open, or the last call to every server failed. Degraded: the
     /// last call to the current server failed, or the budget is spent.
@@ -58,7 +58,7 @@ extension VendorStatus {
         }
     }
 
-    /// Problem that the verb `status` shows; nil if there is none or an operator paused the vendor.
+    /// Problem for the verb `status`; nil if there is none or an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator:
@@ -92,7 +92,7 @@ extension VendorStatus {
 }
 
 extension VendorRest {
-    /// Makes the reason why a vendor is not used; nil if it is used.
+    /// Creates the reason why a vendor is not used; nil if the vendor is used.
     init?(
         _ state: VendorStatistics.State,
         dayEndsIn: Duration,
@@ -157,7 +157,6 @@ extension BilledUnits {
 }
 
 extension BilledCost {
-    /// Makes the cost of the month; nil if the price or the usage is unknown.
     init?(_ statistics: VendorStatistics) {
         guard let units = statistics.usage?.unitsThisMonth,
             let cost = statistics.price.cost(ofMonth: units)
@@ -165,9 +164,9 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Makes the cost of `units` of the current month; nil if the price or the usage is unknown.
+    /// Creates the cost of `units`; nil if the price or the usage is unknown.
     ///
-    /// - Parameter isSpent: true if the usage contains these units.
+    /// - Parameter isSpent: true if the usage of the current month contains `units`.
     init?(_ units: UInt64, isSpent: Bool, _ statistics: VendorStatistics) {
         guard let month = statistics.usage?.unitsThisMonth else { return nil }
         let used = isSpent ? month - min(month, units) : month
@@ -175,7 +174,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Makes the sum of the costs; nil without costs, or if one is unknown or in another currency.
+    /// Adds up costs; nil without costs, with an unknown cost, or with different currencies.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,
@@ -189,7 +188,7 @@ extension BilledCost {
         )
     }
 
-    /// Rounds to 10⁻⁹, because the sum of many small prices has no exact binary form.
+    /// Rounds to 10⁻⁹ to hide binary rounding errors of the sum.
     private init(_ price: PriceModel.Price) {
         self.init(
             amount: (price.amount * 1_000_000_000).rounded() / 1_000_000_000,

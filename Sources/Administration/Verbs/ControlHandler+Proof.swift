@@ -19,7 +19,6 @@ extension ControlHandler {
             proofs = try vendor.settings.proofs(
                 name: name,
                 unknown: try Name("httpdnsd-prove-\(UInt32.random(in: 0 ... .max)).example.com"),
-                // Client address for documentation (RFC 5737).
                 client: .v4(IPv4Address(value: 0xCB00_7101))
             )
         } catch {
@@ -96,7 +95,7 @@ extension ControlHandler {
         return step
     }
 
-    /// Returns the first exact or suffix domain of the vendor's routes, or else its probe name.
+    /// Returns the first exact or suffix domain of the vendor's routes, or else the probe name.
     private func usualName(_ vendor: (settings: VendorSettings, client: VendorClient)) -> Name {
         let domains = daemon.state.settings.routes
             .filter { $0.vendors.contains(vendor.settings.name) }.flatMap(\.domains)
@@ -106,7 +105,6 @@ extension ControlHandler {
 }
 
 extension String {
-    /// Returns the text with `other` in place of the whole words in `texts`.
     fileprivate func hiding(_ texts: [String], as other: String = "…") -> String {
         texts.filter { !$0.isEmpty }.reduce(self) { text, hidden in
             text.replacing(hidden, with: other)

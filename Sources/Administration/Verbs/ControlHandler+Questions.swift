@@ -32,7 +32,7 @@ extension ControlHandler {
         for name in request.names {
             names.append(try Self.name(name, "names, `\(name.shortened)`"))
         }
-        // Up to `resolvedTogether` names are in flight, and fewer if the client does not read.
+        // Up to `resolvedTogether` names are in flight, fewer if the client reads slowly.
         var underWay: [Task<[Resolved], Never>] = []
         var waiting = names[...]
         var all: [Resolved] = []
@@ -65,7 +65,7 @@ extension ControlHandler {
                 part = []
                 try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
             }
-            // If sending does not suspend, other work could not run.
+            // `send` may return without suspension, so other work could not run.
             await Task.yield()
             try Task.checkCancellation()
         }

@@ -23,7 +23,7 @@ package final class ControlHandler: ControlHandling {
 
     var isProving = false
 
-    /// Reads resolv.conf, which may block on the disk.
+    /// Reads resolv.conf(5); may block on the disk.
     private let readResolvConf: @Sendable ([SocketAddress]) -> ResolvConf
 
     package init(
@@ -69,7 +69,7 @@ package final class ControlHandler: ControlHandling {
     package func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
-        // A fixed schedule lets all rates cover equal intervals.
+        // A fixed schedule makes all intervals equal.
         var next = clocks.now()
         while true {
             try await send(try await stats(reset: false))
@@ -146,7 +146,7 @@ package final class ControlHandler: ControlHandling {
     ) async throws {
         var reader = RecentReader(startingAt: daemon.state.recent)
         var left = count ?? .max
-        // An empty reply confirms that watching has begun.
+        // The empty reply confirms the start of `watch`.
         try await send(WatchReply(queries: []))
         while left > 0 {
             try await clocks.sleep(clocks.now() + RecentReader.interval)

@@ -9,7 +9,6 @@ package import Net
 package import Resolver
 package import Upstream
 
-/// Interface of the daemon for the control verbs and metrics.
 @ServiceLoop
 package protocol ManagedDaemon: AnyObject {
     var state: DaemonState { get }
@@ -23,10 +22,9 @@ package protocol ManagedDaemon: AnyObject {
     func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
 }
 
-/// Interface of the acceleration for the control verbs and metrics.
 @ServiceLoop
 package protocol ManagedAccelerator: AnyObject {
-    /// Counters when ``collect()`` last ran.
+    /// Counters of kernel answers, updated by ``collect()``.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
 
@@ -34,11 +32,10 @@ package protocol ManagedAccelerator: AnyObject {
 
     func collect()
 
-    /// Suspends acceleration during `body`, so that workers see every query.
+    /// Suspends acceleration, so that workers see every query.
     func suspended(while body: () async throws -> Void) async rethrows
 }
 
-/// Components and counters that the control verbs and metrics show.
 @ServiceLoop
 package struct DaemonState {
     package var settings: Settings

@@ -6,7 +6,6 @@ internal import HTTPDNS
 internal import Net
 internal import Resolver
 
-/// Counts of resolutions from the vendors, fetched on demand.
 @ServiceLoop
 final class ResolveCounts {
     typealias Outcome = Result<ResolveCount, Failure>
@@ -25,7 +24,6 @@ final class ResolveCounts {
 
     nonisolated init() {}
 
-    /// Returns the latest outcome for each vendor that has an access key.
     func known(_ state: DaemonState) -> [String: Outcome] {
         var known: [String: Outcome] = [:]
         for vendor in state.vendors {
@@ -35,7 +33,7 @@ final class ResolveCounts {
         return known
     }
 
-    /// Fetches the counts that are older than a minute, for at most 6 s.
+    /// Takes at most 6 s; omits counts that are less than a minute old.
     func refresh(_ state: DaemonState) async {
         let now = state.clocks.now()
         outcomes.removeAll { now - $0.at >= Self.pause }
@@ -44,7 +42,7 @@ final class ResolveCounts {
             guard let call = vendor.settings.resolveCount,
                 !outcomes.contains(where: { $0.call == call })
             else { continue }
-            // Until the request ends, other calls see this.
+            // Other calls see this failure until the request ends.
             let underWay = Failure(text: "the request is under way; try again")
             outcomes.append((call, now, .failure(underWay)))
             requests.append((call, ServiceLoop.task { await Self.fetch(call, vendor, state) }))
@@ -62,7 +60,7 @@ final class ResolveCounts {
         _ state: DaemonState
     ) async -> Outcome {
         guard let name = try? Name(AlibabaResolveCount.host) else {
-            preconditionFailure("the host of the interface is not a name")
+            preconditionFailure("the host of the API is not a DNS name")
         }
         let query = Query(question: Question(name: name, type: .a))
         let resolution = await state.resolver.resolve(

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers a query on the loopback device, inside the client's system call.
+// Answers the common form of queries on the loopback device (see `QueryView`), inside the client's system
+// call. All other packets pass unchanged.
 //
-// It answers only the common form of queries (see `QueryView`). All other packets pass unchanged.
+// The program writes through helpers: for direct writes, the kernel would make every packet of the device
+// writable, and most loopback packets are shared. Without CAP_PERFMON, a speculation barrier follows the
+// first write to a stack slot, unless a helper has filled the slot. Therefore a helper loads the headers,
+// and names are read twice.
 //
-// The program writes by helpers: for direct writes, the kernel would make every packet of the
-// device writable, and most loopback packets are shared. Without CAP_PERFMON, a speculation barrier
-// follows the first write to a stack slot, unless a helper has filled the slot: therefore a helper
-// loads the headers, and names are read twice.
-//
-// Numbers that may be spilled to the stack have 64 bits: the verifier of Linux 6.1 takes shorter
-// numbers for partial pointers.
+// Numbers that may be spilled have 64 bits, because the verifier of Linux 6.1 treats shorter numbers as
+// partial pointers.
 //
 // `scripts/bpf` compiles this file to `answer.inc`.
 #include "packet.h"
 
-/// Results of the program: the packet goes to the next program, or it has become the reply.
+/// Results: the packet goes to the next program, or has become the reply.
 enum { PASSED = -1, ANSWERED = 0 };
 
 /// Context of the program (linux/bpf.h), up to the last used field.
@@ -43,8 +42,8 @@ static u64 (*const boottime)(void) = (void *)125;
         map;                                                                                           \
     })
 
-/// Repeats a step with constants: without CAP_PERFMON, the verifier accepts only constants in
-/// pointer arithmetic (Spectre).
+/// Repeats a step with constants: without CAP_PERFMON, the verifier rejects variables in pointer
+/// arithmetic (Spectre).
 #define TIMES4(step, first) step(first) step(first + 1) step(first + 2) step(first + 3)
 #define TIMES16(step, first)                                                                           \
     TIMES4(step, first) TIMES4(step, first + 4) TIMES4(step, first + 8) TIMES4(step, first + 12)
@@ -55,11 +54,11 @@ static u64 (*const boottime)(void) = (void *)125;
 /// Hides a value range from the compiler, which then emits the bounds checks for the verifier.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Makes the compiler compute a packet pointer here: merged ones would have a variable offset.
+/// Makes the compiler compute a packet pointer here: a merged pointer would have a variable offset.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Keeps the store to the first of eight stack octets last: the verifier of Linux 6.1 requires that
-/// a spilled number is overwritten completely.
+/// Keeps the store to the first of eight stack octets last: the verifier of Linux 6.1 requires that a
+/// spilled number is overwritten completely.
 #define LAST() asm volatile("" : : : "memory")
 
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
@@ -81,7 +80,7 @@ INLINE int is_ours(const struct answer_state *state, const u32 *address, u16 fam
 
 INLINE int has_opt(const struct tail *tail) { return tail->opt[2] != 0; }
 
-/// Computes pointers into the packet again: for the verifier, a helper call invalidates them.
+/// Computes pointers into the packet again, because a helper call invalidates them.
 #define FIND_WORDS(why)                                                                                \
     data = (const u8 *)(long)*(volatile u32 *)&skb->data;                                              \
     end = (const u8 *)(long)*(volatile u32 *)&skb->data_end;                                           \
@@ -152,7 +151,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     // The query must have one question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
-    // A checksum of the pseudo-header only, as on loopback; other packets pass.
+    // On loopback, the checksum covers the pseudo-header only; other packets pass.
     if (heads->check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
                           : heads->check != folded(sum + swap16(17) + heads->count))
         return PASSED;
@@ -246,7 +245,7 @@ compared:;
             return PASSED;
     }
 
-    // The headers remain those of a query until the reply is known to be valid.
+    // The headers remain those of the query until the reply is valid.
     if (skb_resize(skb, reply_octets, 0) != 0)
         return PASSED;
     // The verifier of Linux 6.1 forgets the bounds of numbers on the stack.
@@ -284,7 +283,7 @@ aged:
     LAST();
     heads->authorities = swap16(known->counts[1]);
 
-    // A full barrier before the sequence number is read again: an atomic operation with a result.
+    // An atomic operation with a result is a full barrier before the sequence number is read again.
     key = 0;
     u64 fence = 0;
     asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");
@@ -300,7 +299,7 @@ aged:
     heads->ports = heads->ports >> 16 | heads->ports << 16;
     if (udp_at == ETHERNET + sizeof(struct ipv4)) {
         struct ipv4 *const ip = &frame.v4;
-        // The checksum is updated incrementally, so a wrong checksum stays wrong.
+        // An incremental update preserves a wrong checksum.
         const u16 all = swap16(reply_octets - ETHERNET);
         ip->check = ~folded((u64)(u16)~ip->check + (u16)~ip->count + all);
         ip->count = all;

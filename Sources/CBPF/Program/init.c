@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Init process for `scripts/bpf --kernel`. Runs the program on one query, with all capabilities and
-// with those of the daemon, for which the verifier is strictest. Prints "taken" or an error, and powers
-// off.
+// Init process for `scripts/bpf --kernel`. Runs the program on one query, first with all capabilities, then
+// with the daemon's, for which the verifier is strictest. Prints "taken" or an error, and powers off.
 #include "../include/CBPF.h"
 #include <arpa/inet.h>
 #include <linux/capability.h>
@@ -28,7 +27,7 @@ static int drop_capabilities(void) {
     return (int)syscall(SYS_capset, &header, data);
 }
 
-/// Returns NULL on success, or the name of the item that failed.
+/// Returns NULL on success, or the name of the failed item.
 static const char *fault(void) {
     struct bpf_answering answering;
     bpf_failure failure;

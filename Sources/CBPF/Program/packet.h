@@ -64,7 +64,7 @@ struct frame {
     struct heads heads;
 } __attribute__((aligned(8)));
 
-/// Rest of the query from the last octets of the name on; octets before a short name come first.
+/// Rest of the query from the last octets of the name on; a short name follows other octets.
 struct tail {
     u64 last;
     u16 type, class;

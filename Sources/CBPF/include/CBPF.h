@@ -16,12 +16,12 @@ struct bpf_answering {
     uint32_t entries;
 };
 
-/// Name of what failed, such as "the BPF program".
+/// Name of the failed item, such as "the BPF program".
 typedef const char *bpf_failure;
 
 /// Creates maps for `entries` answers and loads the program.
 ///
-/// Returns 0, or a negated errno with `failure` set. `log` receives the log of the verifier.
+/// Returns 0, or a negated errno with `failure` set. `log` receives the verifier's log.
 int bpf_answering_open(struct bpf_answering *answering, uint32_t entries, bpf_failure *failure,
                        char *log, uint32_t log_octets);
 
@@ -32,7 +32,7 @@ void bpf_answering_close(struct bpf_answering *answering);
 /// Returns the descriptor, or a negated errno: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
 
-/// Returns the index of the loopback device, or a negated errno.
+/// Returns a negated errno on failure.
 int bpf_loopback_device(void);
 
 /// Adds or replaces an answer; returns -E2BIG if the map is full.
@@ -42,10 +42,10 @@ int bpf_loopback_device(void);
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 
-/// Removes the answer with `key`; returns -ENOENT if it does not exist.
+/// Returns -ENOENT if there is no answer with `key`.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
-/// Begins and ends a change; in between, the program does not use the answers.
+/// Begin and end a change, during which the program does not use the answers.
 void bpf_answering_begin(struct answer_state *state);
 void bpf_answering_end(struct answer_state *state);
 
@@ -59,13 +59,13 @@ uint64_t bpf_answering_hits(const struct bpf_answering *answering, uint32_t slot
 int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uint32_t count,
                       uint32_t room);
 
-/// Sets the secrets of the hash; call this before any answer is added.
+/// Sets the secrets of the hash, before any answer is added.
 void bpf_answering_secrets(struct answer_state *state, const uint64_t *secrets);
 
 /// Returns the key of a question; `name` is in wire form.
 uint64_t bpf_answering_key(const struct answer_state *state, const uint8_t *name, uint8_t count,
                            uint16_t type, uint8_t variant);
 
-/// Sets at most `ANSWER_LISTENERS` addresses; call this between `begin` and `end`.
+/// Sets at most `ANSWER_LISTENERS` addresses, between `begin` and `end`.
 void bpf_answering_listen(struct answer_state *state, const struct answer_listener *listeners,
                           uint32_t count);

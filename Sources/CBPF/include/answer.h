@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-/// Maximum sizes of an answer; workers answer queries that need more.
+/// Maximum sizes of an answer; workers answer larger ones.
 enum {
     ANSWER_NAME_OCTETS = 256,
     ANSWER_SECTION_OCTETS = 500,
@@ -22,10 +22,10 @@ enum {
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
 
-    /// Value of `AnswerVariant` for all clients; other values have the DO and CD bits.
+    /// `AnswerVariant` for all clients; other values have the DO and CD bits.
     ANSWER_FOR_ALL = 0xFF,
 
-    /// Bits of `answer_state.families`, the address families that are answered.
+    /// Bits of `answer_state.families`.
     ANSWER_IPV4 = 1,
     ANSWER_IPV6 = 2
 };
@@ -50,9 +50,8 @@ struct answer_state {
     uint32_t families;
     uint32_t listener_count;
 
-    /// Sequence number: odd while the daemon changes answers, different after each change.
-    ///
-    /// The kernel may reuse a replaced element while another processor reads it.
+    /// Odd while the daemon changes answers, different after each change: the kernel may reuse a
+    /// replaced element while another processor reads it.
     uint64_t sequence;
 
     /// Secrets of the hash, set before any answer is added.
@@ -60,9 +59,9 @@ struct answer_state {
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
 
-/// Map element of an answer, with everything that follows the question.
+/// Map element of an answer, with the reply after the question.
 struct answer {
-    /// Times when the TTLs start and when the answer expires, in nanoseconds of CLOCK_BOOTTIME.
+    /// Start of the TTLs and expiry of the answer, in nanoseconds of CLOCK_BOOTTIME.
     uint64_t stored_at;
     uint64_t ends_at;
 
@@ -76,17 +75,15 @@ struct answer {
     uint16_t flags;
     uint16_t section_count;
 
-    /// Number of records in each of the three sections.
+    /// Number of records in each section.
     uint8_t counts[3];
     uint8_t ttl_count;
 
     /// Offsets of the TTLs in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// Name in lower-case wire form, padded with 0 to `answer_words`; then sections, then OPT
-    /// record without DO.
-    ///
-    /// In this order, a typical answer needs two cache lines.
+    /// Name in lower-case wire form, padded with 0 to `answer_words`; then sections, then OPT record
+    /// without DO: a typical answer then needs two cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 
@@ -98,16 +95,16 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// Returns the number of words for a name; the last word has at least one unused octet.
+/// Number of words for a name; the last word has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
 /// Adds eight octets of the name and the secret of their position to the hash.
 ///
-/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Without the
-/// secrets, two chosen questions have equal keys with probability at most 2^-32. Then one copy
-/// replaces the other, and a worker answers the other question.
+/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. An attacker can make
+/// two keys equal with probability at most 2^-32. Then one copy replaces the other, and a worker answers
+/// the other question.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {

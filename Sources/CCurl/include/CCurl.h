@@ -4,7 +4,7 @@
 #pragma once
 #include <curl/curl.h>
 
-/// Receives a part of a header or body; a result other than the full count aborts the transfer.
+/// Receives a part of a header or body; another result than the full count aborts the transfer.
 typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);
 
 static inline CURLcode curl_easy_set_long(CURL *easy, CURLoption option, long value) {
@@ -28,7 +28,6 @@ static inline CURLcode curl_easy_set_data_callback(CURL *easy, CURLoption option
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Sets the callbacks that open and close sockets.
 static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocket_callback open,
                                                       curl_closesocket_callback close,
                                                       void *owner) {
@@ -38,7 +37,7 @@ static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocke
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
 }
 
-/// Sets the callback that runs each time before the request is sent.
+/// Sets the callback that runs before each transmission of the request.
 static inline CURLcode curl_easy_set_sending_callback(CURL *easy, curl_prereq_callback value,
                                                       void *owner) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, owner);

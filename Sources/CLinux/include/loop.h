@@ -4,13 +4,11 @@
 #pragma once
 #include <stdint.h>
 
-/// Calls eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK).
 int linux_eventfd(void);
 
 /// Adds one to an eventfd; each call is a new edge.
 int linux_eventfd_signal(int fd);
 
-/// Calls accept4 with SOCK_CLOEXEC | SOCK_NONBLOCK.
 int linux_accept(int fd);
 
 /// Names the calling thread; `name` has at most 15 octets.
@@ -30,14 +28,12 @@ int linux_close_process(void);
 /// Keeps only CAP_NET_BIND_SERVICE in the calling thread and its later threads (capset(2)).
 int linux_drop_capabilities(void);
 
-/// Sets the mode and, unless it is (gid_t)-1, the group of a socket file that this process has just
-/// bound.
+/// Sets the mode and, unless (gid_t)-1, the group of a socket file that this process has bound.
 ///
-/// Refuses a link or another file, which the owner of the directory may have put there.
+/// Rejects a link or another file, which the owner of the directory may have created.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
 /// Reads SO_PEERCRED of a Unix stream socket.
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
 
-/// malloc_trim(0).
 void linux_return_free_memory(void);

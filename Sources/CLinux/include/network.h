@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rtnetlink(7), timerfd_create(2). Functions return -1 and set errno on failure.
+// Functions return -1 and set errno on failure.
 #pragma once
 #include <stdint.h>
 

@@ -6,29 +6,24 @@
 
 enum { RECORDER_LINES = 2048, RECORDER_OCTETS = 252 };
 
-/// Circular buffer, which takes 0.5 MiB when full.
+/// Circular buffer of 0.5 MiB.
 struct recorder;
 
-/// Returns an empty buffer, or NULL without memory.
+/// Returns NULL without memory.
 struct recorder *recorder_new(void);
 
 /// Frees a buffer that was not passed to ``recorder_write_at_crash``.
 void recorder_free(struct recorder *recorder);
 
-/// Records a line in place of the oldest one; `shown` is 1 if the line has been logged.
-///
-/// Not thread-safe.
+/// Replaces the oldest line; `shown` is 1 if the line has been logged. Not thread-safe.
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown);
 
 size_t recorder_count(const struct recorder *recorder);
 
-/// Returns the size of line `number` (0 is the oldest).
-///
-/// `text` is valid until the next `recorder_note`.
+/// Returns the size of line `number` (0 is the oldest); `text` is valid until `recorder_note`.
 size_t recorder_line(const struct recorder *recorder, size_t number, const char **text, int *shown);
 
-/// Makes a fault, abort or trap write all lines to standard error.
+/// Makes a fault, abort or trap write all lines to standard error; call once.
 ///
-/// Call once. The handler is async-signal-safe (signal-safety(7)), and cannot run after a stack
-/// overflow.
+/// The handler is async-signal-safe (signal-safety(7)), and cannot run after a stack overflow.
 void recorder_write_at_crash(const struct recorder *recorder);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prints YAML trees as JSON; scalars without quotes have the types of YAML 1.2.
+/// Prints YAML trees as JSON.
+///
+/// Scalars without quotes get the types of YAML 1.2.
 enum JSONText {
-    /// Maximum columns of a line; only a line with a single value can be longer.
     static let width = 100
 
     static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
@@ -50,7 +51,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Copy in which scalars are marked as plain if they need no quotes.
+    /// Copy in which scalars without need of quotes are marked as plain.
     var typed: YAMLNode {
         var copy = self
         switch content {

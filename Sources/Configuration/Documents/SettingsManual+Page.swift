@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension SettingsManual {
-    /// Sections of the manual page httpdnsd.yaml(5) that describe options, in mdoc(7).
+    /// Descriptions of all options in mdoc(7), for httpdnsd.yaml(5).
     package static var pageText: String {
         let entries = Settings.table.explain(Settings())
         let sections = entries.filter { !$0.isValue }.flatMap(section)
@@ -38,7 +38,6 @@ extension SettingsManual {
         return [".Bl -tag -width Ds"] + items + [".El"]
     }
 
-    /// Returns lines with one sentence each, as mdoc(7) recommends.
     private static func text(_ text: String) -> [String] {
         let paragraphs = text.split(separator: "\n").map { paragraph in
             paragraph.replacing("\\", with: "\\e").replacing(". ", with: ".\n")
@@ -63,7 +62,7 @@ extension SettingsManual.Entry {
         }
     }
 
-    /// Entry for the list of all sections; it refers to the section.
+    /// Entry for the overview of all sections, without options.
     fileprivate var summary: SettingsManual.Entry {
         guard !isValue else { return self }
         var summary = self

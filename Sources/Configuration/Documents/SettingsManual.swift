@@ -29,12 +29,11 @@ package enum SettingsManual {
         /// Schema of the value; unused for sections and lists.
         var schema = YAMLNode.map([])
 
-        /// Default; nil if the default is absent or depends on other options.
+        /// Default; nil without a fixed default.
         var standard: YAMLNode?
     }
 
     indirect enum Form: Sendable {
-        /// Default of the option, or its value in an example.
         case value(YAMLNode)
 
         case example(YAMLNode)
@@ -43,7 +42,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// Active default entries, and the options of an example entry.
+        /// Default entries in `live`, and an example entry with all options.
         case list(live: YAMLNode, [Entry])
     }
 
@@ -54,7 +53,7 @@ package enum SettingsManual {
 
         var entries: [Entry]
 
-        /// All options of the kind, including those that earlier examples describe.
+        /// `entries` omits options that earlier examples describe.
         var allEntries: [Entry]
     }
 
@@ -146,7 +145,7 @@ extension SettingsManual.Entry {
 // MARK: - The effective settings
 
 extension Settings {
-    /// Effective settings as a settings file; a secret is printed as its source.
+    /// Effective settings as a settings file, with the sources of secrets instead of secrets.
     package var effectiveText: String {
         let lines = YAMLPrinter.block(Self.table.write(self), indent: 0)
         return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"

@@ -33,13 +33,12 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // A section with `facts` accepts `off`; if no option is required, also `on`.
+        // Only a section with `facts` can be `off`; `on` is valid if no option is required.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
     }
 
-    /// Returns the schema for a mapping of named entries; an example's name is its kind.
     private static func named(_ examples: [SettingsManual.Example]) -> YAMLNode {
         let kinds = examples.map { example in
             YAMLNode.map([
@@ -78,7 +77,6 @@ extension SettingsSchema {
         )
     }
 
-    /// Schema for an integer in `range`, or a string that matches `pattern`.
     static func number(_ range: ClosedRange<Int>, pattern: String) -> YAMLNode {
         .map(
             [
@@ -89,7 +87,6 @@ extension SettingsSchema {
         )
     }
 
-    /// Schema for a decimal number with or without quotes.
     static func decimal(maximum: Int, pattern: String) -> YAMLNode {
         .map([
             ("type", .list([.text("number"), .text("string")])),
@@ -99,7 +96,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for one of `words`; also accepts the number 1.1 for the word `1.1` (YAML 1.2).
+    /// Schema for one of `words`; YAML editors read the unquoted word `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (
@@ -130,7 +127,7 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Schema for a value that has one of the forms; a form `true` or `false` is a constant.
+    /// Schema that accepts any of the schemas and constants in `forms`.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([
             (

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prints trees in a form that `YAMLReader` reads back.
+/// Prints trees as YAML text that `YAMLReader` accepts.
 enum YAMLPrinter {
-    /// Maximum columns of a line; only a line with a single value can be longer.
+    /// Maximum columns of a line with several values.
     static let width = 100
 
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
@@ -29,7 +29,7 @@ enum YAMLPrinter {
         }
     }
 
-    /// Returns the lines as a list item: the first line that is not a comment gets the dash.
+    /// Puts the dash of a list item on the first line that is not a comment.
     static func dashed(_ lines: [String], indent: Int) -> [String] {
         var lines = lines
         let margin = String(repeating: " ", count: indent)
@@ -57,7 +57,7 @@ extension YAMLNode {
         }
     }
 
-    /// Returns true if the value is printed on one line, of at most `room` characters.
+    /// Returns true if the value fits on one line of `room` characters.
     func isFlat(room: Int) -> Bool {
         switch content {
         case .scalar, .taken, .refused: true

@@ -2,7 +2,6 @@
 import Glibc
 import HTTPDNS
 
-/// Open regular file; checks and content concern the same file.
 package struct RegularFile: ~Copyable {
     private let descriptor: CInt
 
@@ -11,13 +10,13 @@ package struct RegularFile: ~Copyable {
     /// True if only the user root or the group root can read the file.
     let isOnlyForRoot: Bool
 
-    /// Opens `path` for reading without blocking on a pipe.
+    /// Opens `path` for reading; does not block on a pipe.
     package init(_ path: String) throws(FileError) {
-        // SAFETY: open reads the path as a C string, which Swift makes for the call.
+        // SAFETY: open reads a C string that lives during the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw .system(errno) }
         var status = stat()
-        // SAFETY: fstat fills the one structure it is given.
+        // SAFETY: fstat fills `status`.
         guard unsafe fstat(descriptor, &status) == 0 else {
             let code = errno
             close(descriptor)
@@ -35,7 +34,7 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Reads the content without other copies in memory, because it can be a secret.
+    /// Reads the content, which can be a secret; wipes the read buffer.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(min(limit, 16_384))
@@ -58,14 +57,13 @@ package enum FileError: Error, Hashable {
 
     case notRegular(Kind)
 
-    /// The file has permissions for users other than owner and group.
+    /// Other users have permissions for the file.
     case openToTheWorld
 
     case tooLong(limit: Int)
 
     case tooMany(limit: Int)
 
-    /// Type of a file that is not regular.
     package enum Kind: Hashable {
         case directory, pipe, other
 

@@ -66,7 +66,6 @@ extension Settings {
         }
     }
 
-    /// Checks that each name in `except` is below a domain of the route.
     private func checkExceptions(
         of route: RouteSettings,
         _ path: String,
@@ -84,7 +83,6 @@ extension Settings {
         }
     }
 
-    /// Checks that a route has vendors or upstreams, and vendors for `fallback: none`.
     private func checkAnswerers(
         of route: RouteSettings,
         _ path: String,
@@ -106,7 +104,6 @@ extension Settings {
         }
     }
 
-    /// Checks that the minimum TTL of the route's names is not above the maximum TTL.
     private func checkLifetimes(
         of route: RouteSettings,
         _ path: String,
@@ -132,7 +129,6 @@ extension Settings {
         )
     }
 
-    /// Checks that a route with `client-subnet` or `sdns` has vendors that accept the option.
     private func checkVendorParameters(
         of route: RouteSettings,
         _ path: String,
@@ -148,7 +144,7 @@ extension Settings {
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
         AlibabaSettings.check(sdns: sdns, path, &reading)
         let mayGetThem = route.vendors.contains { name in
-            // The kind is unknown if the entry is missing or invalid.
+            // An undefined or invalid vendor could be of kind alibaba.
             guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
             return vendors[index].kind == .alibaba
                 || reading.isDamaged("vendors[\(index)].kind")

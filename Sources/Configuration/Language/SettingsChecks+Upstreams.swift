@@ -30,7 +30,6 @@ extension Settings {
         }
     }
 
-    /// Checks that an upstream has addresses, and that none is a listen address.
     private func checkAddresses(
         of upstream: UpstreamSettings,
         _ path: String,
@@ -89,7 +88,7 @@ extension Settings {
         )
     }
 
-    /// Returns the listen address that receives queries to `other`; nil if none.
+    /// Returns the listen address that receives queries sent to `other`.
     private func listener(
         receiving other: SocketAddress,
         _ environment: SettingsEnvironment
@@ -97,7 +96,7 @@ extension Settings {
         listen.first { address in
             guard address.port == other.port, address.port != 0 else { return false }
             if address.octets == other.octets { return true }
-            // Each socket has one address family: a socket on [::] receives no IPv4 packets.
+            // A socket on `[::]` receives no IPv4 packets.
             guard address.ip.isUnspecified, address.isIPv6 == other.isIPv6 else { return false }
             return other.ip.isLoopback || environment.isLocal(other)
         }

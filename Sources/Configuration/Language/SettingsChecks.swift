@@ -2,8 +2,6 @@
 import DNSWire
 import Net
 
-// Checks that involve several options.
-
 extension Settings {
     func check(_ reading: inout SettingsReading) {
         checkListeners(&reading)
@@ -22,7 +20,6 @@ extension Settings {
 // MARK: - Listeners
 
 extension Settings {
-    /// Requires `allow` for wildcard addresses; warns of open resolvers and unreachable listeners.
     private func checkListeners(_ reading: inout SettingsReading) {
         var seen: Set<SocketAddress> = []
         for (index, address) in listen.enumerated() {
@@ -57,7 +54,6 @@ extension Settings {
 // MARK: - Answers
 
 extension Settings {
-    /// Checks that some names can be resolved; warns if names without a route cannot.
     private func checkThatSomethingAnswers(_ reading: inout SettingsReading) {
         guard reading.leftOut.isEmpty, !reading.isDamaged(""), !reading.isDamaged("upstreams"),
             !reading.isDamaged("routes"),
@@ -79,7 +75,6 @@ extension Settings {
 // MARK: - Cache, control and metrics
 
 extension Settings {
-    /// Requires that answers have addresses.
     private func checkFamilies(_ reading: inout SettingsReading) {
         guard answers.a == .suppress, answers.aaaa == .suppress else { return }
         reading.report(
@@ -116,7 +111,6 @@ extension Settings {
         )
     }
 
-    /// Warns if all users may connect to the control socket; see `ControlAccess`.
     private func checkControl(_ reading: inout SettingsReading) {
         guard control.mode & 0o002 != 0 else { return }
         reading.warn(

@@ -8,13 +8,13 @@ protocol SettingsEntry: Sendable {
     var name: String { get }
 }
 
-/// Named entry with options that depend on its kind: an entry of `vendors`.
+/// Entry of `vendors`: a named entry with options that depend on its kind.
 protocol SettingsNamedEntry: Sendable {
     static func table(for node: YAMLNode) -> SettingsTable<Self>
 
     var table: SettingsTable<Self> { get }
 
-    /// Returns an error if a later file cannot extend this entry with `node`, otherwise nil.
+    /// Returns an error if `node` of a later file cannot extend this entry.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
     static var examples: [SettingsManual.Example] { get }
@@ -27,7 +27,7 @@ protocol SettingsNamedEntry: Sendable {
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// Makes an option whose value maps names to entries; a later file extends existing entries.
+    /// Makes an option for a mapping of names to entries; later files add and change entries.
     static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -86,10 +86,14 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option whose value is a list of entries, to which a later file appends.
+    /// Makes an option for a list of entries.
     ///
-    /// An empty list removes earlier entries. An entry with an existing name extends that entry.
-    /// `live` entries are not commented out in the manual.
+    /// A later file appends its entries to the list.
+    ///
+    /// An empty list removes the entries of earlier files. An entry with the name of an earlier
+    /// entry changes that entry.
+    ///
+    /// - Parameter live: entries that the manual shows as active settings, not as comments.
     static func list<Entry: SettingsEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,

@@ -2,11 +2,11 @@
 import Glibc
 package import Net
 
-/// Properties of process and machine on which the settings depend.
+/// Properties of the process and the machine that affect the settings.
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 
-    /// True outside of the systemd unit, where missing credentials are only warnings.
+    /// True outside of the systemd unit: missing credentials are only warnings.
     package var passesOverCredentials = false
 
     /// True if libcurl supports HTTP/3; nil to query libcurl.
@@ -14,9 +14,9 @@ package struct SettingsEnvironment: Sendable {
 
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
-    /// Returns true if a path is or could be a directory.
+    /// Returns false if a path is known to be no directory.
     ///
-    /// At the start of the daemon it always returns true: a slow disk must not delay the start.
+    /// At the start of the daemon always true: a slow disk must not delay the start.
     package var mayBeDirectory: @Sendable (String) -> Bool
 
     package init(
@@ -32,7 +32,7 @@ package struct SettingsEnvironment: Sendable {
     }
 
     package static var process: SettingsEnvironment {
-        // SAFETY: nothing in this program changes its environment, and the string is copied.
+        // SAFETY: this program never changes its environment, and the string is copied.
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
         return SettingsEnvironment(
             credentialsDirectory: directory,
@@ -44,7 +44,7 @@ package struct SettingsEnvironment: Sendable {
         )
     }
 
-    /// Environment for `--check`, which also looks for directories on disk.
+    /// Environment for `--check`, which also finds directories on disk.
     package static var check: SettingsEnvironment {
         var environment = process
         environment.passesOverCredentials = true
@@ -60,7 +60,7 @@ package struct SettingsEnvironment: Sendable {
     }
 
     package static var stateDirectory: String? {
-        // SAFETY: as above.
+        // SAFETY: this program never changes its environment, and the string is copied.
         unsafe getenv("STATE_DIRECTORY").flatMap { list in
             let first = unsafe String(cString: list).prefix { $0 != ":" }
             return first.hasPrefix("/") ? String(first) : nil
@@ -68,7 +68,7 @@ package struct SettingsEnvironment: Sendable {
     }
 }
 
-/// Reason why a secret could not be read; contains no part of the secret.
+/// Reason why a secret could not be read, without parts of the secret.
 struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
@@ -83,7 +83,6 @@ struct SecretError: Error, Hashable {
 // MARK: - Secrets
 
 extension SettingsEnvironment {
-    /// Maximum size in octets; secrets usually have 8 to 64.
     static let maximumSecretOctets = 4096
 
     /// Reads a secret without its final newline.
@@ -109,7 +108,7 @@ extension SettingsEnvironment {
         var octets: [UInt8]
         do throws(FileError) {
             let file = try RegularFile(path)
-            // The mode of a credential is not checked: systemd protects the directory.
+            // systemd protects the directory of credentials, so their mode is not checked.
             if case .file = source, file.mode & 0o007 != 0 {
                 throw FileError.openToTheWorld
             }

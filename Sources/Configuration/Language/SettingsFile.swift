@@ -7,7 +7,6 @@ struct SettingsFile: Sendable {
 
     private let content: Result<[UInt8], Unreadable>
 
-    /// True if only root can read the file: the daemon's user cannot.
     private(set) var isOnlyForRoot = false
 
     init(name: String, octets: [UInt8]) {
@@ -15,7 +14,7 @@ struct SettingsFile: Sendable {
         content = .success(octets)
     }
 
-    /// Reads a file; `earlier` octets of other files count towards the limit.
+    /// Reads a file; `earlier` octets of other files count towards the size limit.
     init(reading path: String, after earlier: Int = 0) {
         name = path
         do throws(FileError) {
@@ -44,7 +43,7 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Returns the parsed file, or an error about the whole file; `index` is the file's index.
+    /// Parses the file; a read error is reported for the whole file.
     func text(_ index: Int, take: YAMLReader.Taker) -> YAMLReader {
         switch content {
         case .success(let octets): YAMLReader(octets, file: index, take: take)
@@ -65,12 +64,10 @@ struct SettingsFile: Sendable {
 extension SettingsFile {
     static let directorySuffix = ".d"
 
-    /// Suffix of drop-ins; other files, and hidden files, are ignored.
+    /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
-    /// Returns the drop-ins of `file` in byte order; none if the directory does not exist.
-    ///
-    /// - Parameter earlier: size of `file` in octets, which counts towards the limit.
+    /// Returns the drop-ins of `file` in byte order of their names.
     static func dropIns(of file: String, after earlier: Int) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]
@@ -89,8 +86,8 @@ extension SettingsFile {
     }
 
     private static func names(in directory: String) throws(FileError) -> [String] {
-        // SAFETY: opendir(3) returns a stream, which is closed below, or nil; an entry is copied before
-        // the next call of readdir(3), and its name ends with NUL inside of it.
+        // SAFETY: opendir(3) returns a stream, which is closed below, or nil. An entry is copied
+        // before the next readdir(3), and its name ends with NUL.
         guard let stream = unsafe opendir(directory) else { throw .system(errno) }
         defer { unsafe closedir(stream) }
         var names: [String] = []

@@ -4,7 +4,6 @@ package import DNSWire
 import Net
 
 extension SettingsKind where Value == SocketAddress {
-    /// Kind for an IP address with an optional port, such as `192.0.2.1:53` or `[2001:db8::1]:53`.
     static func address(defaultPort: UInt16) -> SettingsKind {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
@@ -14,7 +13,7 @@ extension SettingsKind where Value == SocketAddress {
         )
     }
 
-    /// Kind for an IP address with an optional port; port 0 means the protocol's default port.
+    /// Value type for an address; port 0 means the default port of the protocol.
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",
@@ -51,7 +50,6 @@ extension SocketAddress {
         return ip
     }
 
-    /// Parses an address; throws with a hint for a host name.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
         let isName =
@@ -66,14 +64,13 @@ extension SocketAddress {
 }
 
 extension SettingsKind where Value == IPPrefix {
-    /// Kind for an IP address or network, such as `192.0.2.0/24`.
     static var prefix: SettingsKind {
         .scalar(
             "an IP address or a network such as 192.0.2.0/24",
             schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
-                // If host bits are set, a common mistake, the hint shows the network.
+                // If the address has host bits, the hint shows the network.
                 let parts = text.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 2, let address = IPAddress(parts[0]),
                     let length = Int(parts[1]),
@@ -154,8 +151,7 @@ extension SettingsKind where Value == WorkerCount {
 }
 
 extension SettingsKind where Value == String {
-    /// Kind for the name of a vendor or upstream; `SettingsChecks` verifies that the name is
-    /// defined.
+    /// Value type for the name of a vendor or upstream; the name need not be defined.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,

@@ -5,7 +5,7 @@ private struct Unit {
 
     let factor: Int
 
-    /// Spellings that are refused with `name` as hint.
+    /// Invalid spellings, for which the hint proposes `name`.
     let otherNames: [String]
 }
 
@@ -73,7 +73,6 @@ private struct Scale: Sendable {
 // MARK: - Kinds
 
 extension SettingsKind where Value == Duration {
-    /// Kind for a duration such as `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
     static func duration(_ range: ClosedRange<Duration>) -> SettingsKind {
         let first = Scale.time.write(range.lowerBound.milliseconds)
         let last = Scale.time.write(range.upperBound.milliseconds)
@@ -90,7 +89,6 @@ extension SettingsKind where Value == Duration {
         in range: ClosedRange<Duration>
     ) throws(Mismatch) -> Duration {
         let milliseconds = try Scale.time.read(text)
-        // `Duration` traps on overflow.
         guard milliseconds <= range.upperBound.milliseconds else { throw Mismatch() }
         let duration = Duration.milliseconds(milliseconds)
         guard range.contains(duration) else { throw Mismatch() }
@@ -99,7 +97,6 @@ extension SettingsKind where Value == Duration {
 }
 
 extension SettingsKind where Value == Double {
-    /// Kind for a price such as `0.04`, at most 1,000,000, with at most six decimals.
     static var price: SettingsKind {
         .scalar(
             "a price from 0 to 1000000 with at most six decimals",
@@ -122,7 +119,6 @@ extension SettingsKind where Value == Double {
 }
 
 extension SettingsKind where Value == String {
-    /// Kind for a currency of three capital letters (ISO 4217).
     static var currency: SettingsKind {
         .scalar(
             "a currency code such as CNY",
@@ -138,7 +134,6 @@ extension SettingsKind where Value == String {
 }
 
 extension SettingsKind where Value == Int {
-    /// Kind for a size such as `512KiB`, `64MiB`, `1GiB` or `100B`.
     static func size(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a size from \(Scale.size.write(range.lowerBound)) to"
@@ -169,7 +164,6 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Kind for a percentage such as `75%`, which needs no quotes in YAML.
     static func percent(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a percentage from \(range.lowerBound)% to \(range.upperBound)%",
@@ -186,7 +180,6 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Kind for octal permission bits, such as `0660`.
     static var mode: SettingsKind {
         .scalar(
             "permissions in octal such as \"0660\"",
@@ -229,7 +222,6 @@ extension SettingsKind where Value == Bool {
 }
 
 extension Duration {
-    /// Whole milliseconds, the smallest unit of time in the settings.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)

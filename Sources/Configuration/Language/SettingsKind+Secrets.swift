@@ -3,8 +3,7 @@ internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
-    /// Kind for a secret that `complaint` accepts; the text of `complaint` must not quote the
-    /// secret.
+    /// Value type for a secret; `complaint` returns an error text without any part of the secret.
     static func secret(
         _ complaint: @escaping @Sendable (Secret) -> String?
     ) -> SettingsKind {
@@ -22,9 +21,9 @@ extension SettingsKind where Value == SecretSetting {
         )
     }
 
-    /// Kind for a secret `{file: PATH}` or `{credential: NAME}`, which is read immediately.
+    /// Value type for `{file: PATH}` or `{credential: NAME}`; the secret is read immediately.
     ///
-    /// Messages never quote an invalid value, because it could be the secret itself.
+    /// Messages never quote an invalid value, which could be the secret itself.
     static var secret: SettingsKind {
         let expected = "{file: PATH} or {credential: NAME}"
         return SettingsKind(

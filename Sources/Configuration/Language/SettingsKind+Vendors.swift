@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension SettingsKind where Value == String {
-    /// Kind for an account number, or the public part of a key.
+    /// Value type for an account number, or the public part of a key.
     static var account: SettingsKind {
         let longest = VendorLimits.maximumAccount
         return .scalar(

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Kind of value: functions that read and print it, and its description.
+/// Type of an option: functions that read and print values, and a description.
 struct SettingsKind<Value: Sendable>: Sendable {
     /// Description for messages, such as `a duration from 100ms to 1m`.
     let expected: String
 
-    /// Reads a value; reports an error and returns nil if it is invalid.
+    /// Reads a value; reports an error and returns nil if the value is invalid.
     let read: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Value?
 
     /// Returns the value in a form that `read` accepts.
     let write: @Sendable (Value) -> YAMLNode
 
-    /// JSON Schema of the value, which accepts little more than `read`.
+    /// JSON Schema, which accepts all values that `read` accepts, and few other values.
     var schema = SettingsSchema.string()
 }
 
@@ -54,7 +54,7 @@ extension SettingsKind {
         )
     }
 
-    /// Kind for a list of items; invalid items are reported and left out.
+    /// Value type for a list; invalid items are reported and omitted.
     static func list<Item>(
         _ plural: String,
         of kind: SettingsKind<Item>,
@@ -99,7 +99,7 @@ extension SettingsKind {
         )
     }
 
-    /// Kind for a word of an enumeration; an alias is refused with the right word as hint.
+    /// Value type for an enumeration; an alias is an error with the valid word as hint.
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 enum SettingsLimits {
-    /// Maximum number of items in lists that have no limit of their own.
     static let items = 100_000
 
-    /// Patterns in `domains` and `except` of all routes; a route without a pattern counts as one.
+    /// Maximum sum of patterns in `domains` and `except`; a route counts as at least one.
     ///
-    /// A pattern takes up to 500 octets, and a reload has two sets of settings.
+    /// A pattern takes up to 500 octets, twice during a reload (old and new settings).
     static let patterns = 100_000
 
     static let dropIns = 256
@@ -40,14 +39,14 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Timeout for one server; a DNS client gets its answer within 5 s.
+    /// Timeout of a call; after 5 s, the DNS client already has an answer.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
 
     static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
 
-    /// Time before upstreams are also asked, less than the 3 s for all vendor calls.
+    /// Value of `fallback-after`; all vendor calls of a query end within 3 s.
     static let fallbackAfter: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(2_900))
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
@@ -58,19 +57,17 @@ enum SettingsLimits {
 
     /// Maximum sum of `concurrent-calls` over all vendors.
     ///
-    /// A hedged call has two transfers of about 42 KiB each: in total 11 MiB.
+    /// A hedged call has two transfers of about 42 KiB, so 128 calls take 11 MiB.
     static let concurrentCallsTogether = 128
 
     static let callsPerDay = 1...1_000_000_000
 
-    /// Budget in units per day or month.
     static let units = 1...1_000_000_000_000
 
     static let freeUnits = 0...1_000_000_000_000
 
     static let weight = 0...1_000
 
-    /// Number of `sdns` parameters; their total length has a separate limit.
     static let parameters = 0...100
 
     /// Cache size in octets.
@@ -79,16 +76,16 @@ enum SettingsLimits {
     /// TTL, at most 7 days; RFC 2181 §8 allows 68 years.
     static let ttl: ClosedRange<Duration> = .zero...(.seconds(7 * 86_400))
 
-    /// TTL of negative answers, at most three hours, as RFC 2308 §5 proposes.
+    /// TTL of negative answers, at most 3 h as in RFC 2308 §5.
     static let negativeTTL: ClosedRange<Duration> = .zero...(.seconds(3 * 3600))
 
-    /// Time for which expired answers stay usable; RFC 8767 §5 proposes one to three days.
+    /// Lifetime of expired answers; RFC 8767 §5 proposes one to three days.
     static let staleWindow: ClosedRange<Duration> = .seconds(1)...(.seconds(3 * 86_400))
 
-    /// Time before a stale answer is sent, at most 1.8 s, as RFC 8767 §5 proposes.
+    /// Time before a stale answer is sent; RFC 8767 §5 proposes 1.8 s.
     static let staleAfter: ClosedRange<Duration> = .zero...(.milliseconds(1_800))
 
-    /// TTL of stale answers, at most 30 s, as RFC 8767 §4 recommends; 0 is not allowed.
+    /// TTL of stale answers, at most 30 s as in RFC 8767 §4; 0 is not allowed.
     static let staleTTL: ClosedRange<Duration> = .seconds(1)...(.seconds(30))
 
     static let prefetchAt = 50...95
@@ -97,17 +94,17 @@ enum SettingsLimits {
 
     static let prefetchNames = 0...1_000
 
-    /// Number of hosts files, each of which is watched.
+    /// Number of watched hosts files.
     static let hostsFiles = 0...32
 
     static let hostAddresses = 1...64
 
-    /// Number of probes, each of which is compared with each queried name.
+    /// Number of probes; each query is compared with all probes.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Number of exceptions, each of which is compared with each answer.
+    /// Number of exceptions; each answer is compared with all exceptions.
     static let rebindingExceptions = 0...1000
 
     /// Maximum path in octets: `PATH_MAX` without its NUL.

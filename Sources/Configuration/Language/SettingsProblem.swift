@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Place in a settings file; lines and columns count from 1.
+/// Position in a settings file.
 package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
     package var file: String
 
-    /// Line; 0 for a setting that is not from a file.
+    /// Line from 1; 0 for a setting that is not from a file.
     package var line: Int
 
-    /// Column in Unicode scalars.
+    /// Column in Unicode scalars, from 1.
     package var column: Int
 
     package init(file: String = "", line: Int = 0, column: Int = 0) {
@@ -45,7 +45,7 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// Text such as `file:line:column: message (hint)`, on one line.
+    /// Text `file:line:column: message (hint)`.
     package var description: String {
         let place = line == 0 ? file : "\(file):\(line):\(column)"
         return "\(place): \(message)" + (hint.map { " (\($0))" } ?? "")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State while settings are read: errors, warnings, and the place of each value.
+/// Errors, warnings and positions of values, collected while settings are read.
 struct SettingsReading {
     static let maximumProblems = 100
 
@@ -13,26 +13,23 @@ struct SettingsReading {
 
     private var furtherProblems = 0
 
-    /// Names of vendors and upstreams that are defined, but have errors.
+    /// Vendors and upstreams omitted because of errors.
     var leftOut: Set<String> = []
 
-    /// Place of each value by its path, such as `vendors[0].servers[2]`; indices are those in
-    /// `Settings`.
+    /// Positions of values by path in `Settings`, such as `vendors[0].servers[2]`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Place of each value below `routes`, by the hash of its path.
+    /// Positions of values below `routes`, by the hash of the path.
     ///
-    /// There may be 500,000 values, whose paths would take 60 MB. If two paths have the same hash,
-    /// two errors have each other's place.
+    /// Hashes save up to 60 MB for paths. A hash collision causes a wrong position in an error.
     private var routePlaces: [Int: PackedPlace] = [:]
 
-    /// Number of patterns of the routes.
     var patterns = 0
 
-    /// Lists of names in routes; routes with equal lists share one.
+    /// Lists of vendors and upstreams in routes; equal lists share storage.
     private var lists: Set<[String]> = []
 
-    /// Paths of values with errors; checks that need these values are skipped.
+    /// Paths of values with errors; further checks of such values are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -41,7 +38,7 @@ struct SettingsReading {
     }
 }
 
-/// Place in 8 octets: 9 bits for the file, 27 for the line, 28 for the column.
+/// Position in 8 octets: 9 bits for the file, 27 for the line, 28 for the column.
 private struct PackedPlace {
     private let bits: UInt64
 
@@ -102,7 +99,7 @@ extension SettingsReading {
 
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// Removes places and damage below `key`, because a later file replaces the values.
+    /// Removes positions and errors below `key`, because a later file replaces the values.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -118,19 +115,19 @@ extension SettingsReading {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// Returns `on line 3`, or `at /etc/….yaml:3` for another file.
+    /// Returns `on line 3`, or `at FILE:3` for another file.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// Returns the place of a value; if no file contains the value, the start of the first file.
+    /// Returns the position of a value; the start of the first file if unknown.
     func place(of path: String) -> YAMLPlace { known(path) ?? .start }
 }
 
 // MARK: - Sharing
 
 extension SettingsReading {
-    /// Replaces a list by an equal one that was read before.
+    /// Replaces a list by an equal list of an earlier route, to share storage.
     mutating func share(_ list: inout [String]) {
         if !list.isEmpty { list = lists.insert(list).memberAfterInsert }
     }
@@ -161,7 +158,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong kind, unless the YAML reader has reported it.
+    /// Reports a value of the wrong type, unless the YAML reader reported the value.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,

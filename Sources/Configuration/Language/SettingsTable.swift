@@ -7,7 +7,7 @@ internal import Control
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Message for each key that belongs to another section; printed after the key.
+    /// Messages for keys that belong to other sections; the key is put before the message.
     var misplacedKeys: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
@@ -27,14 +27,14 @@ struct SettingsOption<Owner: Sendable>: Sendable {
 
     let write: @Sendable (Owner) -> YAMLNode?
 
-    /// Returns the manual's entry, with the values of `Owner` as defaults.
+    /// Returns the entry of the manual, with the values of `Owner` as defaults.
     let explain: @Sendable (Owner) -> SettingsManual.Entry
 }
 
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Reads a section; later files overwrite the values of earlier files.
+    /// Reads a section; values of later files replace values of earlier files.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -63,7 +63,7 @@ extension SettingsTable {
                     hint: meant.map { "did you mean `\($0)`?" }
                 )
                 if let meant { misspelled.append(meant) }
-                // The unknown key is perhaps a misspelled required option.
+                // A misspelled required option is not also reported as missing.
                 if !key.path.isEmpty { reading.damage(key) }
                 continue
             }
@@ -71,7 +71,6 @@ extension SettingsTable {
             reading.note(pair.value.place, of: key)
             option.read(pair, key, &owner, &reading)
         }
-        // Checks that depend on a misspelled option are skipped.
         for name in misspelled where !reading.has(key.option(name).path) {
             reading.damage(key.option(name))
         }
@@ -100,15 +99,15 @@ extension SettingsTable {
     }
 }
 
-// MARK: - Kinds of rows
+// MARK: - Kinds of options
 
 extension SettingsOption {
     /// Makes an option with a default value.
     ///
     /// - Parameters:
     ///   - standard: description of the default, if it depends on other options.
-    ///   - example: value for the manual, if the default is no good example.
-    ///   - joining: combines the values of two files; by default, the later value wins.
+    ///   - example: value that the manual shows; nil to show the default.
+    ///   - joining: combines the values of two files; by default, returns the later value.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value> & Sendable,
@@ -203,7 +202,7 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option whose value is a section, `on` or `off`.
+    /// Makes an option for a section; the values `on` and `off` are also valid.
     ///
     /// - Parameters:
     ///   - isOn: true if the section is on in files without it.

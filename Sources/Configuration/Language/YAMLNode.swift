@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Place in a YAML text; line and column (in Unicode scalars) count from 1.
+/// Position in a YAML text; line and column (in Unicode scalars) count from 1.
 struct YAMLPlace: Sendable, Hashable, Comparable {
     var file = 0
 
@@ -14,20 +14,19 @@ struct YAMLPlace: Sendable, Hashable, Comparable {
     }
 }
 
-/// Value of a YAML text, with its place.
+/// Value of a YAML text, with its position.
 ///
-/// Scalars stay text: YAML would give implicit types to values such as `0660` or `off`.
+/// Scalars stay text, because YAML has implicit types for values such as `0660` or `off`.
 struct YAMLNode: Sendable {
     var content: Content
     var place = YAMLPlace.start
 
     enum Content: Sendable {
-        /// Scalar; `plain` is true if it has no quotes.
         case scalar(String, plain: Bool)
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Sequence whose items a ``YAMLReader/Taker`` took while they were read.
+        /// Sequence whose items a ``YAMLReader/Taker`` consumed.
         case taken
 
         case refused

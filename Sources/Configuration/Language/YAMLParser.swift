@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import CYAML
 
-/// Wrapper of libyaml's event parser; no other type touches libyaml's memory.
+/// Wrapper of the event parser of libyaml.
 // SAFETY: both pointers are private, made in `init`, valid until `deinit`, and never handed out.
 @safe struct YAMLParser: ~Copyable {
     struct Event {
         var kind: Kind
         var place: YAMLPlace
 
-        /// True for an anchor `&name`.
         var isAnchored = false
 
-        /// True for a tag `!name`.
         var isTagged = false
 
         enum Kind {
@@ -29,7 +27,7 @@ import CYAML
         }
     }
 
-    /// Parser of libyaml, which contains a pointer to itself, so it must not move.
+    /// Parser of libyaml; contains a pointer to itself, so it must not move.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
 
     /// Copy of the text, which the parser reads in place.
@@ -53,7 +51,7 @@ import CYAML
     }
 
     deinit {
-        // SAFETY: made in `init`, and nothing else frees them.
+        // SAFETY: `init` allocated both pointers, and nothing else frees them.
         unsafe yaml_parser_delete(parser)
         unsafe parser.deallocate()
         unsafe input.deallocate()
@@ -72,7 +70,7 @@ import CYAML
     }
 
     private func syntaxError() -> YAMLComplaint {
-        // SAFETY: after a failed step the parser holds static C strings, or none.
+        // SAFETY: after an error, `problem` and `context` are static C strings or nil.
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
         let context = unsafe parser.pointee.context.map { unsafe String(cString: $0) }
         let place = unsafe YAMLPlace(parser.pointee.problem_mark)
@@ -137,7 +135,7 @@ import CYAML
 }
 
 extension YAMLPlace {
-    /// Converts a place; libyaml counts from 0.
+    /// Converts a position; libyaml counts from 0.
     fileprivate init(_ mark: yaml_mark_t) {
         self.init(line: mark.line + 1, column: mark.column + 1)
     }

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reader that builds the tree of a YAML text.
+/// Builds the tree of a YAML text.
 ///
-/// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Without
-/// aliases, a text cannot expand in memory.
+/// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Aliases
+/// could expand a small text to a large tree.
 struct YAMLReader {
-    /// Maximum size of all files together in octets; 100,000 routes of one line each take 10 MB.
+    /// Maximum size of all files together in octets.
     static let maximumOctets = 16 << 20
 
-    /// Key of the top-level list whose items a caller can take one by one.
+    /// Key of the list that can be read item by item with a ``Taker``.
     static let longList = "routes"
 
     /// Maximum nesting; the settings need 5 levels.
     static let maximumDepth = 16
 
-    /// Maximum number of values in the tree; 100,000 names in `hosts` have 300,000 values.
+    /// Maximum number of values; 100,000 names in `hosts` have 300,000 values.
     static let maximumValues = 500_000
 
-    /// Root of the tree; nil if the text is empty or has a syntax error.
+    /// Root of the tree; nil for an empty text or after a syntax error.
     private(set) var root: YAMLNode?
 
     private(set) var complaints: [YAMLComplaint] = []
 
     private var values = 0
 
-    /// Function that gets each item of `longList`; returns nil to keep the item out of the tree.
+    /// Callback for each item of `longList`; returns nil to omit the item from the tree.
     typealias Taker = (_ item: YAMLNode) -> YAMLNode?
 
     init(complaint: YAMLComplaint) { complaints = [complaint] }
 
     /// Reads a text.
     ///
-    /// - Parameter take: gets the items of `longList` in their order, also if a later part of the
-    ///   text has a syntax error. A tree of 100,000 items would take 60 MB.
+    /// - Parameter take: gets the items of `longList` in order, also before a syntax error. The
+    ///   tree of 100,000 items would take 60 MB.
     init(
         _ octets: [UInt8],
         file: Int = 0,
@@ -142,7 +142,6 @@ extension YAMLReader {
         return node
     }
 
-    /// Returns true for control characters (category Cc).
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
@@ -209,7 +208,7 @@ extension YAMLReader {
 }
 
 extension String {
-    /// Text shortened for a message to at most 64 characters.
+    /// Text for a message, with at most 64 characters.
     package var shortened: String {
         let longest = 64
         return unicodeScalars.count <= longest

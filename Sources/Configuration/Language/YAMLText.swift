@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text of a settings file, whose characters are checked.
+/// Text of a settings file with valid characters.
 ///
-/// The text must not have control characters, which would reach logs and terminals. Nor may it have
-/// U+0085, U+2028, U+2029 or a lone carriage return: libyaml counts these as line ends, but editors
-/// do not.
+/// Control characters, which would reach logs and terminals, are errors. So are U+0085, U+2028,
+/// U+2029 and a lone carriage return: libyaml, unlike editors, reads these characters as line ends.
 struct YAMLText {
     let octets: ArraySlice<UInt8>
 
-    /// Place after the last character, or of the final newline.
+    /// Position after the last character, without the final newline.
     let end: YAMLPlace
 
     init(_ octets: [UInt8], file: Int = 0) throws(YAMLComplaint) {

@@ -4,7 +4,7 @@
 package struct AccelerateSettings: Sendable, Equatable {
     package var loopback = Loopback.auto
 
-    /// Number of entries, each of which takes 1 KiB of kernel memory.
+    /// Number of entries of 1 KiB kernel memory each.
     package var entries = 65_536
 
     package enum Loopback: String, Sendable, Hashable, CaseIterable {
@@ -31,7 +31,7 @@ extension AccelerateSettings {
             \.entries,
             .integer(SettingsLimits.accelerated),
             """
-            Maximum number of answers in the kernel. Each takes 1 KiB of kernel memory.
+            Maximum number of answers in the kernel. An answer takes 1 KiB of kernel memory.
             """
         )
     )

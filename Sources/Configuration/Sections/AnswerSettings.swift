@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Settings for changes to answers.
 package struct AnswerSettings: Sendable, Equatable {
     package var httpsRecords = HTTPSRecords.align
 
@@ -11,8 +10,7 @@ package struct AnswerSettings: Sendable, Equatable {
 
     package var order = Order.asReceived
 
-    /// Probes for `order: fastest`; if empty, the addresses of all names that vendors answer are
-    /// measured at port 443.
+    /// Probes for `order: fastest`; if empty, names that vendors answer are probed at port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {
@@ -34,7 +32,6 @@ package struct AnswerSettings: Sendable, Equatable {
         case align, forward, block
     }
 
-    /// Treatment of the queries of one address family.
     package enum Family: String, Sendable, Hashable, CaseIterable {
         case keep, suppress
     }
@@ -42,7 +39,6 @@ package struct AnswerSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// Protection against DNS rebinding.
 package struct RebindingSettings: Sendable, Equatable {
     package var protect = false
 

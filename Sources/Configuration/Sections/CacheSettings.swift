@@ -97,8 +97,7 @@ extension CacheSettings {
             isOn: true,
             """
             Stale answers (RFC 8767): if no fresh answer arrives within `after`, the client gets \
-            the expired one, with an extended DNS error (RFC 8914: 3 or 19). The resolution \
-            continues.
+            the expired answer, with EDE 3 or 19 (RFC 8914). The resolution continues.
             """
         ),
         .section(
@@ -110,9 +109,9 @@ extension CacheSettings {
             """
             Refresh of answers before they expire. A query after the time set by `at` triggers one \
             refresh, if the TTL of the answer is at least 10 s. With a vendor, each refresh is a \
-            billable call: at most one per `at` of the TTL, and one even if no other query \
-            follows. No refresh is sent to a vendor that is paused, rate-limited, over its budget \
-            or not responding.
+            billable call, even if no other query follows; an answer is refreshed at most once per \
+            `at` of its TTL. No refresh is sent to a vendor that is paused, rate-limited, over its \
+            budget or not responding.
             """
         ),
         .option(

@@ -11,7 +11,6 @@ package struct ControlSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// Format of log lines on standard error.
 package enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
@@ -19,7 +18,7 @@ package enum LogFormat: String, Sendable, CaseIterable {
 package struct LogSettings: Sendable, Equatable {
     package var level = Logger.Level.info
 
-    /// Format on standard error; entries in the journal have fields instead.
+    /// Format on standard error; the systemd journal gets structured fields instead.
     package var format = LogFormat.text
 
     package var queries = false
@@ -45,8 +44,8 @@ extension ControlSettings {
             .mode,
             """
             Permissions of the socket. A user with write permission may reload the settings, flush \
-            the cache and pause vendors. If all users have it (such as "0666"), these changes \
-            require root, the user of the daemon, or `group`.
+            the cache and pause vendors. If all users have this permission (such as "0666"), these \
+            changes require root, the user of the daemon, or `group`.
             """
         ),
         .option(
@@ -54,8 +53,8 @@ extension ControlSettings {
             \.group,
             .group,
             """
-            Group that owns the socket. If it does not exist, the socket keeps the group of the \
-            process, with a warning.
+            Group that owns the socket. If the group does not exist, the socket keeps the group of \
+            the process, with a warning.
             """
         )
     )

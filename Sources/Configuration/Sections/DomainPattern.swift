@@ -82,12 +82,11 @@ extension DomainPattern: CustomStringConvertible {
         return labels.dropFirst(most - kept).joined(separator: ".")
     }
 
-    /// Returns a hint if the text is a URL, a network or another mistake; otherwise nil.
+    /// Returns a hint if the text is a URL, a network or another mistake.
     ///
-    /// Delegated reverse zones have a slash: `0/25.2.0.192.in-addr.arpa`. `\DDD` allows every
-    /// octet.
+    /// `\DDD` is valid, and so is a slash in a delegated zone (`0/25.2.0.192.in-addr.arpa`).
     private static func mistake(in text: String, _ name: Name) -> String? {
-        // This is 10 times faster than `Character.isLetter`.
+        // Counting octets is 10 times faster than `Character.isLetter`.
         let letters = text.utf8.count {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
         }
@@ -129,7 +128,7 @@ extension DomainPattern: CustomStringConvertible {
         return nil
     }
 
-    /// Returns a hint for a port, or for a prefix such as `domain:` in other programs.
+    /// Returns a hint for text with a colon: a port, or a prefix such as `domain:`.
     private static func hint(before prefix: Substring, after rest: Substring) -> String {
         guard rest.contains(where: { !$0.isNumber }) else {
             return "remove the port: `\(String(prefix).shortened)`"
@@ -147,8 +146,6 @@ extension DomainPattern: CustomStringConvertible {
 
 extension DomainPattern {
     /// Returns true if one of `patterns` matches every name of this pattern.
-    ///
-    /// The cost depends only on the number of labels.
     func isCovered(byAnyOf patterns: Set<DomainPattern>) -> Bool {
         let own: [Form] =
             switch form {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Time to wait for the vendors before the upstreams are also asked.
+/// Time to wait for the vendors before the upstreams are also queried.
 package enum FallbackDelay: Sendable, Hashable {
     case off
 
     case after(Duration)
 
-    /// Time to wait; nil if the upstreams are asked only after the vendors failed.
+    /// Time to wait; nil to wait until the vendors failed.
     package var delay: Duration? {
         switch self {
         case .off: nil

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Local names and addresses.
 package struct HostsSettings: Sendable, Equatable {
     package var files = ["/etc/hosts"]
 

@@ -19,7 +19,7 @@ package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
 
     static let standardPort: UInt16 = 9353
 
-    /// True for port 0: the kernel chooses a port, so equal entries do not conflict.
+    /// True for port 0, for which the kernel chooses a port.
     var isAnyPort: Bool {
         if case .address(let address) = self { address.port == 0 } else { false }
     }
@@ -64,8 +64,8 @@ extension MetricsSettings {
             \.group,
             .group,
             """
-            Group that owns the Unix sockets. If it does not exist, they keep the group of the \
-            process, with a warning. A change requires a restart.
+            Group that owns the Unix sockets. If the group does not exist, the sockets keep the \
+            group of the process, with a warning. A change requires a restart.
             """
         )
     )
@@ -92,7 +92,7 @@ extension SettingsKind where Value == MetricsPlace {
 }
 
 extension SettingsKind {
-    /// Kind for a list in which a single item needs no brackets.
+    /// Value type for a list in which a single item needs no brackets.
     static func oneOrMore<Item>(
         _ expected: String,
         _ list: SettingsKind

@@ -2,7 +2,7 @@
 package import DNSWire
 package import HTTPDNS
 
-/// Vendors and upstreams that resolve the names of some domains.
+/// Vendors and upstreams for the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
 
@@ -15,14 +15,13 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var fallback = Fallback.upstream
 
-    /// Time to wait for the vendors before upstreams are asked for a name that is not cached.
     package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
 
     package var upstreams: [String] = []
 
     package var privateAnswers = PrivateAnswers.drop
 
-    /// True if `cache.stale` applies to the route's names.
+    /// True if `cache.stale` applies to names of the route.
     package var stale = true
 
     package var families: FamilyChoice?
@@ -40,7 +39,7 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var clientSubnet: IPAddress?
 
-    /// Parameters as in `AlibabaSettings`; nil to use the vendor's parameters.
+    /// Replaces `sdns` of Alibaba vendors; nil to use their own `sdns`.
     package var sdns: [String: String]?
 
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
@@ -62,7 +61,7 @@ package struct RouteSettings: Sendable, Equatable {
 // MARK: - Reading
 
 extension [RouteSettings] {
-    /// Appends the route of a YAML text; reports the first route beyond the limit.
+    /// Appends the route in `node`, unless the limit of patterns is exceeded.
     mutating func take(_ node: YAMLNode, _ reading: inout SettingsReading) {
         let key = SettingsKey().option(YAMLReader.longList).item(count)
         guard reading.patterns <= SettingsLimits.patterns else { return }
@@ -136,7 +135,7 @@ extension RouteSettings: SettingsEntry {
             .choice(),
             """
             Source if no vendor has an answer. `upstream` queries the upstreams. With `none`, the \
-            name has no addresses. Types other than A and AAAA always go to the upstreams.
+            client gets no addresses. Types other than A and AAAA always go to the upstreams.
             """
         ),
         .option(
@@ -144,10 +143,10 @@ extension RouteSettings: SettingsEntry {
             \.fallbackAfter,
             .fallbackDelay,
             """
-            Time without an answer of the vendors after which a name that is not cached is answered \
-            by the upstreams, with a TTL of at most 30 s. The vendor's answer replaces it in the \
-            cache when it arrives. `off` waits for the vendors, up to 3 s. No effect with \
-            `fallback: none`.
+            Time without an answer of the vendors after which a name that is not cached is \
+            answered by the upstreams, with a TTL of at most 30 s. Later, the vendor's answer \
+            replaces this answer in the cache. `off` waits for the vendors, up to 3 s. No effect \
+            with `fallback: none`.
             """
         ),
         .option(
@@ -160,7 +159,7 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["office"],
             """
-            Upstreams for this route, in order, instead of the general ones. Required without \
+            Upstreams for this route, in order, instead of the default upstreams. Required without \
             `vendors`.
             """
         ),
@@ -227,7 +226,7 @@ extension RouteSettings: SettingsEntry {
             \.clientSubnet,
             .ip,
             standard: "`client-subnet` of each vendor",
-            // 203.0.113.7 (RFC 5737).
+            // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
             Client address for the vendors of these names, instead of `client-subnet` of each \
@@ -242,7 +241,7 @@ extension RouteSettings: SettingsEntry {
             example: ["tier": "gold"],
             """
             Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-, instead of \
-            all those in `sdns` of an Alibaba vendor. {} sends none.
+            all parameters in `sdns` of an Alibaba vendor. {} sends none.
             """
         ),
         .option(

@@ -8,14 +8,13 @@ package struct SecretSetting: Sendable {
     package let value: Secret
 
     package enum Source: Sendable, Hashable {
-        /// `{file: PATH}`; the file has no permissions for other users.
+        /// `{file: PATH}`; other users must have no permissions for the file.
         case file(String)
 
         /// `{credential: NAME}`: file NAME in `$CREDENTIALS_DIRECTORY`.
         case credential(String)
     }
 
-    /// Makes a secret from `octets`, and wipes them.
     package init(wiping octets: inout [UInt8], source: Source) {
         value = Secret(wiping: &octets)
         self.source = source
@@ -32,6 +31,6 @@ extension SecretSetting: CustomStringConvertible, CustomDebugStringConvertible, 
     package var description: String { "\(value)" }
     package var debugDescription: String { description }
 
-    /// Empty mirror, because `dump` must not show the value.
+    /// Empty, because Swift's `dump` must not show the value.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -5,7 +5,7 @@ package import Net
 package struct Settings: Sendable, Equatable {
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// True for the default addresses: the daemon starts even if the machine lacks one.
+    /// True for the default addresses; the daemon then starts even if the machine lacks an address.
     package var listenMark = DefaultMark(isDefault: true)
 
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
@@ -40,11 +40,10 @@ package struct Settings: Sendable, Equatable {
 
     package var warnings: [SettingsProblem] = []
 
-    /// Makes the default settings, which have no vendor and no upstream.
     package init() {}
 }
 
-/// Flag that comparisons ignore: all marks are equal.
+/// Flag that comparisons of settings ignore, because all flags are equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
@@ -103,7 +102,7 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// Reads several files; each file overrides and extends the earlier files.
+    /// Reads files; each file overrides and extends earlier files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment
@@ -127,7 +126,6 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // Only a syntax error ends the reading of a file.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)
@@ -183,7 +181,7 @@ extension Settings {
             .workers(SettingsLimits.workers),
             """
             Number of threads that answer queries from the cache, for each address in `listen`; \
-            `auto`: one per CPU core. One is enough for most machines. A change requires a \
+            `auto`: one per CPU core. One thread is enough for most machines. A change requires a \
             restart.
             """
         ),
@@ -255,9 +253,9 @@ extension Settings {
             """
             Prefix of the NAT64 that translates between IPv6 and IPv4 (RFC 6052), for networks \
             without IPv4. `auto` asks the upstreams for the network's prefix (RFC 7050) while the \
-            machine has IPv6 only, after each change of the network and by TTL. With a prefix, \
-            vendors and upstreams with IPv4 addresses are reached through it where IPv4 has no \
-            route. `off` uses no prefix.
+            machine has IPv6 only, after each change of the network and by the TTL of the prefix. \
+            Where IPv4 has no route, vendors and upstreams with IPv4 addresses are reached through \
+            the NAT64. `off` uses no prefix.
             """
         ),
         .option(
@@ -265,8 +263,8 @@ extension Settings {
             \.dns64,
             .choice(),
             """
-            Names without IPv6 addresses that get synthesized ones (RFC 6147) while the machine \
-            has IPv6 only and `nat64` has a prefix. `vendors`: names that a route sends to \
+            Names without IPv6 addresses that get synthesized addresses (RFC 6147) while the \
+            machine has IPv6 only and `nat64` has a prefix. `vendors`: names that a route sends to \
             vendors. `all`: also names of upstreams, for networks whose resolvers do not \
             synthesize. `off`: none. Clients that request DNSSEC get no synthesized addresses.
             """

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Location of the cache snapshot.
 package enum SnapshotSetting: Sendable, Hashable {
-    /// Snapshot in the state directory of the systemd unit; without one, no snapshot.
+    /// File in `$STATE_DIRECTORY`; no snapshot if this variable is not set.
     case automatic
 
     case off
@@ -21,7 +20,7 @@ package enum SnapshotSetting: Sendable, Hashable {
 
 extension SettingsKind where Value == SnapshotSetting {
     static var snapshot: SettingsKind {
-        // The path limit leaves space for the suffix `.damaged`.
+        // Damaged snapshots are renamed with the suffix `.damaged`.
         let octets = SettingsLimits.pathOctets - 16
         return .scalar(
             "an absolute path of up to \(octets) octets, `auto` or `off`",

@@ -2,15 +2,14 @@
 internal import Control
 package import DNSWire
 
-/// Value of `nat64`.
 package enum NAT64Setting: Sendable, Hashable {
-    /// Discovery of the network's prefix (RFC 7050).
+    /// Discovery of the NAT64 prefix (RFC 7050).
     case automatic
     case off
     case prefix(NAT64Prefix)
 }
 
-/// Value of `dns64`: names that get synthesized addresses.
+/// Names that get synthesized addresses (`dns64`).
 package enum DNS64Setting: String, Sendable, Hashable, CaseIterable {
     case vendors, all, off
 }

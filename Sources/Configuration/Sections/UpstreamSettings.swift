@@ -28,14 +28,13 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.place = place
     }
 
-    /// Makes an upstream that is not from a file.
     package init(name: String, url: UpstreamURL, addresses: [String] = []) {
         self.init(name: name, place: SettingsPlace())
         self.url = url
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
-    /// Addresses with ports; not empty in checked settings.
+    /// Addresses with ports; checked settings have at least one.
     package var servers: [SocketAddress] {
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
         return addresses.map { address in
@@ -98,7 +97,7 @@ extension UpstreamSettings: SettingsEntry {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of trusted CA certificates, instead of those of the system.
+            PEM file of trusted CA certificates, instead of the system's.
             """
         ),
         .option(

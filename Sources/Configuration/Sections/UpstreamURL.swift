@@ -3,19 +3,16 @@ internal import Control
 import DNSWire
 package import Net
 
-/// URL of an upstream; a host name in it is never resolved.
+/// URL of an upstream; a host name in the URL is never resolved.
 package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
         /// Plain DNS over UDP, and over TCP after a truncated reply (RFC 1035 §4.2).
         case udp
 
-        /// DNS over TCP (RFC 7766).
         case tcp
 
-        /// DNS over TLS (RFC 7858).
         case tls
 
-        /// DNS over HTTPS (RFC 8484).
         case https
 
         /// True if the protocol authenticates and encrypts.
@@ -32,12 +29,12 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let scheme: Scheme
 
-    /// Name or address that the certificate must contain, without brackets.
+    /// Name or address that the certificate must contain.
     package let host: String
 
     package let port: UInt16
 
-    /// Path with query; empty except for https.
+    /// Path and query of an https URL; empty for other schemes.
     package let path: String
 
     package var address: SocketAddress? {
@@ -67,8 +64,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 extension UpstreamURL {
     private static let maximumOctets = 1024
 
-    /// Parses `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, with an optional
-    /// `:PORT`.
+    /// Parses `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`.
     init(reading text: String) throws(Mismatch) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, text.utf8.count <= Self.maximumOctets, !text.contains("\\") else {
@@ -141,7 +137,7 @@ extension UpstreamURL {
     }
 
     private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
-        // `{?dns}` is the variable for GET in a URI template (RFC 8484 §4.1).
+        // Providers publish URI templates that end in `{?dns}` (RFC 8484 §4.1).
         let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
         guard path.count > 1 else {
             throw Mismatch(

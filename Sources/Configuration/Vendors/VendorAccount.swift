@@ -4,10 +4,10 @@ package import Net
 
 /// Options, checks and protocol of one kind of vendor.
 ///
-/// A new vendor needs a file `VendorTables+….swift`, an API in the module `HTTPDNS`, and a case of
+/// A new vendor needs a file `VendorTables+….swift`, an API in `HTTPDNS`, and a case of
 /// `VendorKind` and `Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual about the vendor.
+    /// Paragraph of the manual.
     static var about: String { get }
 
     static var options: [SettingsOption<VendorSettings>] { get }
@@ -19,14 +19,14 @@ protocol VendorAccount: Sendable, Equatable {
 
     var usesTLS: Bool { get }
 
-    /// True if TLS or the vendor's protocol detects forged replies.
+    /// True if TLS or the protocol of the vendor detects forged replies.
     var isProtected: Bool { get }
 
     var port: UInt16 { get }
 
     var documentedServers: [String] { get }
 
-    /// Sets options that the file omits; `servers` are the servers in the file.
+    /// Sets omitted options; `servers` has the servers in the settings file.
     mutating func complete(servers: [SocketAddress])
 
     var secrets: [(option: String, secret: SecretSetting?)] { get }
@@ -35,7 +35,7 @@ protocol VendorAccount: Sendable, Equatable {
 
     func vendor() throws -> any Vendor
 
-    /// Returns the source of server addresses; nil to use the servers of the settings.
+    /// Returns the service that lists the server addresses; nil to use the settings.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -58,7 +58,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Kind for each other name of a vendor, such as a brand; used for hints.
+    /// Vendor kinds by brands and other names, for hints.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -104,7 +104,6 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Kind of vendor, which determines the protocol.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -129,7 +128,7 @@ extension VendorSettings.Account {
 
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the vendor's codec; throws if OpenSSL does not support the cipher.
+    /// Makes the codec; throws if OpenSSL does not support the cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
@@ -155,7 +154,7 @@ extension VendorSettings.Account {
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Plain HTTP, which only the vendor's protocol can protect.
+    /// Plain HTTP; calls are unprotected unless the vendor's protocol encrypts the content.
     case http
 }
 
@@ -195,7 +194,7 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Makes the option `servers`, which is required if its default `standard` is nil.
+    /// Makes the option `servers`, required if its default `standard` is nil.
     static func servers(
         standard: String?,
         example: [String],
@@ -240,14 +239,13 @@ extension VendorSettings {
 }
 
 extension SecretSetting {
-    /// Returns an empty secret for examples in the manual, which show only its source.
+    /// Returns an empty secret for examples in the manual.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
     }
 }
 
-/// Returns the description of the error that `body` throws; nil without an error.
 package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> String? {
     do throws(Failure) {
         try body()
@@ -258,7 +256,7 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True if a secret is a credential, which systemd copies only when the service starts.
+    /// True if a secret is a credential; systemd copies credentials only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.secrets.contains { entry in

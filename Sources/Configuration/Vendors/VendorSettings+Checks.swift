@@ -2,7 +2,6 @@
 internal import HTTPDNS
 
 extension VendorSettings {
-    /// Checks that a budget has a limit.
     func checkBudget(_ path: String, _ reading: inout SettingsReading) {
         let limits = ["calls-per-day", "units-per-day", "units-per-month"]
         guard budget != nil, !reading.isDamaged("\(path).budget"),
@@ -15,7 +14,6 @@ extension VendorSettings {
         )
     }
 
-    /// Checks that a price has a currency, and that the limits of units suffice for a call.
     func checkPrice(_ path: String, _ reading: inout SettingsReading) {
         if !reading.isDamaged("\(path).price") {
             let (amount, currency) = ("\(path).price.per-10000", "\(path).price.currency")

@@ -4,15 +4,13 @@ package import HTTPDNS
 internal import Net
 
 extension VendorSettings {
-    /// Returns the calls of `httpdnsctl prove`, which test assumptions about the vendor's protocol.
-    ///
-    /// The most important calls come first.
+    /// Returns the test calls of `httpdnsctl prove`, the most important first.
     ///
     /// - Parameters:
     ///   - name: name that is registered for the account.
     ///   - unknown: name that does not exist.
     ///   - client: client address to send.
-    /// - Throws: the errors of the codec.
+    /// - Throws: errors of the codec.
     package func proofs(
         name: Name,
         unknown: Name,
@@ -80,12 +78,12 @@ extension VendorSettings {
         return proofs
     }
 
-    /// Seconds since a test signature expired, more than every documented validity.
+    /// Age of an expired test signature in seconds, above every documented validity.
     private static let expiredBy: Int64 = 2 * 86_400
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
 
-    /// True if the vendor's protocol encrypts the bodies.
+    /// True if the protocol of the vendor encrypts the bodies.
     private var isSealed: Bool {
         switch account {
         case .tencent(let account): account.channel != .https
@@ -103,11 +101,10 @@ extension VendorSettings {
         }
     }
 
-    /// Copy with well-formed, but wrong keys; nil if the account has no key.
+    /// Copy with wrong keys of the right length; nil if the account has no key.
     private var withOtherSecrets: VendorSettings? {
         func other(_ secret: SecretSetting?) -> SecretSetting? {
             secret.map { secret in
-                // Digits 0 are well-formed in all kinds of keys.
                 var zeros = [UInt8](repeating: UInt8(ascii: "0"), count: secret.value.count)
                 return SecretSetting(wiping: &zeros, source: secret.source)
             }
@@ -136,8 +133,8 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copy that expects a certificate name that the vendor does not have; nil if the URL
-    /// determines the name.
+    /// Copy with a certificate name that the vendor does not have; nil if the URL determines the
+    /// name.
     private var withOtherCertificateName: VendorSettings? {
         let name = "certificate.example.com"
         var copy = self
@@ -159,9 +156,9 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copies with each other protection of calls for which the settings have the keys.
+    /// Copies with the other encryptions for which the settings have keys.
     ///
-    /// Tencent's token is never sent without TLS.
+    /// A Tencent token is sent only over TLS.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

@@ -3,11 +3,6 @@ package import HTTPDNS
 
 extension VendorSettings {
     /// Returns changes of settings that reduce the cost; none for a free vendor.
-    ///
-    /// - Parameters:
-    ///   - price: price rules of the vendor.
-    ///   - settings: settings of the daemon.
-    ///   - hasIPv6: true if the machine has IPv6 connectivity.
     package func savings(
         _ price: PriceModel,
         under settings: Settings,
@@ -20,7 +15,7 @@ extension VendorSettings {
         }
         if price.item == .family {
             if families == .both {
-                // Requests both whatever clients query.
+                // With `both`, each query bills A and AAAA.
                 savings.append(.families)
             } else if !hasIPv6, settings.answers.aaaa == .keep {
                 savings.append(.noAAAA)
@@ -32,7 +27,7 @@ extension VendorSettings {
 }
 
 extension AlibabaSettings {
-    /// Changes to protections of calls that the vendor's price page lists as cheaper.
+    /// Changes to encryptions that cost less according to the price page.
     fileprivate var savings: [Saving] {
         guard scheme == .https else { return [] }
         var savings: [Saving] = []
@@ -64,11 +59,7 @@ extension AlibabaSettings {
 // MARK: - Hints
 
 extension Settings {
-    /// Advice to reduce the cost, one line for each change, as in `httpdnsctl bill`.
-    ///
-    /// Empty for vendors whose calls are free.
-    ///
-    /// - Parameter hasIPv6: true if the machine has IPv6 connectivity.
+    /// Changes that reduce the cost, as in `httpdnsctl bill`, one per line.
     package func costHints(hasIPv6: Bool) -> [String] {
         vendors.flatMap { vendor -> [String] in
             guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }

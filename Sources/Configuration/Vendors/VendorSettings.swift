@@ -3,7 +3,6 @@ package import DNSWire
 package import HTTPDNS
 package import Net
 
-/// Settings of a vendor account and of the calls to the vendor.
 package struct VendorSettings: Sendable, Equatable {
     package var name: String
 
@@ -13,7 +12,7 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var servers: [SocketAddress] = []
 
-    /// Client address sent to the vendor; nil to let the vendor use the source address.
+    /// Client address for the vendor, instead of the source address of calls.
     package var clientSubnet: IPAddress?
 
     package var timeout = Duration.seconds(2)
@@ -44,10 +43,10 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var families = FamilyChoice.automatic
 
-    /// Access key to read the vendor's own count of units; nil means none.
+    /// Access key to read the unit count of the vendor.
     package var billing: BillingSettings?
 
-    /// Price rules that replace those of the vendor's price page.
+    /// Price rules that replace the rules of the price page.
     package var price: PriceSettings?
 
     init(name: String, place: SettingsPlace) {
@@ -56,7 +55,7 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// Read-only access key of the vendor's account API.
+/// Read-only access key of the account API.
 package struct BillingSettings: Sendable, Equatable {
     package var accessKeyID: SecretSetting?
 
@@ -66,7 +65,7 @@ package struct BillingSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Call that reads the vendor's own count; nil without an access key.
+    /// Call that reads the unit count; nil without an access key.
     package var resolveCount: AlibabaResolveCount? {
         guard let keyID = billing?.accessKeyID, let keySecret = billing?.accessKeySecret else {
             return nil
@@ -82,9 +81,8 @@ extension VendorSettings {
     }
 }
 
-/// Price rules of a vendor; nil means the value from the vendor's price page.
+/// Price rules; nil means the value from the price page.
 package struct PriceSettings: Sendable, Equatable {
-    /// Price of 10,000 units.
     package var per10000: Double?
 
     package var currency: String?
@@ -109,7 +107,7 @@ extension PriceSettings {
     }
 }
 
-/// Limits on a vendor's calls and billed units; nil means no limit.
+/// Limits on calls and billed units; nil means no limit.
 package struct BudgetSettings: Sendable, Equatable {
     package var callsPerDay: Int?
 
@@ -131,7 +129,6 @@ extension VendorSettings {
         set { if newValue != kind { account = Account(newValue) } }
     }
 
-    /// Adds default servers and ports where the file has none.
     mutating func completeServers() {
         account.complete(servers: servers)
         let port = account.any.port

@@ -22,8 +22,7 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var region = Alibaba.Region.cn
 
-    /// True to fetch server addresses from the vendor; nil to fetch them unless the file has
-    /// `servers`.
+    /// True to fetch server addresses from the vendor; nil means true unless `servers` is set.
     package var schedule: Bool?
 
     /// Parameters of custom resolution, without the prefix `sdns-`.
@@ -175,9 +174,9 @@ extension AlibabaSettings {
             example: true,
             """
             Fetches a list of nearby servers from `servers`, every 8 hours and when all servers \
-            fail; they are queried before `servers`. Those in another kind of network than \
-            `servers`, or with an unusual port over http, are ignored. The request is signed if \
-            `secret` is set.
+            fail. Fetched servers are queried before `servers`; those in another kind of network \
+            than `servers`, or with an unusual port over http, are ignored. The request is signed \
+            if `secret` is set.
             """
         ),
         .option(
@@ -195,10 +194,10 @@ extension AlibabaSettings {
             billingTable,
             fresh: BillingSettings(),
             """
-            Access key of a RAM user that may only read the counts of EMAS HTTPDNS. With it, \
-            `httpdnsctl bill` shows the vendor's own count beside that of httpdnsd. The key is used \
-            for nothing else. Requests go to httpdns-api.aliyuncs.com over https, at most one per \
-            minute. This option was not tested with a real account.
+            Access key of a RAM user that may only read the counts of EMAS HTTPDNS. With this key, \
+            `httpdnsctl bill` shows the vendor's count beside the count of httpdnsd. The key is \
+            used for nothing else. Requests go to httpdns-api.aliyuncs.com over https, at most one \
+            per minute. This option was not tested with a real account.
             """
         ),
     ]
@@ -274,7 +273,6 @@ extension AlibabaSettings {
         Self.check(sdns: sdns, path, &reading)
     }
 
-    /// Checks the total length of the parameters.
     static func check(
         sdns: [String: String],
         _ path: String,

@@ -8,7 +8,6 @@ package struct BaiduSettings: Sendable, Equatable {
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain.
     package var tlsName = Baidu.defaultTLSName
 
     package init() {}

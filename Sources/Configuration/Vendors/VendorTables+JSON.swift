@@ -12,12 +12,11 @@ package struct JSONSettings: Sendable, Equatable {
 
     package var secret: SecretSetting?
 
-    /// True if calls are billed; nil means true with an account.
+    /// True if calls are billed; nil means true if `account` is set.
     package var isBillable: Bool?
 
     package init() {}
 
-    /// Checked URL of the API.
     package struct Address: Sendable, Hashable {
         package let text: String
 
@@ -25,8 +24,6 @@ package struct JSONSettings: Sendable, Equatable {
 
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
-        /// Parses a URL.
-        ///
         /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {
@@ -95,8 +92,8 @@ extension JSONSettings {
             required: true,
             example: .example,
             """
-            URL of the API. The host is the name in the certificate, and is never resolved. {name} \
-            and {type} in the query part are replaced by those of the query; without them, name= \
+            URL of the API. The host is the name in the certificate, and is never resolved. In the \
+            query part, {name} and {type} stand for the queried name and type; otherwise, name= \
             and type= are appended.
             """
         ),

@@ -11,7 +11,6 @@ package struct TencentSettings: Sendable, Equatable {
     /// Account number for the channels `aes` and `des`.
     package var id: Int?
 
-    /// Decimal token for the channel `https`.
     package var token: SecretSetting?
 
     /// Key for `aes` (16 octets) or `des` (8 octets).
@@ -19,13 +18,12 @@ package struct TencentSettings: Sendable, Equatable {
 
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
 
-    /// True if calls contain an expiry time.
     package var authExpiry = false
 
     /// Name that the certificate must contain; nil for the server's IP address.
     package var tlsName: String?
 
-    /// Service that returns server addresses (`/conf`); nil to use the servers in the settings.
+    /// Service that lists the server addresses (`/conf`); nil to use the settings.
     package var conf: Conf?
 
     package init() {}
@@ -112,7 +110,7 @@ extension TencentSettings {
             """
             Protection of calls. `https` uses TLS and a token. `aes` and `des` encrypt calls over \
             plain HTTP, but do not authenticate answers: an attacker on the network path can forge \
-            some without the key, so they are labelled as unprotected. Prefer `https`.
+            some answers without the key, so all are labelled as unprotected. Prefer `https`.
             """
         ),
         .option(
@@ -159,8 +157,8 @@ extension TencentSettings {
             .boolean,
             """
             Sends an expiry time with each call, for accounts with protection against theft. After \
-            a 401, the call is repeated once without (or with) it, and the form that works is \
-            kept.
+            a 401, the call is repeated once in the other form, without or with this time; the \
+            form that works is kept.
             """
         ),
         .option(
@@ -220,7 +218,7 @@ extension TencentSettings {
             \.refresh,
             .duration(SettingsLimits.refresh),
             """
-            Time after which the list is fetched again, or earlier if the service says so or all \
+            Time after which the list is fetched again; earlier if the service says so, or if all \
             servers fail.
             """
         )
@@ -230,7 +228,6 @@ extension TencentSettings {
 // MARK: - Checks
 
 extension TencentSettings {
-    /// Checks that ID, token, key and region fit the channel.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         guard !reading.isDamaged("\(path).channel"), !reading.isDamaged("\(path).region") else {
             return

@@ -9,7 +9,6 @@ package struct VolcengineSettings: Sendable, Equatable {
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain.
     package var tlsName = Volcengine.defaultTLSName
 
     package init() {}

@@ -4,7 +4,6 @@ internal import HTTPDNS
 import Net
 
 extension VendorSettings: SettingsNamedEntry {
-    /// Options of each kind of vendor, in the order of the manual.
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
@@ -17,7 +16,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// Options for an entry without a valid kind.
+    /// Options for an entry without a valid kind, whose values are not read.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -96,11 +95,11 @@ extension VendorSettings {
             "client-subnet",
             \.clientSubnet,
             .ip,
-            // 203.0.113.7 (RFC 5737).
+            // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
-            Client address that is sent to the vendor, which selects answers for it; by default \
-            the source address of the calls.
+            Client address that is sent to the vendor, which selects answers for this address; by \
+            default, for the source address of the calls.
             """
         ),
         .option(
@@ -135,7 +134,7 @@ extension VendorSettings {
             .duration(SettingsLimits.returnToPrimary),
             """
             Time after which the first server is tried again with one call, after another server \
-            has become the preferred one. If it answers, it is preferred again.
+            has become the preferred one. If the first server answers, it is preferred again.
             """
         ),
         .option(
@@ -144,8 +143,8 @@ extension VendorSettings {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of trusted CA certificates, instead of those of the system. New connections \
-            use a changed file without a reload.
+            PEM file of trusted CA certificates, instead of the system's. New connections use a \
+            changed file without a reload.
             """
         ),
         .option(
@@ -174,7 +173,7 @@ extension VendorSettings {
             .integer(SettingsLimits.concurrentCalls),
             """
             Maximum number of calls in flight; further names wait. All vendors together may have \
-            128, or the default for each. One client can use half of the calls, and the next \
+            128 calls, or the default for each. One client can use half of the calls, and the next \
             client half of the others.
             """
         ),
@@ -184,9 +183,9 @@ extension VendorSettings {
             .integer(SettingsLimits.callsPerSecond),
             example: 100,
             """
-            Maximum number of calls per second. Above it, the next vendor of the route or its \
-            fallback answers. One client has the same limit as in `budget`. Set it against clients \
-            that query random names, which can use up the `budget` of a day within minutes.
+            Maximum number of calls per second. Above this rate, the next vendor or the fallback \
+            of the route answers. One client has the same share as in `budget`. This option stops \
+            clients that query random names: they can use up the `budget` of a day within minutes.
             """
         ),
         .option(
@@ -240,7 +239,7 @@ extension VendorSettings {
             .currency,
             example: "CNY",
             """
-            Currency of `per-10000`, as an ISO 4217 code. Each requires the other.
+            Currency of `per-10000`, as an ISO 4217 code. The two options require each other.
             """
         ),
         .option(
@@ -271,10 +270,10 @@ extension VendorSettings {
             .integer(SettingsLimits.callsPerDay),
             example: 100_000,
             """
-            Calls per UTC day, without those that did not reach the vendor or that it refused. \
-            Above it, the next vendor or the fallback answers. If several clients (IPv4 addresses \
-            or IPv6 /56) used the vendor within 24h, one client can use three quarters of the \
-            calls, and the next client three quarters of the others.
+            Calls per UTC day, without calls that did not reach the vendor or that the vendor \
+            refused. Above this number, the next vendor or the fallback answers. If several \
+            clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client can use \
+            three quarters of the calls, and the next client three quarters of the others.
             """
         ),
         .option(
@@ -283,8 +282,8 @@ extension VendorSettings {
             .integer(SettingsLimits.units),
             example: 500_000,
             """
-            Billed units per UTC day, at least those of one name. A call counts if it is unknown \
-            whether it is billed.
+            Billed units per UTC day, at least the units of one name. A call counts if it is \
+            unknown whether it is billed.
             """
         ),
         .option(
@@ -339,9 +338,7 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls` over all vendors, because each call takes memory.
-    ///
-    /// If all vendors have the default, the sum is not an error.
+    /// Checks the sum of `concurrent-calls` over all vendors, if one has more than the default.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether
@@ -360,7 +357,6 @@ extension Settings {
 }
 
 extension VendorSettings {
-    /// Checks that HTTP/3 is used with TLS, which QUIC includes, and without a proxy.
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")

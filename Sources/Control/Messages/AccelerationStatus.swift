@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of kernel acceleration (eBPF).
 package struct AccelerationStatus: Codable, Sendable, Equatable {
     package var state: State
 
@@ -9,13 +8,12 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
 
     package var entries: UInt64 = 0
 
-    /// Number of queries that the kernel answered since the start.
     package var answers: UInt64 = 0
 
     package enum State: String, Codable, Sendable {
         case on
 
-        /// Suspended, because all queries are logged or watched.
+        /// Suspended while queries are logged or watched.
         case resting
         case off
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct BillRequest: CallParameters, Equatable {
-    /// True for the cost of the current month instead of the current day.
+    /// True for the current month, false for the current day.
     package var month: Bool?
 
-    /// Vendor whose stored counts are set to 0 before the reply; nil for none.
+    /// Vendor whose stored counts are set to 0 before the reply; nil to reset none.
     package var reset: String?
 
     package init(month: Bool? = nil, reset: String? = nil) {
@@ -35,7 +35,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var units: BilledUnits
 
-    /// Cost of the period, after the free units; nil if the price is unknown.
+    /// Cost after the free units; nil if the price is unknown.
     package var cost: BilledCost?
 
     package var rules: BillRules
@@ -46,13 +46,12 @@ package struct VendorBill: Codable, Sendable, Equatable {
     /// Upper bounds of the units by route, since the reset of the counters.
     package var routes: [RouteCost] = []
 
-    /// Names with the most billable calls.
     package var names: [NameCost] = []
 
-    /// Reason why the counts are unknown or are lost at a restart; nil if there is none.
+    /// Reason why the counts are unknown, or will be lost at a restart; nil without a problem.
     package var problem: String?
 
-    /// Vendor's own count of the month; nil without an access key.
+    /// Count that the vendor reports for the month; nil without an access key.
     package var counted: VendorCount?
 
     package init(name: String, units: BilledUnits, rules: BillRules) {
@@ -62,22 +61,21 @@ package struct VendorBill: Codable, Sendable, Equatable {
     }
 }
 
-/// Count by the vendor, for the current month and the whole account.
+/// Count that the vendor reports for the current month and the whole account.
 package struct VendorCount: Codable, Sendable, Equatable {
-    /// Resolutions over HTTP and HTTPS; nil if the vendor did not return its count.
+    /// Resolutions over HTTP and HTTPS; nil if the vendor returned no count.
     package var http: UInt64?
     package var https: UInt64?
 
-    /// Units of these resolutions, by the weights of the configured encryption.
+    /// Units of the resolutions if all had the configured encryption.
     package var units: UInt64?
 
     /// `units` minus the units that the daemon counted in the month.
     package var difference: Int64?
 
-    /// Reason why there is no count.
     package var problem: String?
 
-    /// True if this query of the vendor's count was tested with a real account.
+    /// True if the query for the count was tested with a real account.
     package var confirmed = false
 
     package init() {}
@@ -85,13 +83,12 @@ package struct VendorCount: Codable, Sendable, Equatable {
 
 /// Rules by which a vendor counts units.
 package struct BillRules: Codable, Sendable, Equatable {
-    /// Billed item: `request`, `name`, or `family` for each family of a name.
+    /// Billed item: `request`, `name`, or `family` (name and address family).
     package var item: String
 
-    /// Units of one item.
     package var weight: UInt64
 
-    /// False if the vendor does not publish what it bills as one unit.
+    /// False if the vendor does not publish its billing rules.
     package var known: Bool
 
     package var freePerMonth: UInt64
@@ -99,12 +96,10 @@ package struct BillRules: Codable, Sendable, Equatable {
     /// Price of 10,000 units; nil if unknown.
     package var price: BilledCost?
 
-    /// Web page with the rules; nil if they are assumptions.
     package var page: String?
 
     package var readOn: String?
 
-    /// Creates rules without `price` and `page`.
     package init(item: String, weight: UInt64, known: Bool, freePerMonth: UInt64) {
         self.item = item
         self.weight = weight
@@ -113,17 +108,16 @@ package struct BillRules: Codable, Sendable, Equatable {
     }
 }
 
-/// Change of the settings that reduces a vendor's cost.
+/// Change of the settings that reduces the cost of a vendor.
 package struct BillAdvice: Codable, Sendable, Equatable {
     package var vendor: String
 
-    /// Options to set.
     package var setting: String
 
-    /// Units per day with these options, at the present rate.
+    /// Units per day with the change, at the present query rate.
     package var unitsPerDay: UInt64
 
-    /// Change of the units in percent; negative if the units decrease.
+    /// Change of the units in percent, negative for a decrease.
     package var changePercent: Int
 
     package var givesUp: String

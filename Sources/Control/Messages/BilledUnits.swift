@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Units that a vendor bills, by the vendor's rules.
 package struct BilledUnits: Codable, Sendable, Equatable {
     /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
-    /// Upper bound, which includes calls that may not be billed.
+    /// Upper bound, with calls that the vendor may not bill.
     package var atMost: UInt64
 
-    /// Upper bound of the current UTC day, including earlier processes; nil if the stored counts
-    /// are damaged.
+    /// Upper bound for the current UTC day, also before a restart; nil if the stored counts are
+    /// damaged.
     package var today: UInt64?
 
-    /// Upper bound of the current calendar month (UTC); nil if the stored counts are damaged.
     package var month: UInt64?
 
     package init(atLeast: UInt64, atMost: UInt64, today: UInt64? = nil, month: UInt64? = nil) {
@@ -23,7 +21,6 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     }
 }
 
-/// Amount of money.
 package struct BilledCost: Codable, Sendable, Equatable {
     package var amount: Double
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A reply to `Dump`; the last one has no entries.
+/// Reply to `Dump`; the last reply has no entries.
 package struct DumpReply: Codable, Sendable, Equatable {
     package var entries: [CachedEntry]
 
@@ -14,7 +14,7 @@ package struct DumpReply: Codable, Sendable, Equatable {
 
 // MARK: - JSON
 
-// Encoding with Codable takes ten times as long; a dump can have 500,000 entries.
+// A dump can have 500,000 entries, and Codable takes ten times as long.
 
 extension DumpReply: JSONWritable {
     package func write(to writer: inout JSONWriter) {

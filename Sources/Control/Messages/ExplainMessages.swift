@@ -40,7 +40,6 @@ package struct ExplainReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Result of one stage of the resolution.
 package struct ExplainStep: Codable, Sendable, Equatable {
     /// Name of the stage: `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
     package var stage: String
@@ -64,7 +63,7 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
 
     package var vendors: [String]
 
-    /// Vendors that do not respond; a query does not wait for them.
+    /// Vendors that do not respond; a query does not wait for these vendors.
     package var silent: [String]
 
     /// Names of the upstreams of the route; empty for the default upstreams.
@@ -101,28 +100,26 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` or `query`.
     ///
-    /// A refresh is the prefetch of a name in demand. No refresh follows a failure, a TTL of a few
-    /// seconds or a failed refresh.
+    /// A refresh prefetches a name in demand; failures, TTLs of a few seconds and answers after a
+    /// failed refresh are not refreshed.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
 
-    /// Upper bound of the units of `billableCalls`, and the cost of these units, nil if unknown.
+    /// Upper bound of the units of `billableCalls`; nil if unknown.
     package var units: UInt64?
     package var money: BilledCost?
 
-    /// Upper bound of the units of `nextBillableCalls`, and the cost of these units.
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units for a cached answer of a vendor, and their cost; otherwise nil.
+    /// Upper bound of the units of a cached answer of a vendor; otherwise nil.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
 
     package init() {}
 }
 
-/// Report of a resolution that bypassed the cache.
 package struct LiveReport: Codable, Sendable, Equatable {
     package var answer: Resolved
 
@@ -130,13 +127,11 @@ package struct LiveReport: Codable, Sendable, Equatable {
 
     package var notes: [String] = []
 
-    /// Number of attempts and notes that the report omits because of its limit.
+    /// Number of attempts and notes that were omitted because of a limit.
     package var leftOut = 0
 
-    /// Upper bound of the billable calls.
     package var billableCalls = 0
 
-    /// Upper bound of the units of these calls, and their cost, which is nil if unknown.
     package var units: UInt64?
     package var money: BilledCost?
 
@@ -147,7 +142,6 @@ package struct LiveReport: Codable, Sendable, Equatable {
 package struct LiveAttempt: Codable, Sendable, Equatable {
     package var name: String
 
-    /// Address or URL of the server.
     package var server: String
 
     /// Reason of the attempt.
@@ -156,7 +150,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// `repair` (another signature or form).
     package var why: String
 
-    /// HTTP request without the values of its parameters, or transport of a query.
+    /// HTTP request with empty parameter values; for an upstream, the transport.
     package var request: String?
 
     /// True if an open connection was reused; nil if unknown.
@@ -176,7 +170,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
 
-    /// The same times in microseconds; the fields in milliseconds are deprecated.
+    /// Times in microseconds; the fields in milliseconds are deprecated.
     package let afterUs: UInt64?
     package private(set) var tookUs: UInt64?
     package private(set) var connectedUs: UInt64?

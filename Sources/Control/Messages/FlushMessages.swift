@@ -32,7 +32,6 @@ package struct FlushRequest: CallParameters, Equatable {
 
         case tree(String)
 
-        /// Entries without records.
         case negative
 
         case stale
@@ -63,9 +62,9 @@ package struct FlushRequest: CallParameters, Equatable {
 
     // MARK: - Reading
 
-    /// Returns the scope; an argument with the value false counts as absent.
+    /// Returns the scope; an argument `false` counts as absent.
     ///
-    /// - Throws: `invalidArgument` unless there is exactly one scope, or for `type` without `name`.
+    /// - Throws: `invalidArgument` for no or several scopes, or for `type` without `name`.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }

@@ -12,7 +12,7 @@ package struct SettingsReply: Codable, Sendable, Equatable {
 }
 
 package struct RoutesRequest: CallParameters, Equatable {
-    /// Name whose route is shown; nil for all routes.
+    /// Name whose route is returned; nil for all routes.
     package var name: String?
 
     package init(name: String? = nil) { self.name = name }
@@ -32,7 +32,6 @@ package struct RoutesReply: Codable, Sendable, Equatable {
 }
 
 package struct RouteEntry: Codable, Sendable, Equatable {
-    /// Position of the route in the settings, `file:line`.
     package var place: String
 
     package var domains: [String]
@@ -41,10 +40,8 @@ package struct RouteEntry: Codable, Sendable, Equatable {
 
     package var vendors: [String]
 
-    /// Names of the upstreams of the route; empty for the default upstreams.
     package var upstreams: [String]
 
-    /// Fallback of the route: `upstream` or `none`.
     package var fallback: String
 
     package init(

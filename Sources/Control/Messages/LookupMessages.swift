@@ -14,7 +14,7 @@ package struct LookupRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case name, type }
 }
 
-/// Reply to `Lookup`, which is never empty: without entries, `NotFound` is sent.
+/// Reply to `Lookup`; without entries, the error `NotFound` is sent instead.
 package struct LookupReply: Codable, Sendable, Equatable {
     package var entries: [CachedEntry]
 
@@ -35,16 +35,15 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// Server of the answer, such as `192.0.2.1:443` or `udp://192.0.2.53`.
     package var server: String
 
-    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// True if forged answers are detected; nil for the daemon's own answer.
+    /// True if forged answers are detected; nil for local answers.
     package var protected: Bool?
 
     package var validated: Bool
 
-    /// True if made from another answer for a network with NAT64 (RFC 6147); otherwise nil.
+    /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
     /// Machine of the fleet that shared the answer; nil for an answer of this machine.
@@ -56,7 +55,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     package var stale: Bool
 
-    /// Number of hits; half of the hits of a replaced entry are added to the new entry.
+    /// Number of hits; a refreshed entry starts with half of the previous hits.
     package var hits: UInt64
 
     /// Variant of the queries that the entry answers, such as `do` (DO flag); often empty.

@@ -2,10 +2,10 @@
 
 /// Vendor or upstream that sent an answer, and its server.
 ///
-/// The older fields differ. In answers, `source` is the type of the source and `server` is
-/// `name/server`; in cache entries, `source` is the name and `server` the address.
+/// In answers, the older field `source` is the type of the source, and `server` is `name/server`.
+/// In cache entries, `source` is the name, and `server` the address.
 package struct AnswerOrigin: Sendable, Equatable {
-    /// Name in the settings, or `hosts`; nil for the daemon's own answer.
+    /// Name in the settings, or `hosts`; nil for local answers.
     package let name: String?
 
     /// Address or URL of the server.
@@ -19,7 +19,7 @@ package struct AnswerOrigin: Sendable, Equatable {
     }
 }
 
-/// Converts milliseconds to microseconds, rounded; 0 if negative or not finite.
+/// Converts milliseconds to rounded microseconds; 0 if negative or not finite.
 func microseconds(_ milliseconds: Double) -> UInt64 {
     UInt64(exactly: (milliseconds * 1_000).rounded()) ?? 0
 }

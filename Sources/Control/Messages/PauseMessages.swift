@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Pause` and `Resume`, of which exactly one is given.
+/// Arguments of `Pause` and `Resume`; a call must have exactly one.
 package struct PauseRequest: CallParameters, Equatable {
     package var vendor: String?
 
@@ -15,12 +15,11 @@ package struct PauseRequest: CallParameters, Equatable {
         self.name = name
     }
 
-    /// Selected vendor or upstream.
     package enum Subject: Sendable, Hashable {
         case vendor(String)
         case upstream(String)
 
-        /// A vendor with this name, or the upstream with this name if there is no such vendor.
+        /// Vendor with this name, otherwise upstream with this name.
         case either(String)
     }
 
@@ -43,7 +42,6 @@ package struct PauseRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case vendor, upstream, name }
 }
 
-/// Reply to `Pause` and `Resume`.
 package struct PauseReply: Codable, Sendable, Equatable {
     package var vendor: String?
 
@@ -51,7 +49,6 @@ package struct PauseReply: Codable, Sendable, Equatable {
 
     package var changed: Bool
 
-    /// Number of vendor calls in flight, which continue; 0 for an upstream.
     package var inFlight: Int
 
     /// Reason of the pause; nil if the vendor is in use.

@@ -3,10 +3,9 @@
 package struct ProveRequest: CallParameters, Equatable {
     package var vendor: String
 
-    /// Registered name to look up; nil for one of the vendor's routes.
+    /// Registered name to look up; nil for a name of the routes of the vendor.
     package var name: String?
 
-    /// Maximum number of billed units; nil for 40.
     package var maxUnits: UInt64?
 
     /// True to return the plan without making a call.
@@ -26,13 +25,11 @@ package struct ProveRequest: CallParameters, Equatable {
 package struct ProveReply: Codable, Sendable, Equatable {
     package var vendor: String
 
-    /// Name that the calls look up.
     package var name: String
 
-    /// Number of calls of the plan.
     package var calls: Int
 
-    /// Upper bound of the planned units, at most the limit, and their cost if the price is known.
+    /// Upper bound of the planned units, at most the limit.
     package var units: UInt64
     package var money: BilledCost?
 
@@ -47,17 +44,15 @@ package struct ProveReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Call to a vendor and its result, without secrets and account numbers.
+/// Call to a vendor and the result, without secrets and account numbers.
 package struct ProofStep: Codable, Sendable, Equatable {
-    /// Feature of the protocol that the call tests.
+    /// Tested feature of the protocol.
     package var label: String
 
-    /// Result that the code expects.
     package var expected: String
 
     package var verdict = Verdict.skipped
 
-    /// HTTP request without values of parameters.
     package var request: String?
 
     package var status: Int?
@@ -65,15 +60,12 @@ package struct ProofStep: Codable, Sendable, Equatable {
     /// Addresses with TTLs, or an error.
     package var result: String
 
-    /// Upper bound of the billed units.
     package var units: UInt64 = 0
 
     /// Reply as a test vector for the parser; nil if the reply is encrypted or missing.
     package var vector: ProofVector?
 
-    /// Comparison of the result with the expected result.
     package enum Verdict: String, Codable, Sendable {
-        /// The result is as expected.
         case agrees
 
         case differs
@@ -82,7 +74,6 @@ package struct ProofStep: Codable, Sendable, Equatable {
         case skipped
     }
 
-    /// Creates a step whose call was not made.
     package init(label: String, expected: String, result: String) {
         self.label = label
         self.expected = expected
@@ -92,12 +83,11 @@ package struct ProofStep: Codable, Sendable, Equatable {
 
 /// Reply of a vendor that can be replayed to the parser.
 package struct ProofVector: Codable, Sendable, Equatable {
-    /// Vendor's type and protection, for example `alibaba v2 https`.
+    /// Type and protection of the vendor, for example `alibaba v2 https`.
     package var vendor: String
 
     package var names: [String]
 
-    /// Query types: `A`, `AAAA`, or both.
     package var types: [String]
 
     package var status: Int

@@ -14,15 +14,14 @@ package struct CheckRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case text, file }
 }
 
-/// Error or warning about settings.
 package struct SettingsComplaint: Codable, Sendable, Equatable {
     package var file: String
 
-    /// Line number from 1; 0 if the problem is in the whole file or outside it.
+    /// Line from 1; 0 if the problem has no line.
     package var line: Int
     package var column: Int
 
-    /// Text of the error or warning, without values of secrets.
+    /// Error or warning, without values of secrets.
     package var message: String
 
     package var hint: String?
@@ -40,7 +39,7 @@ package struct SettingChange: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable {
         case added, removed, changed
 
-        /// Changed secret, whose value is never sent.
+        /// Changed secret; the value is never sent.
         case secret
     }
 
@@ -59,9 +58,7 @@ package struct SettingChange: Codable, Sendable, Equatable {
     }
 }
 
-/// Reply to `Reload` and `Check`.
 package struct ReloadReply: Codable, Sendable, Equatable {
-    /// True after a reload, false after a check.
     package var applied: Bool
 
     package var problems: [SettingsComplaint]

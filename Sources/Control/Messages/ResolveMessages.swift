@@ -14,7 +14,7 @@ package struct ResolveRequest: CallParameters, Equatable {
 
     package enum CodingKeys: CodingKey, CaseIterable { case names, type }
 
-    /// Checks the number of names; `isStream` is true if each name gets its own reply.
+    /// Checks the number of names; `isStream` is true if each name gets a separate reply.
     ///
     /// - Throws: `invalidArgument`.
     package func check(isStream: Bool) throws(MethodError) {
@@ -50,7 +50,7 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// Server such as `tencent/192.0.2.1:443`, also of a cached answer; nil for local answers.
     package var server: String?
 
-    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
+    /// Name of the vendor or upstream, and its server; nil for local answers.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
@@ -60,7 +60,7 @@ package struct Resolved: Codable, Sendable, Equatable {
 
     package var explanation: String?
 
-    /// True if made from another answer for a network with NAT64 (RFC 6147); otherwise nil.
+    /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
     /// Duration of the resolution; nil for a predicted answer.

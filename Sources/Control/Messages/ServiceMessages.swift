@@ -4,14 +4,11 @@
 package enum ServiceInterface {
     package static let name = "org.varlink.service"
 
-    /// Method that lists the interfaces.
     package static let getInfo = name + ".GetInfo"
 
-    /// Method that describes an interface.
     package static let getInterfaceDescription = name + ".GetInterfaceDescription"
 }
 
-/// Arguments of a method that has none.
 package struct NoParameters: CallParameters, Equatable {
     package init() {}
 
@@ -27,7 +24,6 @@ package struct InfoReply: Codable, Sendable, Equatable {
 
     package var url: String
 
-    /// Names of the interfaces; the daemon's own interface comes first.
     package var interfaces: [String]
 
     package init(
@@ -54,7 +50,6 @@ package struct DescriptionRequest: CallParameters, Equatable {
 }
 
 package struct DescriptionReply: Codable, Sendable, Equatable {
-    /// Text in Varlink's definition language.
     package var description: String
 
     package init(description: String) { self.description = description }

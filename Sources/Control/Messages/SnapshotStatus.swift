@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of the cache file.
 package struct SnapshotStatus: Codable, Sendable, Equatable {
     package var path: String
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Contents and counters of the cache.
 package struct CacheStats: Codable, Sendable, Equatable {
     package var entries: UInt64 = 0
 
@@ -61,7 +60,6 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     }
 }
 
-/// Counters of cache misses.
 package struct MissStats: Codable, Sendable, Equatable {
     package var inFlight: UInt64 = 0
 
@@ -74,7 +72,6 @@ package struct MissStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// Counters of refreshes before expiry.
 package struct RefreshStats: Codable, Sendable, Equatable {
     package var started: UInt64 = 0
 
@@ -85,7 +82,7 @@ package struct RefreshStats: Codable, Sendable, Equatable {
     /// Refreshes not started because the last minute had too many vendor lookups.
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because they would not have called a vendor.
+    /// Refreshes not started because all vendors of the route were suspended.
     package var held: UInt64 = 0
 
     package init() {}
@@ -96,20 +93,16 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
     package var resumes: UInt64 = 0
 
-    /// Time since the last network event.
     package var lastAgeSeconds: Int?
 
-    /// Families that work towards the Internet: `v4`, `v6`, `dual` or `none`; nil in `Stats`, as the
-    /// following.
+    /// Address families with Internet access: `v4`, `v6`, `dual` or `none`; nil in `Stats`.
     package var stack: String?
 
-    /// Prefix of the NAT64 in use, such as `64:ff9b::/96`.
     package var nat64: String?
 
-    /// Upstream that gave the prefix, or `settings`.
+    /// Upstream that returned the NAT64 prefix, or `settings`.
     package var nat64From: String?
 
-    /// Time since the prefix is in use.
     package var nat64AgeSeconds: Int?
 
     package init() {}
@@ -121,7 +114,6 @@ package struct LogStats: Codable, Sendable, Equatable {
     package init(dropped: UInt64 = 0) { self.dropped = dropped }
 }
 
-/// Resource use of the process.
 package struct ProcessStats: Codable, Sendable, Equatable {
     package var rssOctets: UInt64 = 0
 

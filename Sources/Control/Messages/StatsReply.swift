@@ -4,7 +4,6 @@
 package typealias Counts = [String: UInt64]
 
 package struct StatsRequest: CallParameters, Equatable {
-    /// True to reset the counters after the reply.
     package var reset: Bool?
 
     /// Seconds between replies, 1 to 86400; requires `more`.
@@ -72,17 +71,16 @@ package struct StatsReply: Codable, Sendable, Equatable {
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
-/// Counters of queries; each table sums to `total`.
+/// Counters of queries; each table adds up to `total`.
 package struct QueryStats: Codable, Sendable, Equatable {
     package var total: UInt64 = 0
 
     /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain`, `servfail` …; `none` without a reply.
+    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain` and others; `none` without a reply.
     package var byRcode: Counts = [:]
 
-    /// Queries by transport: `udp`, `tcp`.
     package var byTransport: Counts = [:]
 
     /// Queries of the source `vendor`: `vendor` for calls of this machine, `fleet` for answers that
@@ -107,7 +105,6 @@ package struct LatencyStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// Distribution of times.
 package struct LatencyQuantiles: Codable, Sendable, Equatable {
     /// Number of samples; without samples, all times are 0.
     package var count: UInt64 = 0

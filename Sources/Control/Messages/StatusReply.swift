@@ -42,10 +42,8 @@ package struct StatusReply: Codable, Sendable, Equatable {
 }
 
 package struct ListenerStatus: Codable, Sendable, Equatable {
-    /// Address and port, such as `127.0.0.1:53`.
     package var address: String
 
-    /// Transport: `udp` or `tcp`.
     package var transport: String
 
     /// Origin of the socket: `settings` or `socket-activation`.
@@ -58,13 +56,11 @@ package struct ListenerStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// Health of a vendor, upstream or server.
 package enum HealthStatus: String, Codable, Sendable {
     /// The vendor, upstream or server answers, or is unused.
     case up
     /// Some servers of the vendor or upstream do not answer.
     case degraded
-    /// The vendor, upstream or server does not answer.
     case down
     /// An operator has paused the vendor or upstream.
     case paused
@@ -86,12 +82,10 @@ package struct CacheUsage: Codable, Sendable, Equatable {
     }
 }
 
-/// Content of `/etc/resolv.conf`.
 package struct ResolvConf: Codable, Sendable, Equatable {
-    /// True if the first nameserver is the daemon, or a local resolver that forwards to it.
+    /// True if the first nameserver is the daemon, or a local resolver that forwards to the daemon.
     package var pointsHere: Bool?
 
-    /// Local resolver that forwards to the daemon, such as `systemd-resolved`.
     package var by: String?
 
     package var nameservers: [String]

@@ -7,7 +7,6 @@ package struct TopRequest: CallParameters, Equatable {
     /// Number of entries; nil for 10.
     package var count: Int?
 
-    /// Sort key of the entries.
     package enum Kind: String, CaseIterable, Sendable {
         case names
 
@@ -62,7 +61,7 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     /// Time since the reset of the counters, or since the oldest recorded query.
     package var sinceSeconds: Int
 
-    /// Sum over all names and queries, including those that are not listed.
+    /// Sum over all names and queries, not only over the listed entries.
     package var total: UInt64
 
     package var entries: [Entry]
@@ -84,7 +83,7 @@ package struct QueryCount: Codable, Sendable, Equatable {
 
     package var misses: UInt64
 
-    /// Upstream answers after an empty answer of a vendor, and those after a failure or delay.
+    /// Upstream answers after an empty vendor answer, or after a failure or delay.
     package var fallbackEmpty: UInt64
     package var fallbackFailed: UInt64
 
@@ -107,13 +106,11 @@ package struct QueryCount: Codable, Sendable, Equatable {
     }
 }
 
-/// Billable calls of a name.
 package struct NameCost: Codable, Sendable, Equatable {
     package var name: String
 
     package var vendor: String
 
-    /// Upper bound of the billable calls.
     package var calls: UInt64
 
     package var excess: UInt64
@@ -121,7 +118,6 @@ package struct NameCost: Codable, Sendable, Equatable {
     /// Upper bound of the units of the first `calls - excess` calls.
     package var units: UInt64?
 
-    /// Position of the last call's route in the settings, `file:line`.
     package var route: String
 
     package var domain: String

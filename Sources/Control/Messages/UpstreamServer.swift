@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a server of an upstream.
 package struct UpstreamServer: Codable, Sendable, Equatable {
     /// URL of the server, and its address if the URL has a name: `tls://dns.example (192.0.2.53)`.
     package var url: String
@@ -12,7 +11,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package var state: State
 
-    /// Seconds of back-off left; 0 if the next query may use the server.
+    /// Remaining seconds of the back-off; 0 if the next query may use the server.
     package var forSeconds: Int?
 
     package var reason: String?
@@ -35,7 +34,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package private(set) var failed: UInt64? = 0
 
-    /// Opened connections, including failed attempts.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
@@ -46,11 +44,10 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package enum State: String, Codable, Sendable {
         case up
-        /// Backed off; used only if all servers are backed off.
+        /// In back-off after failures; used only if all servers are in back-off.
         case rests
-        /// Queries to the server return to this daemon, so no query is sent.
+        /// The server forwards queries back to this daemon, so it gets no queries.
         case loops
-        /// An operator has paused the upstream.
         case paused
     }
 

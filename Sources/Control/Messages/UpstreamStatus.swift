@@ -8,7 +8,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     package var protected: Bool
 
-    /// True if the AD flag of answers is passed on to clients.
+    /// True if the AD flag of replies is passed to clients.
     package var validates = false
 
     package var state: HealthStatus

@@ -2,14 +2,14 @@
 
 /// Counters of a vendor.
 ///
-/// A lookup is the daemon's request for the addresses of a name; a call is an HTTP request.
+/// A lookup is a request of the daemon for the addresses of a name; a call is an HTTP request.
 package struct VendorStats: Codable, Sendable, Equatable {
     package var name: String
 
-    /// True if TLS or the vendor's protocol detects forged answers.
+    /// True if TLS or the protocol of the vendor detects forged answers.
     package var protected = true
 
-    /// Number of lookups; each ends as one of `successes`, `empty` and `unanswered`.
+    /// Number of lookups; each lookup ends as one of `successes`, `empty` and `unanswered`.
     package var lookups: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -51,10 +51,8 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package var units: BilledUnits?
 
-    /// Cost of the current month (UTC), after the free units; nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Client address as in ``VendorStatus/clientAddress``.
     package var clientAddress: String?
 
     package init(name: String) { self.name = name }
@@ -62,14 +60,12 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
 /// Billable names of a route.
 package struct RouteCost: Codable, Sendable, Equatable {
-    /// Position of the route in the settings, `file:line`.
     package var route: String
 
     package var domain: String
 
     package var names: UInt64
 
-    /// Upper bound of the billed units of the route's calls.
     package var units: UInt64?
 
     package init(route: String, domain: String, names: UInt64, units: UInt64? = nil) {

@@ -9,7 +9,6 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Protection of the channel: `https`, `aes`, `gcm` and others.
     package var channel: String
 
-    /// True if TLS or the vendor's protocol detects forged answers.
     package var protected = true
 
     package var state: HealthStatus
@@ -33,19 +32,17 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC); nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Client address in the latest reply: this machine as the vendor saw it, or `clientSubnet`.
+    /// Client address in the latest reply: `clientSubnet`, or the source address of the call.
     package var clientAddress: String?
 
-    /// Client address in the settings (`client-subnet`).
     package var clientSubnet: String?
 
-    /// Refresh of server addresses; nil if only the settings have addresses.
     package var refresh: AddressRefresh?
 
-    /// Vendor's clock minus the clock of this machine.
+    /// Clock of the vendor minus the clock of this machine.
     package var clockSkewSeconds: Int?
 
-    /// Clock skew that is refused because it is too large.
+    /// Clock skew that is ignored because it is too large.
     package var refusedClockSkewSeconds: Int?
 
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {
@@ -60,15 +57,13 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Seconds left; nil if the suspension lasts until `Resume`, or until the stored counts are
-    /// known.
+    /// Remaining seconds; nil if the suspension ends at `Resume`, or once the stored counts are
+    /// readable.
     package var forSeconds: Int?
 
     package var error: String?
 
-    /// Cause of a suspension.
     package enum Reason: String, Codable, Sendable {
-        /// An operator called `Pause`.
         case `operator`
 
         /// The vendor refuses the account; one probe call follows after `forSeconds`.
@@ -77,7 +72,7 @@ package struct VendorRest: Codable, Sendable, Equatable {
         /// All servers returned HTTP 429.
         case limit
 
-        /// The budget is spent, or its stored counts are unknown because of `error`.
+        /// The budget is spent, or the stored counts are unknown because of `error`.
         case budget
     }
 
@@ -88,13 +83,11 @@ package struct VendorRest: Codable, Sendable, Equatable {
     }
 }
 
-/// Refresh of server addresses.
 package struct AddressRefresh: Codable, Sendable, Equatable {
     package var count: UInt64
 
     package var failures: UInt64
 
-    /// Time since the last successful refresh.
     package var lastAgeSeconds: Int?
 
     package var error: String?

@@ -5,7 +5,6 @@ package struct VersionReply: Codable, Sendable, Equatable {
 
     package var swift: String
 
-    /// Version of the loaded libcurl library.
     package var libcurl: String
 
     package var openssl: String

@@ -9,7 +9,6 @@ package struct WatchRequest: CallParameters, Equatable {
     /// Source as in `Stats`, or the name of a vendor or upstream.
     package var source: String?
 
-    /// RCODE as in `Stats`; `nodata` is NOERROR without records.
     package var rcode: String?
 
     package var client: String?
@@ -17,7 +16,7 @@ package struct WatchRequest: CallParameters, Equatable {
     /// Deprecated; use `slowerUs`.
     package var slowerMs: Double?
 
-    /// Duration in microseconds that an answer must exceed; not with `slowerMs`.
+    /// Duration in microseconds that an answer must exceed; excludes `slowerMs`.
     package var slowerUs: Int?
 
     /// Number of queries after which the call ends, 1 to 1,000,000.
@@ -30,7 +29,6 @@ package struct WatchRequest: CallParameters, Equatable {
     }
 }
 
-/// A reply to `Watch`.
 package struct WatchReply: Codable, Sendable, Equatable {
     package var queries: [QueryEvent]
 
@@ -59,15 +57,12 @@ package struct QueryEvent: Codable, Sendable, Equatable {
 
     package var source: String
 
-    /// Server of the answer, also of a cached answer; nil for the daemon's own answer.
     package var server: String?
 
-    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Result of the vendor if an upstream answered: `empty`, `failed`, or `early` if the vendor
-    /// had not yet replied.
+    /// Reason for an upstream answer: vendor reply `empty`, `failed` or, before a reply, `early`.
     package var fallback: String?
 
     package var transport: String

@@ -2,12 +2,12 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Returns the `count` questions (at most 65,536) with the most hits, to refresh their answers.
+    /// Returns the `count` questions (at most 65,536) with the most hits.
     package func hottest(_ count: Int, now: Instant) -> [HotEntry] {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Sorting only after `count` more entries makes the work per entry independent of `count`.
+        // Entries are sorted once per `count` new entries, to limit the work per entry.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -22,7 +22,6 @@ extension AnswerCache {
         return Self.best(hottest, count)
     }
 
-    /// Returns the `count` entries with the most hits, each question once.
     private static func best(_ entries: [HotEntry], _ count: Int) -> [HotEntry] {
         var seen: Set<Question> = []
         let sorted = entries.sorted { $0.hits > $1.hits }
@@ -33,7 +32,6 @@ extension AnswerCache {
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 
-    /// Number of hits, with half of the hits of replaced entries.
     package var hits: UInt32
 
     package var isFresh: Bool
@@ -64,7 +62,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns how many were stored, and how many of these are stale.
+    /// Stores entries; returns the number of stored entries, and how many of them are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

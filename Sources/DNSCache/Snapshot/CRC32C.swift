@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// CRC-32C (RFC 3720 §12.1), eight octets in a step.
+/// CRC-32C (RFC 3720 §12.1), eight octets per step.
 struct CRC32C {
     private var state: UInt32 = ~0
 
@@ -28,10 +28,9 @@ struct CRC32C {
         self.state = state
     }
 
-    /// Polynomial 0x1EDC6F41, bit-reversed.
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Effect on the CRC of an octet that precedes 0 to 7 further octets.
+    /// Contribution to the CRC of each octet value, followed by 0 to 7 zero octets.
     private static let table: [UInt32] = {
         var table: [UInt32] = []
         table.reserveCapacity(2048)

@@ -27,13 +27,13 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Sizes at which a block ends: about 50 µs of lock time.
+    /// Sizes at which a block ends: about 50 µs under the lock.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// Maximum octets of a payload: a full block and the largest entry.
     static let largestPayload = 160 << 10
 
-    /// Maximum octets of a name of a server or of settings; longer names are truncated.
+    /// Maximum octets of the name of a server or setting; longer names are truncated.
     static let nameOctets = 255
 
     enum Kind: UInt8 {
@@ -84,7 +84,7 @@ package enum SnapshotError: Error, Equatable {
 
     case checksum(at: Int)
 
-    /// A block of unknown kind or in the wrong order.
+    /// Unknown kind, or wrong order.
     case strangeBlock(at: Int)
 
     case badBlock(at: Int)

@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Incremental parser of a snapshot, which is untrusted.
 ///
-/// Memory is bounded by one block and the cache. To store nothing from a damaged file, read it
-/// twice, first without a cache.
+/// Memory is bounded by one block and the cache. To store nothing from a damaged file, first read
+/// the file without a cache.
 package struct SnapshotReader {
     package private(set) var summary = SnapshotSummary()
 
@@ -14,10 +14,9 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Filter that is true for answers to store; set by the header.
+    /// Filter for answers to store, made from the header.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
-    /// Unparsed octets and their offset in the file.
     private var pending: [UInt8] = []
     private var start = 0
 
@@ -28,22 +27,21 @@ package struct SnapshotReader {
     /// Servers by their number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds since the file was written, added to each age.
     private var passed: UInt32 = 0
 
     private enum Phase {
         case prologue, header, blocks, nothing
     }
 
-    /// Takes the digests in the header and returns a filter that is true for answers to store.
+    /// Returns a filter for answers to store, given the settings' digests in the header.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader; without a cache it only validates.
     ///
     /// - Parameters:
-    ///   - wallTime: Seconds since 1970; if before the time of writing, no time has passed.
-    ///   - selection: Called once, and only with a cache.
-    ///   - believes: Returns true for a server that is trusted to validate; other answers lose AD.
+    ///   - wallTime: seconds since 1970; if before the time of writing, no time has passed.
+    ///   - selection: called once, and only with a cache.
+    ///   - believes: returns true for a server that is trusted to validate; other answers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -58,9 +56,9 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Parses octets of the file; after an error, entries read before stay in the cache.
+    /// Parses octets of the file; after an error, earlier entries stay in the cache.
     ///
-    /// `serverNumber` takes the name of a server and returns its number in this process.
+    /// `serverNumber` returns the number of a server in this process, by name.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -237,13 +235,11 @@ package struct SnapshotSummary: Sendable, Equatable {
     /// Time of writing in seconds since 1970.
     package internal(set) var writtenAt: UInt64 = 0
 
-    /// Entries in the file.
     package internal(set) var entries: UInt64 = 0
 
-    /// Entries stored: not too old, and not older than those of the cache; some may be evicted.
+    /// Stored entries: not too old, and not older than entries in the cache.
     package internal(set) var restored: UInt64 = 0
 
-    /// Stored entries that are stale.
     package internal(set) var stale: UInt64 = 0
 }
 
@@ -259,7 +255,7 @@ struct SnapshotEntry {
     let age: UInt32
     let demand: Demand
 
-    /// Parses an entry; throws if the cache could not have written it.
+    /// Parses an entry; throws if the cache could not have written the entry.
     init(
         _ reader: inout WireReader,
         _ servers: [UInt16: Server],

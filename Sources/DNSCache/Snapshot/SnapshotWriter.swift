@@ -3,7 +3,7 @@ internal import DNSWire
 
 /// Incremental encoder of a snapshot, one block per call.
 ///
-/// Entries stored or moved meanwhile may occur twice or not at all; the reader keeps the newest.
+/// Entries moved meanwhile may occur twice or not at all; the reader keeps the newest.
 package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 
@@ -25,9 +25,9 @@ package struct SnapshotWriter {
     }
 
     /// - Parameters:
-    ///   - now: Time for which ages are computed.
-    ///   - wallTime: Seconds since 1970.
-    ///   - digests: Digests of the settings, by names of at most 255 octets.
+    ///   - now: time for which ages are computed.
+    ///   - wallTime: seconds since 1970.
+    ///   - digests: digests of the settings, by names of at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -131,7 +131,7 @@ extension AnswerTable {
         to octets: inout [UInt8],
         now: UInt64
     ) {
-        // The age is rounded up, so that no entry becomes younger.
+        // Rounded up, so that no entry becomes younger.
         let age = entry.age(now &+ 999)
         octets.append(bigEndian: entry.type)
         octets.append(entry.variant)

@@ -2,13 +2,12 @@
 
 /// Content of a Client Subnet option (RFC 7871 §6).
 package struct ClientSubnet: Hashable, Sendable {
-    /// Address whose bits after the source prefix are 0; nil for family 0.
+    /// Address with zero bits after the source prefix; nil for family 0.
     package let address: IPAddress?
 
-    /// Length in bits.
     package let sourcePrefixLength: UInt8
 
-    /// Length in bits; 0 in queries.
+    /// Zero in queries.
     package let scopePrefixLength: UInt8
 
     /// Clears the bits after the source prefix; nil if a length exceeds the address.
@@ -29,7 +28,7 @@ package struct ClientSubnet: Hashable, Sendable {
 extension ClientSubnet {
     /// Parses an option; family 0 has no address (`dig +subnet=0`).
     ///
-    /// - Throws: `truncated` or `badOption`; the reply to both is FORMERR (RFC 7871 §6).
+    /// - Throws: `truncated` or `badOption`, answered with FORMERR (RFC 7871 §6).
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         let family = try reader.uint16()
@@ -76,7 +75,6 @@ extension ClientSubnet {
 // MARK: - Conformances
 
 extension ClientSubnet: CustomStringConvertible {
-    /// Text such as `192.0.2.0/24/0`.
     package var description: String {
         "\(address?.description ?? "0")/\(sourcePrefixLength)/\(scopePrefixLength)"
     }

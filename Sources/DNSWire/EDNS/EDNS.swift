@@ -10,7 +10,7 @@ package struct EDNS: Hashable, Sendable {
 
     package var version: UInt8
 
-    /// Flags with DO (RFC 6891 §6.1.4).
+    /// Flags, including DO (RFC 6891 §6.1.4).
     package var flags: UInt16
 
     package var options: [EDNSOption]
@@ -39,13 +39,11 @@ extension EDNS {
         set { flags = newValue ? flags | 0x8000 : flags & ~0x8000 }
     }
 
-    /// The first client subnet option.
     package var clientSubnet: ClientSubnet? {
         for case .clientSubnet(let subnet) in options { return subnet }
         return nil
     }
 
-    /// The first cookie option.
     package var cookie: (client: [UInt8], server: [UInt8])? {
         for case .cookie(let client, let server) in options { return (client, server) }
         return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An option of an OPT record (RFC 6891 §6.1.2).
+/// Option of an OPT record (RFC 6891 §6.1.2).
 package enum EDNSOption: Hashable, Sendable {
     case clientSubnet(ClientSubnet)
 
@@ -10,7 +10,7 @@ package enum EDNSOption: Hashable, Sendable {
     /// Idle timeout in units of 100 ms; nil in queries (RFC 7828 §3.1).
     case keepalive(timeout: UInt16?)
 
-    /// Padding (RFC 7830); its content is not checked.
+    /// Padding (RFC 7830); the content is not checked.
     case padding(count: Int)
 
     /// Extended error (RFC 8914 §2); the untrusted text must be escaped for display.
@@ -79,7 +79,6 @@ extension EDNSOption {
             let octets = reader.rest()
             guard octets.count >= 2 else { throw .badOption(at: start) }
             let info = UInt16(octets[0]) << 8 | UInt16(octets[1])
-            // Invalid UTF-8 is not an error.
             if let text = String(validating: octets[2...], as: UTF8.self) {
                 self = .extendedError(code: ExtendedError(rawValue: info), text: text)
             } else {
@@ -90,7 +89,7 @@ extension EDNSOption {
         }
     }
 
-    /// Appends the option, whose lengths must be valid.
+    /// Appends the option; all lengths must be valid.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

@@ -21,7 +21,6 @@ extension ExtendedError {
     package static let unsupportedDSDigest = ExtendedError(2)
     /// RFC 8767.
     package static let staleAnswer = ExtendedError(3)
-    /// Answer forged for policy reasons.
     package static let forgedAnswer = ExtendedError(4)
     package static let dnssecIndeterminate = ExtendedError(5)
     package static let dnssecBogus = ExtendedError(6)
@@ -33,13 +32,9 @@ extension ExtendedError {
     package static let nsecMissing = ExtendedError(12)
     package static let cachedError = ExtendedError(13)
     package static let notReady = ExtendedError(14)
-    /// Blocked by the operator of this server.
     package static let blocked = ExtendedError(15)
-    /// Blocked by an external authority.
     package static let censored = ExtendedError(16)
-    /// Blocked at the request of the client.
     package static let filtered = ExtendedError(17)
-    /// The client is not authorised.
     package static let prohibited = ExtendedError(18)
     /// RFC 8767.
     package static let staleNXDomainAnswer = ExtendedError(19)
@@ -47,10 +42,9 @@ extension ExtendedError {
     package static let notSupported = ExtendedError(21)
     package static let noReachableAuthority = ExtendedError(22)
     package static let networkError = ExtendedError(23)
-    /// The server cannot read its own data.
     package static let invalidData = ExtendedError(24)
     package static let signatureExpiredBeforeValid = ExtendedError(25)
-    /// TLS early data, which may be replayed (RFC 9250).
+    /// TLS early data (RFC 9250).
     package static let tooEarly = ExtendedError(26)
     /// RFC 9276.
     package static let unsupportedNSEC3Iterations = ExtendedError(27)
@@ -63,7 +57,6 @@ extension ExtendedError {
 // MARK: - Conformances
 
 extension ExtendedError: CustomStringConvertible {
-    /// IANA name of the code, or its number.
     package var description: String {
         let index = Int(rawValue)
         return Self.names.indices.contains(index) ? Self.names[index] : "code \(rawValue)"

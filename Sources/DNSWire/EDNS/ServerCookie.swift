@@ -26,7 +26,9 @@ package struct ServerCookie: Hashable, Sendable {
         return octets
     }
 
-    /// Creates the cookie for a client; `client` is the client cookie in network order.
+    /// Creates the cookie for a client.
+    ///
+    /// - Parameter client: the client cookie in network order.
     fileprivate init(client: UInt64, address: IPAddress, time: UInt32, secret: CookieSecret) {
         self.init(client: client, address: address, head: 1 << 56 | UInt64(time), secret: secret)
     }
@@ -47,7 +49,6 @@ package struct ServerCookie: Hashable, Sendable {
     }
 }
 
-/// Secret of 128 bits for server cookies.
 package struct CookieSecret: Hashable, Sendable {
     fileprivate let low: UInt64
 
@@ -73,7 +74,7 @@ package struct CookieSecrets: Hashable, Sendable {
         current = secret
     }
 
-    /// Replaces the secret; the old one stays valid until the next call.
+    /// Replaces the secret; the former secret stays valid until the next call.
     package mutating func renew(with secret: CookieSecret) {
         previous = current
         current = secret
@@ -83,19 +84,18 @@ package struct CookieSecrets: Hashable, Sendable {
 // MARK: - Checking
 
 extension CookieSecrets {
-    /// Result of checking a server cookie.
     package struct Decision: Hashable, Sendable {
         /// True if the cookie proves the client's address.
         package let isProven: Bool
 
-        /// Cookie for the reply: the client's server cookie if recent, otherwise a new one.
+        /// Cookie for the reply: the client's server cookie if recent, otherwise a new cookie.
         package let cookie: ServerCookie
     }
 
     /// Checks a server cookie, and returns the cookie for the reply.
     ///
-    /// A missing or invalid cookie is not an error (RFC 7873 §5.2.3, §5.2.4). `client` is the
-    /// client cookie in network order, `time` in seconds since 1970 modulo 2³².
+    /// A missing or invalid cookie is not an error (RFC 7873 §5.2.3, §5.2.4). `client` is in
+    /// network order, `time` in seconds since 1970 modulo 2³².
     package func decision(
         on cookie: ServerCookie?,
         client: UInt64,
@@ -138,6 +138,6 @@ package enum CookieLimits {
     /// Age in seconds at which the client gets a new cookie.
     static let renewal: Int32 = 1800
 
-    /// Time after which a secret is replaced; the previous one is valid as long (RFC 9018 §5).
+    /// Lifetime of a secret; the previous secret is valid as long (RFC 9018 §5).
     package static let secretLifetime: Duration = .seconds(86_400)
 }

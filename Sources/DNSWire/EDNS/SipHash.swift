@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SipHash-2-4 (RFC 9018 §4.4); variables are named as in the SipHash paper.
+/// SipHash-2-4 (RFC 9018 §4.4), with the variables of the SipHash paper.
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64
     private var v2: UInt64
     private var v3: UInt64
 
-    /// Starts a hash with the little-endian halves of the key.
     init(low: UInt64, high: UInt64) {
         v0 = low ^ 0x736F_6D65_7073_6575
         v1 = high ^ 0x646F_7261_6E64_6F6D
@@ -15,7 +14,7 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Adds a little-endian word; the top octet of the last word is the total count of octets.
+    /// Adds a little-endian word; the top octet of the last word is the number of octets.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

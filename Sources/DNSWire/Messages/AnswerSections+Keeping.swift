@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Conversion of sections in cache memory and snapshot files.
 extension AnswerSections {
     /// Copies sections without validation; `ttlOffsets` are `UInt16` in native byte order.
     package init(
@@ -21,10 +20,10 @@ extension AnswerSections {
         )
     }
 
-    /// Validates sections of an untrusted file.
+    /// Validates sections of an untrusted file; errors have offsets in a message that begins with
+    /// `question`.
     ///
-    /// Throws errors whose offsets count in a message that begins with `question`. A name that
-    /// points into a TTL is `reservedLabel`, because TTLs change.
+    /// Throws `reservedLabel` if a name points into a TTL, because TTLs change.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -50,10 +49,10 @@ extension AnswerSections {
             let prologue = try Record.Prologue(parsing: &reader)
             guard prologue.type != .opt else { throw .misplacedOPT(at: position) }
             position = reader.offset
-            // RDLENGTH follows the TTL.
             let place = position - 6
             offsets.append(UInt16(place))
-            // 0x80 is no label type, so a name that points into the TTL is malformed.
+            // Hides the TTL: 0x80 is no label type, so a name that points into the TTL is
+            // malformed.
             message.patch(0x8080, at: place)
             message.patch(0x8080, at: place + 2)
             reader = WireReader(message.span, at: position)
@@ -70,7 +69,6 @@ extension AnswerSections {
         )
     }
 
-    /// Returns the sections with transformed TTLs.
     package func mappingTTLs(
         of question: Question,
         _ transform: (UInt32) -> UInt32
@@ -78,7 +76,9 @@ extension AnswerSections {
         mappingTTLs(questionEnd: WireLimits.headerOctets + question.octetCount, transform)
     }
 
-    /// Returns the sections with transformed TTLs; `start` is the offset of the first record.
+    /// Returns the sections with transformed TTLs.
+    ///
+    /// - Parameter start: offset of the first record.
     func mappingTTLs(
         questionEnd start: Int,
         _ transform: (UInt32) -> UInt32
@@ -122,7 +122,6 @@ extension AnswerSections {
         for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
             octets.patch(count, at: 6 + 2 * index)
         }
-        // Cannot fail, because the sections are valid.
         return try? Message(parsing: octets + self.octets)
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The part of a reply after the question, as the cache stores it.
+/// Part of a reply after the question, as the cache stores it.
 ///
 /// Compression pointers count from the start of a message with the uncompressed question, so they
-/// are valid for each client and its letter case (0x20).
+/// are valid for each client.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
 
@@ -14,7 +14,7 @@ package struct AnswerSections: Hashable, Sendable {
     /// Number of additional records, without OPT.
     package let additionalCount: UInt16
 
-    /// Offsets of the TTLs from the start of the message, ascending.
+    /// Offsets of the TTLs in the message, ascending.
     package let ttlOffsets: [UInt16]
 
     package static let empty = AnswerSections()

@@ -83,7 +83,7 @@ extension Header {
         set { set(0x0020, newValue) }
     }
 
-    /// CD flag: the client validates DNSSEC itself (RFC 4035 §3.2.2).
+    /// CD flag: the client validates DNSSEC (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool {
         get { flag(0x0010) }
         set { set(0x0010, newValue) }

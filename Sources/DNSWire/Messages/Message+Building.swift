@@ -5,7 +5,7 @@
 extension Message {
     /// Encodes the message in at most `limit` octets (12...65535).
     ///
-    /// The first record set that does not fit and all later ones are omitted. TC is set unless only
+    /// The first record set that does not fit and all later sets are omitted. TC is set unless only
     /// additional records are missing (RFC 2181 §9). OPT stays (RFC 6891 §7), possibly without
     /// options.
     package func encoded(limit: Int = WireLimits.messageOctets) -> [UInt8] {
@@ -21,7 +21,6 @@ extension Message {
             isTruncated = true
         }
         if !isTruncated {
-            // Additional records may be omitted.
             try? Self.append(sets: additionals, to: .additional, of: &builder)
         }
         if let opt { try? builder.append(opt) }
@@ -39,7 +38,7 @@ extension Message {
         return builder.finish()
     }
 
-    /// Reserves space for OPT; returns `edns`, without its options if they do not fit.
+    /// Reserves space for OPT; returns `edns`, without options if they do not fit.
     private static func reserveOPT(_ edns: EDNS?, in builder: inout MessageBuilder) -> EDNS? {
         guard var opt = edns else { return nil }
         if (try? builder.reserve(opt.octets.count)) != nil { return opt }
@@ -47,7 +46,7 @@ extension Message {
         return (try? builder.reserve(opt.octets.count)) == nil ? nil : opt
     }
 
-    /// Appends record sets; throws at the first one that does not fit.
+    /// Appends record sets; throws at the first set that does not fit.
     private static func append(
         sets records: [Record],
         to section: Section,

@@ -3,9 +3,8 @@
 // MARK: - Making
 
 extension Message {
-    /// Parses a message that occupies all of `octets`, in linear time.
-    ///
-    /// Counts in the header cause no allocation. Throws the first error in wire order.
+    /// Parses a message that occupies all of `octets`, in linear time; throws the first error in
+    /// wire order.
     package init(parsing octets: [UInt8]) throws(WireError) {
         try self.init(parsing: octets.span)
     }

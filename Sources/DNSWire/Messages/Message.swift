@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A DNS message that owns its data (RFC 1035 §4.1).
+/// DNS message that owns its data (RFC 1035 §4.1).
 package struct Message: Hashable, Sendable {
-    /// Header, whose counts are ignored.
+    /// Header; only ID and flags are used, not the counts.
     private var prologue: Header
 
     /// Questions; in practice one (RFC 9619 §4).
@@ -17,7 +17,6 @@ package struct Message: Hashable, Sendable {
 
     package var edns: EDNS?
 
-    /// Creates a message; the counts of `header` are ignored.
     package init(
         header: Header = Header(),
         questions: [Question] = [],
@@ -53,9 +52,9 @@ extension Message {
         set { prologue = Header(id: newValue.id, flags: newValue.flags) }
     }
 
-    /// Response code with all twelve bits (RFC 6891 §6.1.3).
+    /// Response code of twelve bits (RFC 6891 §6.1.3).
     ///
-    /// Without EDNS, setting a code above 15 sets SERVFAIL.
+    /// Without EDNS, a code above 15 becomes SERVFAIL.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | prologue.flags & 0xF) }
         set {
@@ -65,6 +64,6 @@ extension Message {
         }
     }
 
-    /// The only question; nil if there are none or several.
+    /// Question, if there is exactly one.
     package var question: Question? { questions.count == 1 ? questions.first : nil }
 }

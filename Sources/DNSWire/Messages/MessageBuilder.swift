@@ -4,13 +4,13 @@ package enum BuildError: Error, Hashable {
     /// The data exceeds the limit minus the reserved octets.
     case messageFull
 
-    /// A later section already has records, so this one is complete.
+    /// A later section already has records.
     case misplaced
 
     case secondOPT
 }
 
-/// A message section, in the order of the message (RFC 1035 §4.1).
+/// Message section, in order (RFC 1035 §4.1).
 package enum Section: Int, Comparable, Sendable, CaseIterable {
     case question
     case answer
@@ -24,19 +24,18 @@ package enum Section: Int, Comparable, Sendable, CaseIterable {
 ///
 /// A failed operation leaves the message unchanged.
 package struct MessageBuilder {
-    /// Header, whose counts are ignored.
+    /// Header; only ID and flags are used, not the counts.
     package var header: Header
 
     /// Maximum octets of the message, 12...65535.
     package let limit: Int
 
-    /// Message; its header is written by ``finish()``.
+    /// Message; ``finish()`` writes its header.
     package private(set) var octets: [UInt8]
 
     /// Offsets of all TTLs; OPT has none.
     package private(set) var ttlOffsets: [UInt16] = []
 
-    /// Octets reserved for OPT.
     private var reserved = 0
 
     private var compressor = NameCompressor()
@@ -68,7 +67,6 @@ package struct MessageBuilder {
 // MARK: - Reading
 
 extension MessageBuilder {
-    /// Octets that can still be appended.
     package var remaining: Int { limit - reserved - octets.count }
 
     package func count(of section: Section) -> UInt16 { counts[section.rawValue] }
@@ -82,7 +80,7 @@ extension MessageBuilder {
         reserved += count
     }
 
-    /// Appends a question without compression, because some servers reject a pointer there.
+    /// Appends a question without compression, because some servers reject a pointer in a question.
     package mutating func append(_ question: Question) throws(BuildError) {
         guard section == .question else { throw .misplaced }
         guard remaining >= question.octetCount else { throw .messageFull }
@@ -119,7 +117,6 @@ extension MessageBuilder {
         self.section = section
     }
 
-    /// Appends OPT in the reserved octets.
     package mutating func append(_ edns: EDNS) throws(BuildError) {
         guard !hasOPT else { throw .secondOPT }
         let record = edns.octets
@@ -131,7 +128,6 @@ extension MessageBuilder {
         reserved = 0
     }
 
-    /// Writes the header and returns the message.
     package consuming func finish() -> [UInt8] {
         for (index, value) in [header.id, header.flags, counts[0], counts[1], counts[2], counts[3]]
             .enumerated()
@@ -172,7 +168,7 @@ extension MessageBuilder {
     }
 }
 
-// MARK: - Taking back
+// MARK: - Rewinding
 
 extension MessageBuilder {
     package struct Mark: Sendable {
@@ -185,7 +181,6 @@ extension MessageBuilder {
         fileprivate let hasOPT: Bool
     }
 
-    /// State of the builder, for `rewind(to:)`.
     package var mark: Mark {
         Mark(
             octets: octets.count,
@@ -198,7 +193,7 @@ extension MessageBuilder {
         )
     }
 
-    /// Restores a state, including its compression targets.
+    /// Restores the state of `mark`.
     package mutating func rewind(to mark: Mark) {
         precondition(mark.octets <= octets.count, "the builder was rewound to before this mark")
         octets.removeLast(octets.count - mark.octets)

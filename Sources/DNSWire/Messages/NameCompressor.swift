@@ -2,8 +2,8 @@
 
 /// Targets of compression pointers in a message (RFC 1035 §4.1.4).
 ///
-/// Invariant: targets are ascending offsets below 0x4000, at labels of complete names. A pointer
-/// therefore leads before its own name.
+/// Invariant: targets are ascending offsets below 0x4000, at labels of complete names. So a pointer
+/// always points before its own name.
 struct NameCompressor {
     private struct Target {
         var offset: UInt16
@@ -16,8 +16,6 @@ struct NameCompressor {
     private var targets: [Target] = []
 
     /// Index plus one of the newest target of each size; 0 for none.
-    ///
-    /// A plain list could need 127 visits of each target for each of thousands of names.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 
     var count: Int { targets.count }
@@ -26,7 +24,7 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Returns the offset of the longest known suffix, and the octets of `name` before that suffix.
+    /// Returns the offset of the longest known suffix, and the octets of `name` before the suffix.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
@@ -43,7 +41,6 @@ extension NameCompressor {
         return nil
     }
 
-    /// True if both names are equal, ignoring case.
     private static func isEqual(
         _ name: [UInt8],
         from position: Int,

@@ -5,7 +5,6 @@ package struct Opcode: RawRepresentable, Hashable, Sendable {
     /// 0...15.
     package let rawValue: UInt8
 
-    /// Creates an opcode from the low four bits.
     package init(rawValue: UInt8) {
         self.rawValue = rawValue & 0xF
     }
@@ -29,7 +28,6 @@ extension Opcode {
 // MARK: - Conformances
 
 extension Opcode: CustomStringConvertible {
-    /// Mnemonic, or the generic form.
     package var description: String { Self.mnemonics.text(UInt16(rawValue)) }
 
     /// Parses a mnemonic or the generic form, ignoring case.

@@ -3,8 +3,8 @@
 /// Answer section of a reply, copied without decoding its records.
 ///
 /// The section has CNAMEs, possibly none, and the addresses of the last name. The owner of each
-/// record is a pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4), so
-/// all pointers lead into the question or the copied octets. ``Message`` decodes other replies.
+/// record is a pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4).
+/// ``Message`` decodes other replies.
 package struct PlainReply: Hashable, Sendable {
     package private(set) var sections: AnswerSections
 
@@ -14,9 +14,9 @@ package struct PlainReply: Hashable, Sendable {
 
     private let questionEnd: Int
 
-    /// Copies the answer section of `message`; returns nil if the reply is not plain.
+    /// Copies the answer section of `message`; nil if the reply is not plain.
     ///
-    /// The caller has checked the question, which ends at `questionEnd`.
+    /// The caller must have checked the question.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
@@ -61,16 +61,14 @@ private struct Walk: ~Escapable {
     private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
     private var nameCount = 1
 
-    /// Offset and TTL of the first address record.
     private var addresses: (start: Int, ttl: UInt32)?
 
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the work grows with the square.
+    /// Maximum number of answer records; the time is quadratic.
     private static let mostRecords = 24
 
-    /// Maximum number of records after the answer section.
     private static let mostOthers = 48
 
     @_lifetime(copy message)
@@ -83,7 +81,7 @@ private struct Walk: ~Escapable {
 
     mutating func run() throws(WireError) -> Bool {
         let count = Int(message.uint16(at: 6))
-        // NOERROR without TC.
+        // RCODE 0, and TC not set.
         guard message.count >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
             type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
             (1...Self.mostRecords).contains(count)
@@ -115,8 +113,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address; returns false unless size and TTL equal those of the first address, and
-    /// the data is new.
+    /// Checks an address; false for a duplicate, or another size or TTL than the first address.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -139,8 +136,8 @@ private struct Walk: ~Escapable {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
         guard reader.offset == end, nameCount < names.count else { return false }
-        // A pointer must lead to a label of an earlier name. A pointer into a TTL would change with
-        // it.
+        // A pointer must lead to a label of an earlier name: another target could be a TTL, which
+        // changes.
         if let pointer {
             guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
             else { return false }
@@ -162,7 +159,7 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks later records; returns false for an extended RCODE, or an option except padding.
+    /// Checks the other sections; returns false for an extended RCODE, or an option except padding.
     private func skipOthers() throws(WireError) -> Bool {
         var reader = WireReader(message, at: end)
         let authorities = Int(message.uint16(at: 8))
@@ -179,7 +176,7 @@ private struct Walk: ~Escapable {
             let data = reader.offset
             reader.leaveField(try reader.enterField(count))
             guard type == RecordType.opt.rawValue else { continue }
-            // Padding is the only option (RFC 7830).
+            // Padding is the only permitted option (RFC 7830).
             guard isRoot, !hasOPT, index >= authorities, ttl >> 24 == 0 else { return false }
             let isPadding =
                 count >= 4 && message.uint16(at: data) == EDNSOption.Code.padding
@@ -190,7 +187,6 @@ private struct Walk: ~Escapable {
         return reader.isAtEnd
     }
 
-    /// True if both names are equal, ignoring case (RFC 4343).
     private func isSameName(_ left: Int, _ right: Int) -> Bool {
         var (left, right) = (label(at: left), label(at: right))
         while true {

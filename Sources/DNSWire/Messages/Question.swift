@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A question (RFC 1035 §4.1.2).
+/// Question of a message (RFC 1035 §4.1.2).
 package struct Question: Hashable, Sendable {
     /// Name in the letter case of the client; comparison ignores case.
     package var name: Name
@@ -19,7 +19,6 @@ package struct Question: Hashable, Sendable {
 // MARK: - Wire
 
 extension Question {
-    /// Parses a question; the name may be compressed.
     init(parsing reader: inout WireReader) throws(WireError) {
         name = try reader.name()
         type = RecordType(rawValue: try reader.uint16())
@@ -32,6 +31,5 @@ extension Question {
 // MARK: - Conformances
 
 extension Question: CustomStringConvertible {
-    /// Text such as `www.example.com. IN A`.
     package var description: String { "\(name) \(recordClass) \(type)" }
 }

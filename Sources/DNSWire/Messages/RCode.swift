@@ -5,7 +5,6 @@ package struct RCode: RawRepresentable, Hashable, Sendable {
     /// 0...4095.
     package let rawValue: UInt16
 
-    /// Creates a code from the low twelve bits.
     package init(rawValue: UInt16) {
         self.rawValue = rawValue & 0xFFF
     }
@@ -53,7 +52,6 @@ extension RCode {
 // MARK: - Conformances
 
 extension RCode: CustomStringConvertible {
-    /// Mnemonic, or the generic form.
     package var description: String { Self.mnemonics.text(rawValue) }
 
     /// Parses a mnemonic or the generic form, ignoring case.

@@ -2,13 +2,13 @@
 
 /// Scope of an address (RFC 6890).
 package enum AddressReach: Int, Sendable, Comparable {
-    /// Whole Internet, or an address for documentation.
+    /// Internet, or an address for documentation.
     case global
 
-    /// One network, possibly that of the client.
+    /// One network, possibly the client's network.
     case local
 
-    /// At most the client or its link; such an address is never a valid answer.
+    /// Client or its link; never a valid answer.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -17,7 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Scope in the IANA registries (RFC 6890), at most that of an embedded IPv4 address.
+    /// Scope in the IANA registries (RFC 6890), at most the scope of an embedded IPv4 address.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach
@@ -31,29 +31,28 @@ extension IPv4Address {
         Self.special.first { matches($0.network, length: $0.length) }?.reach ?? .global
     }
 
-    /// Networks with special scopes; the first match applies.
     private static let special: [(network: UInt32, length: Int, reach: AddressReach)] = [
-        // RFC 791 §3.2.
+        // "This network" (RFC 791 §3.2).
         (0x0000_0000, 8, .none),
-        // RFC 1918.
+        // Private (RFC 1918).
         (0x0A00_0000, 8, .local),
-        // Carrier NAT (RFC 6598); clouds have metadata services here.
+        // Carrier NAT (RFC 6598), with metadata services of clouds.
         (0x6440_0000, 10, .local),
-        // RFC 1122 §3.2.1.3.
+        // Loopback (RFC 1122 §3.2.1.3).
         (0x7F00_0000, 8, .none),
-        // RFC 3927.
+        // Link-local (RFC 3927).
         (0xA9FE_0000, 16, .none),
-        // RFC 1918.
+        // Private.
         (0xAC10_0000, 12, .local),
         // PCP and TURN anycast (RFC 7723, RFC 8155), and `ipv4only.arpa` (RFC 7050).
         (0xC000_0009, 32, .global),
         (0xC000_000A, 32, .global),
         (0xC000_00AA, 31, .global),
-        // RFC 6890 §2.1.
+        // IETF protocol assignments (RFC 6890 §2.1).
         (0xC000_0000, 24, .local),
-        // RFC 1918.
+        // Private.
         (0xC0A8_0000, 16, .local),
-        // RFC 2544.
+        // Benchmarks (RFC 2544).
         (0xC612_0000, 15, .local),
         // Multicast (RFC 5771), reserved (RFC 1112 §4), broadcast.
         (0xE000_0000, 3, .none),
@@ -66,7 +65,7 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// Scope of `::` and `::1`, which the table of 64-bit prefixes cannot contain.
+    /// Scope of `::` and `::1`, which do not fit into the table of 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
     /// Networks by the upper half of the address.
@@ -87,7 +86,7 @@ extension IPv6Address {
         (0xFF00_0000_0000_0000, 8, .none),
     ]
 
-    /// IPv4 addresses embedded for translators and tunnels.
+    /// IPv4 addresses that translators and tunnels embed.
     private var carried: [IPv4Address] {
         let last = UInt32(truncatingIfNeeded: low)
         // Mapped and compatible (RFC 4291 §2.5.5); NAT64 (RFC 6052 §2.1).

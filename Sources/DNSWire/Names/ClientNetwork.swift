@@ -2,8 +2,7 @@
 
 /// Clients that share one limit: an IPv4 address, an IPv6 /56, or the loopback.
 ///
-/// A site has at least a /56. A local program can use any address of 127.0.0.0/8. A network with a
-/// proven address (TCP, RFC 7873 cookie, loopback) is distinct from the same network without, so
+/// A network with a proven address (TCP, RFC 7873 cookie, loopback) has its own limit, so that
 /// forged queries do not count against it.
 package struct ClientNetwork: Hashable, Sendable {
     /// IPv4 address or /56 prefix; flags in the lower 8 bits.

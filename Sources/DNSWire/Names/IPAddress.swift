@@ -35,7 +35,6 @@ extension IPAddress {
 // MARK: - Reading
 
 extension IPAddress {
-    /// Octets in network order.
     package var octets: [UInt8] {
         switch self {
         case .v4(let address): address.octets
@@ -43,7 +42,7 @@ extension IPAddress {
         }
     }
 
-    /// IPv4 address in an IPv4-mapped one; otherwise this address.
+    /// IPv4 address of an IPv4-mapped address; otherwise this address.
     package var unmapped: IPAddress {
         guard case .v6(let address) = self, let mapped = address.mapped else { return self }
         return .v4(mapped)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A network prefix.
-///
-/// IPv4-mapped addresses count as IPv4, so `::/0` does not contain them.
+/// Network prefix; IPv4-mapped addresses count as IPv4.
 package struct IPPrefix: Hashable, Sendable {
     /// Address; never IPv4-mapped with a length of 96 bits or more.
     package let address: IPAddress
@@ -10,7 +8,6 @@ package struct IPPrefix: Hashable, Sendable {
     /// Length in bits, 0...32 or 0...128.
     package let length: Int
 
-    /// Creates the prefix that contains `address`; nil if `length` is out of range.
     package init?(containing address: IPAddress, length: Int) {
         let isMapped = address != address.unmapped && 96...128 ~= length
         let width = isMapped ? length - 96 : length
@@ -22,7 +19,6 @@ package struct IPPrefix: Hashable, Sendable {
 
         case .v6(let address):
             guard 0...128 ~= width else { return nil }
-            // A shift by the full width results in zero.
             let high: UInt64 = ~0 << (64 - min(width, 64))
             let low: UInt64 = ~0 << (128 - max(width, 64))
             self.address = .v6(IPv6Address(high: address.high & high, low: address.low & low))

@@ -12,7 +12,6 @@ package struct IPv4Address: Hashable, Sendable {
 // MARK: - Making
 
 extension IPv4Address {
-    /// Creates an address of four octets.
     package init?(octets: some Collection<UInt8>) {
         guard octets.count == 4 else { return nil }
         self.init(value: octets.reduce(0) { $0 << 8 | UInt32($1) })
@@ -20,7 +19,6 @@ extension IPv4Address {
 
     /// Parses four decimal numbers without leading zeros, because some parsers read `010` as octal.
     package init?(_ text: some StringProtocol) {
-        // Unspecialised generic code is slow for long texts.
         guard text.utf8.count <= 15 else { return nil }
         self.init(text: Array(text.utf8)[...])
     }
@@ -53,12 +51,11 @@ extension IPv4Address {
 // MARK: - Reading
 
 extension IPv4Address {
-    /// Octets in network order.
     package var octets: [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }
 
-    /// True if the first `length` bits (0...32) equal those of `network`.
+    /// True if the first `length` bits (0...32) equal the first bits of `network`.
     package func matches(_ network: UInt32, length: Int) -> Bool {
         length == 0 || (value ^ network) >> (32 - length) == 0
     }

@@ -5,15 +5,14 @@
 extension IPv6Address {
     /// Parses the form of RFC 4291 §2.2, without brackets, zones and spaces.
     package init?(_ text: some StringProtocol) {
-        // The longest text has six groups and a dotted quad.
         guard 2...45 ~= text.utf8.count else { return nil }
         self.init(text: Array(text.utf8))
     }
 
-    /// Parses the text; not generic, because unspecialised generic code is slow.
+    /// Not generic, because unspecialised generic code is slow.
     private init?(text: [UInt8]) {
         let colon = UInt8(ascii: ":")
-        // `count` is the number of groups in `value`; `gap` is the number before the double colon.
+        // Number of groups in `value`; `gap` is the number before the double colon.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?
@@ -40,12 +39,10 @@ extension IPv6Address {
                 gap = count
                 rest = rest.dropFirst()
             } else if rest.isEmpty {
-                // A single colon at the end is invalid.
                 return nil
             }
         }
         if let gap {
-            // The double colon replaces at least one group.
             guard count < 8 else { return nil }
             let after = UInt128(16 * (count - gap))
             let low = value & ((1 << after) - 1)

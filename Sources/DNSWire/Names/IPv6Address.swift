@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// IPv6 address without a zone; an IPv4-mapped one has the properties of its IPv4 address.
+/// IPv6 address without a zone; IPv4-mapped addresses have the properties of their IPv4 address.
 package struct IPv6Address: Hashable, Sendable {
     /// Upper half in host byte order.
     package let high: UInt64
 
-    /// Lower half in host byte order.
     package let low: UInt64
 
     package init(high: UInt64, low: UInt64) {
@@ -17,7 +16,6 @@ package struct IPv6Address: Hashable, Sendable {
 // MARK: - Making
 
 extension IPv6Address {
-    /// Creates an address of sixteen octets.
     package init?(octets: some Collection<UInt8>) {
         guard octets.count == 16 else { return nil }
         self.init(
@@ -30,7 +28,6 @@ extension IPv6Address {
 // MARK: - Reading
 
 extension IPv6Address {
-    /// Octets in network order.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(16)
@@ -45,7 +42,6 @@ extension IPv6Address {
         return IPv4Address(value: UInt32(truncatingIfNeeded: low))
     }
 
-    /// 16-bit groups from the left.
     var groups: [UInt16] {
         (0..<8).map { index in
             let half = index < 4 ? high : low

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prefix of a NAT64, under which IPv6 addresses embed IPv4 addresses (RFC 6052 §2).
+/// NAT64 prefix, under which IPv6 addresses embed IPv4 addresses (RFC 6052 §2).
 package struct NAT64Prefix: Hashable, Sendable {
-    /// The bits after `length` are zero.
     package let network: IPv6Address
 
     /// 32, 40, 48, 56, 64 or 96 bits.
@@ -14,7 +13,7 @@ package struct NAT64Prefix: Hashable, Sendable {
         length: 96
     )
 
-    /// Lengths of RFC 6052 §2.2, in the order in which a discovery tries them.
+    /// Lengths of RFC 6052 §2.2, in the order of discovery.
     private static let lengths = [96, 64, 56, 48, 40, 32]
 
     /// Octet that is zero in every address: bits 64 to 71 (RFC 6052 §2.2).
@@ -25,10 +24,10 @@ package struct NAT64Prefix: Hashable, Sendable {
         self.length = length
     }
 
-    /// Creates a prefix; nil if no NAT64 can have it.
+    /// Creates a prefix; nil if no NAT64 can have this prefix.
     ///
-    /// Link-local and multicast prefixes, and those of loopback, mapped and compatible addresses,
-    /// could lead connections to this machine or its link.
+    /// A link-local or loopback prefix, for example, could lead connections to this machine or its
+    /// link.
     package init?(_ prefix: IPPrefix) {
         guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
             network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
@@ -40,13 +39,12 @@ package struct NAT64Prefix: Hashable, Sendable {
 // MARK: - Embedding
 
 extension NAT64Prefix {
-    /// Octets of an address that have the IPv4 address.
+    /// Positions of the IPv4 address in the octets.
     private static func positions(_ length: Int) -> [Int] {
         let first = length / 8
         return Array((first...first + 4).filter { $0 != reservedOctet }.prefix(4))
     }
 
-    /// Returns the IPv6 address under which the NAT64 reaches `address`.
     package func embed(_ address: IPv4Address) -> IPv6Address {
         var octets = network.octets
         for (position, octet) in zip(Self.positions(length), address.octets) {
@@ -55,10 +53,10 @@ extension NAT64Prefix {
         return IPv6Address(octets: octets) ?? network
     }
 
-    /// Returns the address that DNS64 gives for an A record, or nil if there is none.
+    /// Returns the address that DNS64 gives for an A record; nil for none.
     ///
-    /// There is none for addresses that are valid on one machine or link only, and under the
-    /// well-known prefix for all addresses that are not global (RFC 6052 §3.1).
+    /// Returns nil for loopback and link-local addresses, and with the well-known prefix for all
+    /// addresses except global ones (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)
@@ -85,18 +83,18 @@ extension NAT64Prefix {
         IPv4Address(value: 0xC000_00AA), IPv4Address(value: 0xC000_00AB),
     ]
 
-    /// Returns the prefix with which a DNS64 made the AAAA records of `ipv4only.arpa`; nil without
-    /// one (RFC 7050 §3).
+    /// Returns the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil without a
+    /// prefix.
     ///
-    /// An address can contain a well-known address by chance, or at several positions.  Therefore
-    /// the prefix is used that occurs with most of the well-known addresses, and of these the first.
-    package init?(discoveredIn addresses: [IPv6Address]) {
+    /// An address can contain a well-known address by chance.  The result is the first prefix with
+    /// most of the well-known addresses, preferably `current`.
+    package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         guard let most = counts.values.max(),
             let first = candidates.first(where: { counts[$0] == most })
         else { return nil }
-        self = first
+        self = current.flatMap { counts[$0] == most ? $0 : nil } ?? first
     }
 
     private static func candidates(_ address: IPv6Address) -> [NAT64Prefix] {

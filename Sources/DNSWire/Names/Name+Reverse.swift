@@ -29,7 +29,6 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// The IPv6 address whose PTR records this name owns (RFC 3596 §2.5); nil for other names.
     package var reversedIPv6: IPv6Address? {
         let digits = 32
         guard octets.count == 2 * digits + 10,

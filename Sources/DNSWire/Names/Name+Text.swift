@@ -7,28 +7,25 @@ package enum NameTextError: Error, Hashable {
     /// Two dots in a row, or a dot at the start.
     case emptyLabel(at: Int)
 
-    /// Label above 63 octets (RFC 1035 §2.3.4).
     case labelTooLong(at: Int)
 
-    /// Name above 255 octets (RFC 1035 §2.3.4).
     case nameTooLong
 
-    /// Invalid escape (RFC 1035 §5.1).
     case badEscape(at: Int)
 
-    /// A character that needs `\DDD`; international names are written as `xn--`.
+    /// Character that needs `\DDD`; international names are written as `xn--`.
     case unescaped(at: Int)
 }
 
 // MARK: - Making
 
 extension Name {
-    /// Parses the presentation form (RFC 1035 §5.1), whose final dot is optional.
+    /// Parses the presentation form (RFC 1035 §5.1), with an optional final dot.
     package init(_ text: some StringProtocol) throws(NameTextError) {
         try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Parses the presentation form; not generic, because unspecialised generic code is slow.
+    /// Not generic, because unspecialised generic code is slow.
     package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }
@@ -36,7 +33,6 @@ extension Name {
         octets.reserveCapacity(min(count + 2, WireLimits.nameOctets))
         octets.append(0)
 
-        // Offsets of the current label in `octets` and in the text.
         var lengthAt = 0
         var labelAt = 0
         var characters = text.makeIterator()
@@ -64,17 +60,14 @@ extension Name {
             guard octets[lengthAt] < UInt8(WireLimits.labelOctets) else {
                 throw .labelTooLong(at: labelAt)
             }
-            // One octet is reserved for the root label.
             guard octets.count < WireLimits.nameOctets - 1 else { throw .nameTooLong }
             octets[lengthAt] += 1
             octets.append(octet)
         }
-        // After a final dot, the empty label is the root label.
         if octets[lengthAt] != 0 { octets.append(0) }
         self.init(checked: octets)
     }
 
-    /// Returns the octet of the escape at `start`, and moves `position` after the escape.
     private static func unescape(
         _ characters: inout some IteratorProtocol<UInt8>,
         at start: Int,
@@ -105,7 +98,6 @@ extension Name {
         String(decoding: escaped(finalDot: isRoot), as: UTF8.self)
     }
 
-    /// Returns the presentation form in octets 0x21...0x7E.
     private func escaped(finalDot: Bool) -> [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(octets.count + 16)
@@ -117,7 +109,6 @@ extension Name {
         return characters
     }
 
-    /// Characters that are special in zone files or shells.
     private static let special = Array("\"();@$\\.".utf8)
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An absolute domain name in wire form, in its original letter case.
+/// Absolute domain name in wire form, in its original letter case.
 ///
-/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet (RFC
-/// 2181 §11); see ``isHostname``.
+/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet
+/// (RFC 2181 §11); see ``isHostname``.
 package struct Name: Sendable {
     /// Wire form, at most 255 octets: labels of 1...63 octets after their lengths, then a zero.
     package let octets: [UInt8]
 
-    /// Creates a name from octets that satisfy the invariant.
+    /// Creates a name from valid octets.
     init(checked octets: [UInt8]) {
         self.octets = octets
     }
@@ -50,7 +50,7 @@ extension Name {
         return count
     }
 
-    /// Last eight octets of the last label in lower case, as a number; 0 for the root.
+    /// Last eight octets of the top label in lower case, as a number; 0 for the root.
     package var topLabel: UInt64 {
         var (start, end) = (0, 0)
         while octets[end] != 0 { (start, end) = (end + 1, end + 1 + Int(octets[end])) }
@@ -59,16 +59,15 @@ extension Name {
         return number
     }
 
-    /// From the left, without the root label.
+    /// Labels from the left, without the root label.
     package var labels: Labels { Labels(octets: octets) }
 
-    /// Name without its first label; nil for the root.
+    /// Name without the first label; nil for the root.
     package var parent: Name? {
         guard !isRoot else { return nil }
         return Name(checked: Array(octets[(Int(octets[0]) + 1)...]))
     }
 
-    /// True if this name is `other` or a subdomain of `other`.
     package func isEqualOrBelow(_ other: Name) -> Bool {
         let start = octets.count - other.octets.count
         var position = 0
@@ -85,7 +84,7 @@ extension Name {
         Name(checked: octets.map(\.folded))
     }
 
-    /// True for ASCII letters, digits, hyphens and underscores only, as in a vendor's URL.
+    /// True for ASCII letters, digits, hyphens and underscores only.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in

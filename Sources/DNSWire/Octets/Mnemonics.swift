@@ -9,7 +9,6 @@ struct Mnemonics: Sendable {
 
     private let numbers: [String: UInt16]
 
-    /// Creates the table; numbers and names must be unique.
     init(prefix: String, _ pairs: KeyValuePairs<UInt16, String>) {
         self.prefix = prefix
         names = Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, $0.value) })
@@ -20,9 +19,7 @@ struct Mnemonics: Sendable {
         names[number] ?? prefix + String(number)
     }
 
-    /// Returns the number of a mnemonic or generic form, ignoring case.
     func number(_ text: some StringProtocol) -> UInt16? {
-        // A longer text is no mnemonic and need not be copied.
         guard 1...32 ~= text.utf8.count else { return nil }
         let capitals = text.uppercased()
         if let number = numbers[capitals] { return number }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Appending integers in network byte order.
+/// Network byte order.
 extension [UInt8] {
     mutating func append(bigEndian value: UInt16) {
         append(UInt8(truncatingIfNeeded: value >> 8))
@@ -24,7 +24,7 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// The octet with an ASCII letter in lower case (RFC 4343 §3).
+    /// Octet with an ASCII letter in lower case (RFC 4343 §3).
     ///
     /// Label lengths are below `A`, so a name in wire form can be folded octet by octet.
     @inline(__always)

@@ -1,39 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error in a message, with its offset in the message.
+/// Error in a message, with its offset.
 package enum WireError: Error, Hashable {
     case truncated(at: Int)
 
-    /// A pointer does not lead before its own labels (RFC 1035 §4.1.4).
+    /// Pointer that does not lead before its own labels (RFC 1035 §4.1.4).
     case forwardPointer(at: Int)
 
     case pointerIntoHeader(at: Int)
 
     case tooManyPointers(at: Int)
 
-    /// A pointer where compression is forbidden (RFC 3597 §4, RFC 9460 §2.2).
+    /// Pointer where compression is forbidden (RFC 3597 §4, RFC 9460 §2.2).
     case compressedName(at: Int)
 
-    /// A label type other than 00 and 11 (RFC 6891 §5).
+    /// Label type other than 00 and 11 (RFC 6891 §5).
     case reservedLabel(at: Int)
 
-    /// A name above 255 octets (RFC 1035 §2.3.4).
     case nameTooLong(at: Int)
 
     case trailingOctets(at: Int)
 
     case badRDATA(at: Int)
 
-    /// An EDNS option with a wrong length (RFC 6891 §6.1.2).
     case badOption(at: Int)
 
-    /// A second OPT record (RFC 6891 §6.1.1).
     case secondOPT(at: Int)
 
-    /// OPT outside the additional section (RFC 6891 §6.1.1).
     case misplacedOPT(at: Int)
 
-    /// OPT with an owner other than the root (RFC 6891 §6.1.2).
     case namedOPT(at: Int)
 }
 

@@ -8,10 +8,10 @@ package enum WireLimits {
     /// RFC 1035 §2.3.4.
     package static let labelOctets = 63
 
-    /// Maximum octets of a name with the root label (RFC 1035 §2.3.4).
+    /// Name with the root label (RFC 1035 §2.3.4).
     package static let nameOctets = 255
 
-    /// Maximum octets of a message: the TCP length field has 16 bits (RFC 1035 §4.2.2).
+    /// The TCP length field has 16 bits (RFC 1035 §4.2.2).
     package static let messageOctets = 65_535
 
     /// RFC 1035 §3.3.
@@ -23,7 +23,7 @@ package enum WireLimits {
     /// First offset that does not fit into a compression pointer (RFC 1035 §4.1.4).
     package static let pointerTargets = 0x4000
 
-    /// Maximum number of compression targets, which bounds the work for each name.
+    /// Maximum number of compression targets, which bounds the time per name.
     package static let compressionTargets = 64
 
     /// Maximum TTL in seconds; a value with the top bit is read as 0 (RFC 2181 §8).

@@ -9,9 +9,9 @@ package struct WireReader: ~Escapable {
     /// End of the message or the current field.
     package private(set) var end: Int
 
-    /// Decoded names with many labels, by the offset to which a first pointer leads.
+    /// Decoded names with many labels, by the target of their first pointer.
     ///
-    /// Otherwise thousands of 12-octet records could each decode 127 labels.
+    /// Otherwise thousands of records could each decode 127 labels.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)
@@ -25,7 +25,6 @@ package struct WireReader: ~Escapable {
 // MARK: - Numbers and octets
 
 extension WireReader {
-    /// True at the end of the current field or the message.
     package var isAtEnd: Bool { offset == end }
 
     package var remaining: Int { end - offset }
@@ -60,7 +59,6 @@ extension WireReader {
         return copy(start..<offset)
     }
 
-    /// Reads the rest of the current field.
     @_lifetime(self: copy self)
     package mutating func rest() -> [UInt8] {
         let start = offset
@@ -84,7 +82,8 @@ extension WireReader {
         return outer
     }
 
-    /// Continues after the end of the field.
+    /// Skips the rest of the field, and removes its limit; `outer` is the result of
+    /// ``enterField(_:)``.
     @_lifetime(self: copy self)
     package mutating func leaveField(_ outer: Int) {
         offset = end
@@ -147,7 +146,7 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Skips a name; returns the offset to which its first pointer leads.
+    /// Skips a name; returns the target of its first pointer.
     @_lifetime(self: copy self)
     mutating func skipName() throws(WireError) -> Int? {
         let extent = try walkName(at: offset)
@@ -158,14 +157,12 @@ extension WireReader {
     /// Maximum labels and pointers of a name that is cheap to decode again.
     private static var fewSteps: Int { 16 }
 
-    /// Reads a name without compression pointers.
     @_lifetime(self: copy self)
     package mutating func uncompressedName() throws(WireError) -> Name {
         let start = offset
         return Name(checked: copy(start..<(try skipUncompressedName())))
     }
 
-    /// Skips a name; returns the offset after it.
     @_lifetime(self: copy self)
     package mutating func skipUncompressedName() throws(WireError) -> Int {
         let extent = try walkName(at: offset, allowingPointers: false)
@@ -180,10 +177,9 @@ extension WireReader {
         /// Octets of the uncompressed name, 1...255.
         var octets: Int
 
-        /// Offset to which the first pointer leads.
+        /// Target of the first pointer.
         var target: Int?
 
-        /// Number of labels and pointers.
         var steps: Int
     }
 
@@ -235,7 +231,6 @@ extension WireReader {
                         guard octets <= WireLimits.nameOctets else {
                             throw .nameTooLong(at: position)
                         }
-                        // The pointers of the long name were counted when it was decoded.
                         return NameExtent(
                             end: position + 2,
                             octets: octets,

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for tables whose keys clients choose.
+/// Keyed hash of a name and a type, for tables with keys that clients choose.
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
-///   type and length. Two different questions have the same sum with probability at most 2^-64.
+///    type and length. Two different questions have the same sum with probability at most 2^-64.
 /// 2. A strongly universal multilinear hash of the halves of the sum: chosen questions collide no
-///   more often than random ones.
+///    more often than random questions.
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
-///
-/// Clients see only evictions, which take as many queries as with random names.
 package final class NameHash: Sendable {
-    /// Secret words: two for type and length, then one for each word of a name.
+    /// Secret words: two for type and length, then one per word of a name.
     private let secrets: InlineArray<34, UInt64>
 
     private let lowFactor: UInt128
     private let highFactor: UInt128
     private let addend: UInt128
 
-    /// Secret factor; odd, so that the multiplication is bijective.
+    /// Secret factor; odd, for a bijective multiplication.
     private let mixer: UInt64
 
-    /// Maximum octets of a name (RFC 1035 §2.3.4).
     private static var longestName: Int { 255 }
 
     /// Creates a hash with secrets from `seed`: a random number that is never stored or sent.
@@ -33,11 +30,9 @@ package final class NameHash: Sendable {
         mixer = words.next() | 1
     }
 
-    /// Returns the hash of a name in wire form and a type.
     package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
         let count = name.byteCount
         precondition(count <= Self.longestName, "a name has at most 255 octets")
-        // The length distinguishes names whose last pair is padded with zeros.
         var sum = product(UInt64(type) << 8 | UInt64(count), 0, at: 0)
         var offset = 0
         var place = 2
@@ -65,7 +60,6 @@ package final class NameHash: Sendable {
         UInt128(first &+ secrets[place]) &* UInt128(second &+ secrets[place + 1])
     }
 
-    /// Returns the 64-bit hash of a sum.
     private func mix(_ sum: UInt128) -> UInt64 {
         let low = UInt128(UInt64(truncatingIfNeeded: sum))
         let high = sum >> 64

@@ -6,8 +6,8 @@ package enum OutgoingQuery {
     ///
     /// - Parameters:
     ///   - payload: UDP payload size for OPT, in octets.
-    ///   - hasEDNS: If false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    ///   - block: The message is padded to a multiple of this number of octets (RFC 7830).
+    ///   - hasEDNS: if false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
+    ///   - block: the message is padded to a multiple of this number of octets (RFC 7830).
     package static func octets(
         _ header: Header,
         _ question: Question,
@@ -18,20 +18,18 @@ package enum OutgoingQuery {
     ) -> [UInt8] {
         let questionEnd = WireLimits.headerOctets + question.octetCount
         let bare = questionEnd + optOctets
-        // Code and length of the option have four octets.
         let padding = block.map { ($0 - (bare + 4) % $0) % $0 }
         let count = hasEDNS ? bare + (padding.map { $0 + 4 } ?? 0) : questionEnd
         var octets = [UInt8](repeating: 0, count: count)
         octets.withMutableRawSpan { buffer in
             buffer.store(header.id, at: 0)
             buffer.store(header.flags, at: 2)
-            // QDCOUNT 1, and ARCOUNT.
+            // QDCOUNT is 1; ARCOUNT counts OPT.
             buffer.store(UInt64(0x0001_0000_0000_0000) + (hasEDNS ? 1 : 0), at: 4)
             buffer.copy(question.name.octets.rawSpan, to: WireLimits.headerOctets)
             buffer.store(question.type.rawValue, at: questionEnd - 4)
             buffer.store(question.recordClass.rawValue, at: questionEnd - 2)
             guard hasEDNS else { return }
-            // Owner: root; extended RCODE and version: 0.
             buffer.store(RecordType.opt.rawValue, at: questionEnd + 1)
             buffer.store(payload, at: questionEnd + 3)
             buffer.store(dnssecOK ? UInt16(0x8000) : 0, at: questionEnd + 7)
@@ -43,6 +41,5 @@ package enum OutgoingQuery {
         return octets
     }
 
-    /// Octets of OPT without options.
     private static let optOctets = 11
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parts of a client's query that determine its answer; the key of query deduplication.
+/// Parts of a client's query that determine its answer; key of query deduplication.
 ///
 /// Names are compared without case.
 package struct Query: Hashable, Sendable {
@@ -9,10 +9,9 @@ package struct Query: Hashable, Sendable {
     /// DO: the client wants DNSSEC records (RFC 3225).
     package var dnssecOK: Bool
 
-    /// CD: the client validates signatures itself (RFC 4035 §3.2.2).
+    /// CD: the client validates signatures (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool
 
-    /// Creates a query.
     package init(question: Question, dnssecOK: Bool = false, checkingDisabled: Bool = false) {
         self.question = question
         self.dnssecOK = dnssecOK
@@ -21,9 +20,7 @@ package struct Query: Hashable, Sendable {
 }
 
 extension Query {
-    /// Reads a query from the octets of `facts`.
     package init(_ facts: QueryFacts, in octets: RawSpan) {
-        // `facts` has validated the name.
         let wire = [UInt8](QueryView(facts, in: octets).name)
         self.init(
             question: Question(

@@ -2,15 +2,15 @@
 
 extension QueryFault {
     /// Converts a query of `count` octets into an error reply: a header, and OPT if the query has
-    /// OPT (RFC 6891 §6.1.1).
+    /// one (RFC 6891 §6.1.1).
     ///
-    /// - Returns: Size of the reply in octets, at most `count`; 0 for no reply.
+    /// - Returns: size of the reply in octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
         let outcome: UInt16
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // RA would describe recursive queries (RFC 1035 §4.1.1).
+        // Without RA, which concerns recursive queries only (RFC 1035 §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT
@@ -23,7 +23,6 @@ extension QueryFault {
         guard hasOPT else { return QueryFacts.headerCount }
         buffer.store(UInt16(1), at: 10)
         let start = QueryFacts.headerCount
-        // All other fields are zero.
         buffer.store(UInt8(0), at: start)
         buffer.store(RecordType.opt.rawValue, at: start + 1)
         buffer.store(UInt16(QueryFacts.largestPayload), at: start + 3)
@@ -34,7 +33,6 @@ extension QueryFault {
 }
 
 extension RawSpan {
-    /// Octets of an OPT record without options.
     fileprivate static var recordCount: Int { 11 }
 
     /// True if the message has an OPT record; linear, because each step skips five octets.
@@ -59,7 +57,6 @@ extension RawSpan {
         return false
     }
 
-    /// Moves `position` after a name; returns false if the name is incomplete.
     private func skipName(_ position: inout Int) -> Bool {
         while position < byteCount {
             let length = Int(uint8(at: position))

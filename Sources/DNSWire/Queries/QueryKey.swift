@@ -15,7 +15,7 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
-    /// Compares names in wire form with their case; their lengths are equal.
+    /// Compares names in wire form with their case; both have equal lengths.
     package func hasSameCase(as other: RawSpan) -> Bool {
         var offset = 0
         while offset + 8 <= byteCount {
@@ -31,11 +31,10 @@ extension RawSpan {
             hasher.combine(octets8(at: offset).lowercasedOctets)
             offset += 8
         }
-        // The root label ends the name, so the hash needs no length.
         hasher.combine(lastOctets(from: offset).lowercasedOctets)
     }
 
-    /// Returns the last octets from `offset` on, at most seven, as a little-endian number.
+    /// Returns the octets from `offset` on, at most seven, as a little-endian number.
     package func lastOctets(from offset: Int) -> UInt64 {
         guard byteCount < 8 else {
             return octets8(at: byteCount - 8) >> UInt64(8 * (8 + offset - byteCount))
@@ -49,7 +48,6 @@ extension RawSpan {
 }
 
 extension UInt64 {
-    /// Eight octets with ASCII letters in lower case.
     var lowercasedOctets: UInt64 {
         let sevenBits = self & 0x7F7F_7F7F_7F7F_7F7F
         let atLeastA = sevenBits &+ 0x3F3F_3F3F_3F3F_3F3F

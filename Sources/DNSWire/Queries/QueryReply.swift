@@ -21,7 +21,6 @@ package struct ReadyAnswer: ~Escapable {
     /// Seconds to subtract from each TTL.
     package let age: UInt32
 
-    /// Creates an answer without validation.
     @_lifetime(copy sections, copy ttlOffsets, copy options)
     package init(
         rcode: UInt16,
@@ -97,8 +96,8 @@ extension QueryFacts {
     /// Converts the query in `buffer` into a reply without records.
     ///
     /// - Parameters:
-    ///   - rcode: 12-bit code, of which the low 4 bits are sent without EDNS.
-    ///   - limit: Maximum octets, at least 512, which fit everything except long error texts.
+    ///   - rcode: 12-bit code; without EDNS, the low 4 bits are sent.
+    ///   - limit: maximum octets, at least 512; only a long extended error text needs more.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,
@@ -121,7 +120,6 @@ extension QueryFacts {
         )
     }
 
-    /// Converts the query in `buffer` into a reply with an extended error.
     package func reply(
         rcode: RCode,
         because error: ExtendedError,
@@ -134,9 +132,7 @@ extension QueryFacts {
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// Writes the header and the question of the query, which replies begin with.
-    ///
-    /// - Parameter name: the name of the question.
+    /// Writes the header and the question of the query, with which replies begin.
     package func write(id: UInt16, _ name: Name, to buffer: inout MutableRawSpan) {
         buffer.store(id, at: 0)
         buffer.store(flags, at: 2)
@@ -159,10 +155,8 @@ extension QueryFacts {
         )
     }
 
-    /// Octets of OPT without extended errors.
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
 
-    /// Octets of an extended error without text.
     private static var bareErrorCount: Int { 6 }
 
     /// Writes OPT at `end`; returns the size of the message (RFC 6891 §6.1.1).
@@ -207,7 +201,6 @@ extension MutableRawSpan {
         storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
     }
 
-    /// Subtracts `age` seconds from a TTL, down to 0.
     fileprivate mutating func age(at offset: Int, by age: UInt32) {
         let ttl = bytes.uint32(at: offset)
         store(ttl > age ? ttl - age : 0, at: offset)

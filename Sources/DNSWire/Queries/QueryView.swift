@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Validated query in its receive buffer.
+/// Validated query in its receive buffer: one question and at most an OPT record.
 ///
-/// The hit path has no other parser, and this one does not allocate. A query has one question and
-/// at most an OPT record.
+/// The only parser of the hit path; no allocations.
 package struct QueryView: ~Escapable {
     package let octets: RawSpan
 
@@ -16,7 +15,6 @@ package struct QueryView: ~Escapable {
         self.octets = octets
     }
 
-    /// Creates a view of the octets of `facts`.
     @_lifetime(copy octets)
     package init(_ facts: QueryFacts, in octets: RawSpan) {
         self.facts = facts
@@ -30,10 +28,10 @@ package struct QueryView: ~Escapable {
     }
 }
 
-/// Reason why a datagram is not a plain query.
+/// Reason for which a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
-    /// The datagram gets no reply: it is shorter than a header, or is a response (RFC 1035 §7.3),
-    /// to which a reply could cause a loop.
+    /// No reply: shorter than a header, or a response (RFC 1035 §7.3), to which a reply could cause
+    /// a loop.
     case ignored
 
     /// The reply is FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
@@ -42,11 +40,10 @@ package enum QueryFault: Error, Equatable {
     /// The reply is NOTIMP: the opcode is not QUERY (RFC 8906 §3.1.4).
     case otherOpcode
 
-    /// The query may be valid, and must be parsed by `Message`.
+    /// Possibly valid; `Message` must parse the query.
     case unusual
 }
 
-/// Fields of a plain query.
 package struct QueryFacts: Sendable, Equatable {
     package static let headerCount = 12
 
@@ -56,7 +53,7 @@ package struct QueryFacts: Sendable, Equatable {
     /// Second 16 bits of the header: flags, opcode and RCODE.
     package let flags: UInt16
 
-    /// Offset after QNAME: that of QTYPE.
+    /// Offset of QTYPE, after QNAME.
     package let nameEnd: Int
 
     package let type: RecordType
@@ -67,13 +64,10 @@ package struct QueryFacts: Sendable, Equatable {
     /// EDNS options of the reply, sent only if `edns` is not nil.
     package var replyOptions = ReplyOptions()
 
-    /// Offset after the question.
     package var questionEnd: Int { nameEnd + 4 }
 
-    /// DO flag (RFC 3225).
     package var dnssecOK: Bool { edns?.dnssecOK ?? false }
 
-    /// CD flag (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool { flags & HeaderFlags.checkingDisabled != 0 }
 
     /// Maximum octets of a UDP reply to this query, 512...1232 (RFC 6891 §6.2.3).
@@ -99,7 +93,6 @@ package struct EDNSFacts: Sendable, Equatable {
     package var hasCookie: Bool { cookieStart > 0 }
 }
 
-/// Flags of the header (RFC 1035 §4.1.1, RFC 4035 §3.2).
 package enum HeaderFlags {
     package static let response: UInt16 = 0x8000
     package static let opcode: UInt16 = 0x7800
@@ -126,7 +119,6 @@ extension QueryFacts {
         }
         guard octets.uint32(at: 6) == 0, octets.uint16(at: 10) <= 1 else { throw .unusual }
 
-        // The first name of a message has no pointer.
         var position = Self.headerCount
         while true {
             guard position < count else { throw .malformed }
@@ -191,12 +183,12 @@ extension EDNSFacts {
         /// Client cookie in network order.
         package let client: UInt64
 
-        /// Server cookie; nil if missing, or of a size that this server does not create.
+        /// Server cookie; nil if missing, or if this server cannot have created it.
         package let server: ServerCookie?
     }
 
-    /// Returns the first cookie option; nil if its length is invalid, which requires a FORMERR reply
-    /// (RFC 7873 §5.2.2).
+    /// Returns the first cookie option; nil if its length is invalid, which requires a FORMERR
+    /// reply (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)
@@ -222,14 +214,12 @@ extension RawSpan {
         unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// Reads a 16-bit number in network order.
     @inlinable
     package func uint16(at offset: Int) -> UInt16 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt16.
         UInt16(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
     }
 
-    /// Reads a 32-bit number in network order.
     @inlinable
     package func uint32(at offset: Int) -> UInt32 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt32.
@@ -245,7 +235,6 @@ extension RawSpan {
 }
 
 extension Array where Element: FixedWidthInteger & BitwiseCopyable {
-    /// Elements in memory order.
     package var rawSpan: RawSpan {
         @_lifetime(borrow self)
         get { span.rawSpan }
@@ -253,7 +242,6 @@ extension Array where Element: FixedWidthInteger & BitwiseCopyable {
 }
 
 extension Span where Element: FixedWidthInteger & BitwiseCopyable {
-    /// In memory order.
     package var rawSpan: RawSpan {
         @_lifetime(copy self)
         get {
@@ -264,13 +252,11 @@ extension Span where Element: FixedWidthInteger & BitwiseCopyable {
 }
 
 extension [UInt8] {
-    /// Copies octets.
     init(_ octets: RawSpan) {
         self.init(repeating: 0, count: octets.byteCount)
         withMutableRawSpan { $0.copy(octets, to: 0) }
     }
 
-    /// Passes the octets from `start` on.
     package mutating func withMutableRawSpan<Result>(
         from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result

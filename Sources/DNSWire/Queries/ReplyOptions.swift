@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// EDNS options of a reply.
 package struct ReplyOptions: Sendable, Equatable {
-    /// Client cookie in network order, and server cookie; nil to send no cookie (RFC 7873 §5.2.3).
+    /// Client cookie in network order, and server cookie; nil for no cookie (RFC 7873 §5.2.3).
     package var cookies: (client: UInt64, server: ServerCookie)?
 
     /// Idle timeout in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
@@ -21,7 +20,6 @@ package struct ReplyOptions: Sendable, Equatable {
         (cookies == nil ? 0 : 12 + ServerCookie.octetCount) + (keepalive == nil ? 0 : 6)
     }
 
-    /// Writes the options, and moves `offset` after them.
     func write(in buffer: inout MutableRawSpan, at offset: inout Int) {
         if let cookies {
             buffer.store(EDNSOption.Code.cookie, at: offset)

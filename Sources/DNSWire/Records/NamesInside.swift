@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Layout of opaque record types whose names must be decompressed (RFC 1035, RFC 3597 §4).
+/// Layout of opaque record types with names to decompress (RFC 1035, RFC 3597 §4).
 struct NamesInside {
     private let parts: [Part]
 
@@ -33,7 +33,6 @@ struct NamesInside {
         }
     }
 
-    /// Reads a field and returns it with decompressed names.
     func expand(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
         var octets: [UInt8] = []
         for part in parts {

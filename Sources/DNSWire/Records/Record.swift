@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A resource record (RFC 1035 §4.1.3).
+/// Resource record (RFC 1035 §4.1.3).
 package struct Record: Hashable, Sendable {
     package var name: Name
 
@@ -11,7 +11,6 @@ package struct Record: Hashable, Sendable {
     /// TTL in seconds, 0...2^31-1 (RFC 2181 §8).
     package var ttl: UInt32
 
-    /// Data that matches the type.
     package let data: RecordData
 
     /// Creates a record; `data` must match the type.
@@ -31,7 +30,6 @@ package struct Record: Hashable, Sendable {
         self.data = data
     }
 
-    /// Creates a record of class IN with the type of `data`.
     package init(name: Name, ttl: UInt32, data: RecordData) {
         guard let type = data.impliedType else {
             preconditionFailure("the record data does not determine the record type")
@@ -60,7 +58,7 @@ extension Record {
         var ttl: UInt32
         var dataCount: Int
 
-        /// Parses the fields before RDATA; for `question` see `WireReader.name(sharing:)`.
+        /// Parses the fields before RDATA; see `WireReader.name(sharing:)` for `question`.
         init(parsing reader: inout WireReader, question: Name? = nil) throws(WireError) {
             name = try reader.name(sharing: question)
             type = RecordType(rawValue: try reader.uint16())
@@ -70,7 +68,6 @@ extension Record {
         }
     }
 
-    /// Reads the data of a record, which must not be OPT.
     init(_ prologue: Prologue, dataFrom reader: inout WireReader) throws(WireError) {
         let outer = try reader.enterField(prologue.dataCount)
         do throws(WireError) {
@@ -80,7 +77,6 @@ extension Record {
                 recordClass: prologue.recordClass
             )
         } catch .truncated(let offset) {
-            // RDLENGTH is too short for the type.
             throw .badRDATA(at: offset)
         }
         guard reader.isAtEnd else { throw .badRDATA(at: reader.offset) }
@@ -95,6 +91,5 @@ extension Record {
 // MARK: - Conformances
 
 extension Record: CustomStringConvertible {
-    /// Text as in zone files.
     package var description: String { "\(name) \(ttl) \(recordClass) \(type) \(data)" }
 }

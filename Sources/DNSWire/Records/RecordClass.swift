@@ -9,16 +9,16 @@ package struct RecordClass: RawRepresentable, Hashable, Sendable {
     }
 }
 
-// MARK: - Classes with a meaning here
+// MARK: - Known classes
 
 extension RecordClass {
     package static let `in` = RecordClass(rawValue: 1)
     /// Chaos class, for the version of a server.
     package static let ch = RecordClass(rawValue: 3)
     package static let hs = RecordClass(rawValue: 4)
-    /// Class that occurs only in updates (RFC 2136 §2.4).
+    /// Class for updates only (RFC 2136 §2.4).
     package static let none = RecordClass(rawValue: 254)
-    /// Class that occurs only in questions.
+    /// Class for questions only.
     package static let any = RecordClass(rawValue: 255)
 }
 
@@ -35,7 +35,7 @@ extension RecordClass {
 // MARK: - Conformances
 
 extension RecordClass: CustomStringConvertible {
-    /// Mnemonic or generic form (RFC 3597 §5); ANY is generic, because `ANY` names a type.
+    /// Mnemonic or generic form (RFC 3597 §5); ANY is generic, because `ANY` is a type.
     package var description: String { Self.mnemonics.text(rawValue) }
 
     private static let mnemonics = Mnemonics(prefix: "CLASS", [1: "IN", 3: "CH", 4: "HS"])

@@ -50,7 +50,6 @@ extension RecordData {
         }
     }
 
-    /// True if records of `type` can have this data.
     package func fits(_ type: RecordType) -> Bool {
         switch self {
         case .svcb: type.isServiceBinding
@@ -59,7 +58,6 @@ extension RecordData {
         }
     }
 
-    /// Address in A or AAAA data.
     package var address: IPAddress? {
         switch self {
         case .a(let address): .v4(address)
@@ -68,7 +66,7 @@ extension RecordData {
         }
     }
 
-    /// Uncompressed wire form; DNSSEC signs it with lower-case names.
+    /// Uncompressed wire form, which DNSSEC signs with lower-case names.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         append(to: &octets)
@@ -181,7 +179,6 @@ extension RecordData: CustomStringConvertible {
         }
     }
 
-    /// Returns a string in quotes (RFC 1035 §5.1).
     static func quoted(_ string: [UInt8]) -> String {
         var characters = [UInt8(ascii: "\"")]
         for octet in string {

@@ -19,7 +19,6 @@ extension Record {
 }
 
 extension Sequence<Record> {
-    /// Lowest TTL in seconds.
     package var minimumTTL: UInt32? {
         lazy.map(\.ttl).min()
     }

@@ -9,24 +9,17 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     }
 }
 
-// MARK: - Types with a meaning here
+// MARK: - Known types
 
 extension RecordType {
-    /// RFC 1035 §3.4.1.
     package static let a = RecordType(rawValue: 1)
-    /// RFC 1035 §3.3.11.
     package static let ns = RecordType(rawValue: 2)
-    /// RFC 1035 §3.3.1.
     package static let cname = RecordType(rawValue: 5)
-    /// RFC 1035 §3.3.13.
     package static let soa = RecordType(rawValue: 6)
-    /// RFC 1035 §3.3.12.
     package static let ptr = RecordType(rawValue: 12)
-    /// The answer to ANY (RFC 8482 §4.2).
+    /// Answer to ANY (RFC 8482 §4.2).
     package static let hinfo = RecordType(rawValue: 13)
-    /// RFC 1035 §3.3.9.
     package static let mx = RecordType(rawValue: 15)
-    /// RFC 1035 §3.3.14.
     package static let txt = RecordType(rawValue: 16)
     /// RFC 2931.
     package static let sig = RecordType(rawValue: 24)
@@ -73,10 +66,8 @@ extension RecordType {
 // MARK: - Reading
 
 extension RecordType {
-    /// True for A and AAAA, the types that vendors can answer.
     package var isAddress: Bool { self == .a || self == .aaaa }
 
-    /// True for HTTPS and SVCB.
     package var isServiceBinding: Bool { self == .https || self == .svcb }
 
     /// Parses a mnemonic or `TYPE65280`, ignoring case (RFC 3597 §5).

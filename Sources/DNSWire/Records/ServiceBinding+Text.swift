@@ -3,7 +3,6 @@
 // MARK: - Conformances
 
 extension ServiceKey: CustomStringConvertible {
-    /// Name or generic form of the key (RFC 9460 §2.1).
     package var description: String {
         switch self {
         case .mandatory: "mandatory"
@@ -58,7 +57,6 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// Addresses of a hint; nil if the hint is invalid.
     private var addresses: [IPAddress]? {
         let size = key == .ipv4Hint ? 4 : 16
         guard !value.isEmpty, value.count.isMultiple(of: size) else { return nil }
@@ -87,7 +85,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return list.isEmpty ? nil : list
     }
 
-    /// Encodes base64 (RFC 4648 §4), because the module does not import Foundation.
+    /// Encodes base64 (RFC 4648 §4); the module does not import Foundation.
     private static func base64(_ octets: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var characters: [UInt8] = []
@@ -105,7 +103,6 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
 }
 
 extension ServiceBinding: CustomStringConvertible {
-    /// Text such as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
     package var description: String {
         (["\(priority) \(target)"] + parameters.map(\.description)).joined(separator: " ")
     }

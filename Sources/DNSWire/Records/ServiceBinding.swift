@@ -2,7 +2,7 @@
 
 /// Data of an SVCB or HTTPS record (RFC 9460 §2.2).
 package struct ServiceBinding: Hashable, Sendable {
-    /// Priority: 0 for alias mode; otherwise lower values are preferred.
+    /// 0 for alias mode; otherwise lower values are preferred.
     package var priority: UInt16
 
     /// Target; the root means the owner, or "not available" in alias mode.
@@ -24,7 +24,6 @@ package struct ServiceBinding: Hashable, Sendable {
         }
     }
 
-    /// Creates the data; the keys of `parameters` must be unique.
     package init(priority: UInt16, target: Name, parameters: [Parameter] = []) {
         self.priority = priority
         self.target = target
@@ -35,7 +34,7 @@ package struct ServiceBinding: Hashable, Sendable {
     }
 }
 
-/// A SvcParamKey (RFC 9460 §14.3.2).
+/// SvcParamKey (RFC 9460 §14.3.2).
 package struct ServiceKey: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 
@@ -64,15 +63,13 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
 // MARK: - Reading
 
 extension ServiceBinding {
-    /// True in alias mode (RFC 9460 §2.4.2).
     package var isAlias: Bool { priority == 0 }
 
-    /// Returns the value of a parameter in wire form; nil if the key is missing.
     package func value(of key: ServiceKey) -> [UInt8]? {
         parameters.first { $0.key == key }?.value
     }
 
-    /// Addresses of the parameter; nil if missing or malformed.
+    /// Addresses of the hint; nil if missing or malformed.
     package var ipv4Hint: [IPv4Address]? {
         guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
         return stride(from: 0, to: value.count, by: 4).compactMap {
@@ -80,7 +77,6 @@ extension ServiceBinding {
         }
     }
 
-    /// Addresses of the parameter; nil if missing or malformed.
     package var ipv6Hint: [IPv6Address]? {
         guard let value = value(of: .ipv6Hint), value.count.isMultiple(of: 16) else { return nil }
         return stride(from: 0, to: value.count, by: 16).compactMap {
@@ -92,18 +88,16 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets the parameter; empty `addresses` remove it.
+    /// Sets the hint; an empty array removes the hint.
     package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
 
-    /// Sets the parameter; empty `addresses` remove it.
     package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }
 
-    /// Removes a parameter, also from the mandatory keys; else clients ignore the record (RFC 9460
-    /// §8).
+    /// Removes a parameter, also from the mandatory keys (RFC 9460 §8).
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }
         guard key != .mandatory, let value = value(of: .mandatory) else { return }
@@ -116,7 +110,6 @@ extension ServiceBinding {
         set(.mandatory, kept)
     }
 
-    /// Sets a parameter; an empty `value` removes it.
     private mutating func set(_ key: ServiceKey, _ value: [UInt8]) {
         guard !value.isEmpty else {
             remove(key)
@@ -151,7 +144,7 @@ extension ServiceBinding {
         }
     }
 
-    /// Appends the wire form, in which the target is not compressed (RFC 9460 §2.2).
+    /// Appends the wire form; the target is not compressed (RFC 9460 §2.2).
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: priority)
         octets.append(contentsOf: target.octets)

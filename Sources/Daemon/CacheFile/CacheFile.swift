@@ -6,7 +6,7 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Snapshot file of the cache: restored at the start; written at the end and, if changed, every
+/// Snapshot file of the cache: restored at the start; written at the end and, after changes, every
 /// five minutes.
 ///
 /// Threads access the disk, one at a time.
@@ -14,7 +14,7 @@ internal import Resolver
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Receives the most frequent questions before the restart, the most frequent first.
+    /// Receives the most frequent questions before the restart, in descending order.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
@@ -24,7 +24,7 @@ final class CacheFile {
 
     private let file: CacheSnapshotFile
 
-    /// Nil if another daemon uses the file, and before loading.
+    /// Lock of the file; nil before loading, and if another daemon uses the file.
     private var lock: FileLock?
 
     private let cache: AnswerCache
@@ -35,9 +35,8 @@ final class CacheFile {
 
     private var work: Task<Void, Never>?
 
-    /// State of the cache when it was equal to the file; nil until loading has ended.
-    ///
-    /// A partly loaded cache must not replace the file.
+    /// State of the cache that the file contains; nil until loading has ended, so that a partly
+    /// loaded cache does not replace the file.
     private var state: State?
     private var alarm: Alarm?
 
@@ -78,9 +77,7 @@ final class CacheFile {
 
     // MARK: - Life
 
-    /// Loads the file in the background, and then writes it at intervals.
-    ///
-    /// Omits answers that are invalid under the current settings.
+    /// Loads the file except answers that the settings exclude, then writes the file at intervals.
     func start() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -91,7 +88,6 @@ final class CacheFile {
         }
     }
 
-    /// Starts to write the file at a new path, without loading it.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -106,7 +102,6 @@ final class CacheFile {
         if state == nil { await work?.value }
     }
 
-    /// Stops writing; the file remains.
     func abandon() {
         alarm?.set(nil)
         alarm = nil
@@ -114,7 +109,7 @@ final class CacheFile {
         lock = nil
     }
 
-    /// Writes the cache if it has changed, and waits for that until `deadline`.
+    /// Writes the cache if it has changed; waits for the write until `deadline`.
     func finish(by deadline: Instant) async {
         alarm?.set(nil)
         if state == nil { stopLoading.raise() }
@@ -207,7 +202,7 @@ final class CacheFile {
         }
     }
 
-    /// Reports once that another daemon uses the file; `write` reports other faults.
+    /// Stores the lock, or logs once that another daemon has it; `write` logs other faults.
     private func take(_ result: Result<FileLock, FileFault>) {
         switch result {
         case .success(let lock):
@@ -221,7 +216,6 @@ final class CacheFile {
         }
     }
 
-    /// Removes the temporary file of an earlier process.
     private nonisolated static func removeLeftover(of file: CacheSnapshotFile, _ logger: Logger) {
         do throws(FileFault) {
             try file.file.removeLeftover()
@@ -255,7 +249,6 @@ final class CacheFile {
         onLoad?(loaded.hottest)
     }
 
-    /// Renames a damaged file, so that the operator can examine it.
     private func setAside(_ damage: SnapshotError) async {
         let text = "\(numbers.path): \(damage)"
         numbers.fault = text

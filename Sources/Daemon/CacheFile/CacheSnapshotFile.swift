@@ -5,7 +5,7 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Reads and writes a cache snapshot block by block, on a thread that may wait for the disk.
+/// Reads and writes a cache snapshot block by block, on a thread that may block on the disk.
 struct CacheSnapshotFile: Sendable {
     let file: PrivateFile
     let cache: AnswerCache
@@ -54,7 +54,6 @@ struct CacheSnapshotFile: Sendable {
         let summary: SnapshotSummary
         let octets: Int
 
-        /// Most frequent questions before the restart, in descending order.
         let hottest: [HotEntry]
     }
 
@@ -68,7 +67,7 @@ struct CacheSnapshotFile: Sendable {
 
     private static let pieceOctets = 64 << 10
 
-    /// Restores the cache; returns nil if there is no file.
+    /// Restores the cache; nil if there is no file.
     ///
     /// A first pass checks the file: no part of a damaged file is used. Without `validity`, all
     /// answers are restored.
@@ -100,7 +99,7 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // Both times are rounded down, so that no TTL becomes longer.
+        // Adds 1, because both wall times are rounded down, and no TTL may become longer.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,
@@ -117,7 +116,6 @@ struct CacheSnapshotFile: Sendable {
             } catch {
                 throw .unread(error)
             }
-            // The file is truncated; the reader reports this.
             if octets.isEmpty { break }
             position += octets.count
             do throws(SnapshotError) {

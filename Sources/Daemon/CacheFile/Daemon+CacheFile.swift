@@ -22,14 +22,14 @@ extension Daemon {
 
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
-            // During a sweep, the cache has answers of the previous settings.
+            // Until a sweep ends, the cache has answers that are invalid with the new settings.
             guard let self, sweeping == nil else { return nil }
             return components.snapshotValidity
         }
     }
 
-    /// Starts to restore the cache and to write its snapshot; meanwhile, a query waits for its
-    /// cache entry.
+    /// Starts to restore the cache and to write snapshots; during the restore, queries wait for
+    /// their cache entries.
     func startCacheFile() {
         guard let cacheFile else { return }
         connectCacheFile()
@@ -40,7 +40,7 @@ extension Daemon {
         snapshotWaiters.begin()
         cacheFile.onLoadEnd = { [weak self] in
             snapshotWaiters.end()
-            // The snapshot may be of a network with IPv4.
+            // The snapshot may have answers from a network without this NAT64 prefix.
             if let self, components.nat64.prefix != nil { network.removeDenials() }
         }
         cacheFile.start()

@@ -11,7 +11,6 @@ internal import Upstream
 struct SettledRoutes: Sendable {
     let settings: Settings
 
-    /// Different lists of upstreams, because many routes share a list.
     let upstreamLists: Set<[String]>
 
     init(_ settings: Settings) {
@@ -33,7 +32,6 @@ extension Components {
 
         let plan: RoutingPlan
 
-        /// Takes unchanged components from `old`.
         init(
             _ settled: SettledRoutes,
             in dependencies: Dependencies,
@@ -83,7 +81,7 @@ extension Components {
     }
 }
 
-/// Inputs of the routing table, which any thread may make.
+/// Inputs of the routing table; usable on any thread.
 struct RoutingPlan: Sendable {
     let settings: Settings
     let vendors: [String: VendorClient]
@@ -91,10 +89,8 @@ struct RoutingPlan: Sendable {
 
     let old: (table: RouteTable, names: RouteNames)?
 
-    /// Makes the routing table in linear time.
     func routing() -> Routing {
         var table = RouteTable()
-        // Routes share equal parameters.
         var known: Set<RouteParameters> = []
         for route in settings.routes {
             var options = Route.Options()

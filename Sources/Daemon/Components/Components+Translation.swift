@@ -6,9 +6,8 @@ internal import Resolver
 internal import Upstream
 
 extension Components {
-    /// Servers to ask for the NAT64 prefix, in order.
-    ///
-    /// The prefix is a property of the network, so its own resolvers know it best.
+    /// Servers to ask for the NAT64 prefix, in order; resolvers of the local network know the
+    /// prefix.
     var prefixServers: [any Forwarding] { upstreams.flatMap(\.servers) }
 }
 
@@ -24,7 +23,6 @@ extension NAT64.Mode {
 }
 
 extension AddressTranslation {
-    /// Uses the prefix of the NAT64, if any.
     func use(_ finding: NAT64.Finding?) {
         guard let prefix = finding?.prefix else { return use(nil as Embedding?) }
         use { octets in

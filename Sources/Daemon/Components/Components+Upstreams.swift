@@ -7,20 +7,20 @@ internal import Upstream
 struct UpstreamHTTP: Sendable {
     let queries: any HTTPTransport
 
-    /// Transport of health probes, which must not wait for DNS queries of clients.
+    /// Separate transport, because health probes must not wait for client queries.
     let probes: any HTTPTransport
 
     let shares: TransferShares
 }
 
 extension Components {
-    /// Makes one `Forwarder` per server address; throws for unreadable CA certificates.
+    /// Creates one `Forwarder` per server address; throws for unreadable CA certificates.
     static func upstreams(
         _ all: [UpstreamSettings],
         _ dependencies: Dependencies,
         succeeding old: Components?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // Vendors and upstreams must not use up the connections of each other.
+        // Separate HTTP client: vendors and upstreams must not exhaust each other's connections.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
             http = UpstreamHTTP(
@@ -97,7 +97,6 @@ extension Components {
         }
     }
 
-    /// Logs new unprotected upstreams, and changes of server health.
     func reportUpstreams(to logger: Logger, after old: Components? = nil) {
         for upstream in upstreams where !upstream.isProtected {
             guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }

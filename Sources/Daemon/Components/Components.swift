@@ -10,8 +10,7 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// Components that the settings describe, connected but not started; a reload reuses unchanged
-/// ones.
+/// Components of the settings, connected but not started; a reload reuses unchanged ones.
 @ServiceLoop
 struct Components {
     let settings: Settings
@@ -28,7 +27,6 @@ struct Components {
     let upstreamHealth: HealthTable
     let resolver: Resolver
 
-    /// Shared with the former components.
     let nat64: NAT64
 
     let routeNames: RouteNames
@@ -48,7 +46,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Makes the components on a thread, because 100,000 routes take about 1 s.
+    /// Creates the components on a thread, because 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -121,9 +119,10 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address cannot be bound, because the second one has the same port and is bound.
+    /// The first address cannot be bound, because this daemon has bound the second one at the same
+    /// port.
     case listenBeside(SocketAddress, SocketAddress)
-    /// systemd passed sockets with this port, but at the listed other addresses.
+    /// systemd passed sockets with this port, but at the listed addresses.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)

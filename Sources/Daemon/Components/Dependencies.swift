@@ -12,27 +12,24 @@ internal import Upstream
 package struct Dependencies {
     var clocks: Clocks
 
-    /// Random seed of cache hashes and of orders.
     var seed: UInt64
 
     var transport: () -> any HTTPTransport
 
-    /// Makes the transport to an upstream server, unless the server uses HTTPS.
+    /// Creates the transport to an upstream server without HTTPS.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
     var probe: AddressProber.Probe
 
-    /// Loads the BPF program for cache size, time origin and seed; nil with simulated clocks.
+    /// Loads the BPF program; nil with simulated clocks.
     var kernel: Kernel?
 
     var usage: any UsageStore = UsageMemory()
 
     var hasIPv6: @Sendable () -> Bool = { false }
 
-    /// Address families of the machine.
     var stack: () -> NetworkStack = { .dual }
 
-    /// Way to IPv4 servers through a NAT64.
     var translation = AddressTranslation()
 
     typealias Kernel =
@@ -52,12 +49,11 @@ package struct Dependencies {
         )
     }
 
-    /// Makes an HTTP transport that uses the NAT64.
     func http() -> any HTTPTransport { TranslatingTransport(transport(), translation) }
 
     /// Returns true if a global IPv6 address of this machine has a route to the Internet.
     package nonisolated static func hasGlobalIPv6() -> Bool {
-        // k.root-servers.net; nothing is sent.
+        // k.root-servers.net; no packet is sent.
         guard let target = SocketAddress("[2001:7fd::1]:53"),
             let own = SocketAddress.source(towards: target)
         else { return false }

@@ -107,7 +107,7 @@ extension Daemon {
             vendor.client.observer = { log.log($0) }
             vendor.client.start()
         }
-        // All vendors use the same file. A vendor whose budget needs it reports the problem itself.
+        // All vendors use one usage file; a vendor with a budget reports the problem itself.
         let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
         if let problem = others.compactMap(\.usageProblem).first {
             logger.warning("\(problem), calling the vendors without a budget")

@@ -5,19 +5,17 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Reader of the hosts files, which reads changed files again; a missing file counts as empty.
+/// Reader of the hosts files and their changes; a missing file counts as empty.
 @ServiceLoop
 final class HostsFiles {
-    /// Maximum octets of a hosts file; a longer file is ignored.
+    /// Maximum octets of a hosts file; longer files are ignored.
     nonisolated static let mostOctets = 8 << 20
 
-    /// Delay after a change, for further changes.
     private static let settling: Duration = .milliseconds(100)
 
     private let settings: HostsSettings
     private let logger: Logger
 
-    /// Entries of the hosts files; empty before the first reading.
     private(set) var table = HostsTable()
 
     var onChange: (@ServiceLoop (HostsTable) -> Void)?
@@ -25,7 +23,6 @@ final class HostsFiles {
     private var watches: [FileWatch] = []
     private var alarm: Alarm?
 
-    /// True while files are read; `hasChanged` is true after a change meanwhile.
     private var isReading = false
     private var hasChanged = false
 
@@ -86,7 +83,6 @@ final class HostsFiles {
             return
         }
         logged[file.path] = complaint
-        // The default /etc/hosts may be missing.
         if file.isMissing, settings.files == HostsSettings().files {
             logger.debug("hosts: \(file.path) \(complaint)")
         } else {

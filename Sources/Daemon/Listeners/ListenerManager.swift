@@ -17,7 +17,7 @@ final class ListenerManager {
         var server: TCPServer?
     }
 
-    /// Bound addresses without workers so far; closed when the value is released.
+    /// Bound addresses without workers; closed when the value is released.
     struct Bound {
         fileprivate var places: [Place] = []
     }
@@ -42,12 +42,10 @@ final class ListenerManager {
     /// DNS cookies; not used on loopback, where source addresses cannot be forged.
     private let jar = CookieJar(now: Clock.now)
 
-    /// Limit of the reply rate; not used on loopback.
     private lazy var limit = RateLimit(now: Clock.now)
 
     private var started = 0
 
-    /// Bound addresses that no interface had yet.
     private var absent: Set<SocketAddress> = []
 
     private(set) var closed = (queries: QuerySums(), hits: LatencySum())
@@ -81,10 +79,9 @@ final class ListenerManager {
 
     /// Binds the new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// A passed socket that is not in `listen` is also served, because its clients would wait.
-    /// Default addresses that this machine lacks are left out if one remains; with passed sockets,
-    /// forbidden ones too. Other addresses that no interface has are bound in advance: the
-    /// interface may come up later.
+    /// Serves passed sockets that are not in `listen`, because their clients would wait. Omits
+    /// absent default addresses, and with passed sockets also forbidden ones, unless none remains.
+    /// Binds absent addresses of `listen` in advance, because the interface may come up later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -129,7 +126,6 @@ final class ListenerManager {
             }
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
-            // Wildcard and specific addresses exclude each other.
             let rivals = (passed.map(\.address) + listeners.filter(\.isPassed).map(\.address))
                 .filter { $0.port == address.port && $0 != address }
             let distinct = rivals.reduce(into: [SocketAddress]()) {
@@ -157,7 +153,6 @@ final class ListenerManager {
         return listeners
     }
 
-    /// Logs which absent addresses an interface has now.
     func networkChanged() {
         for address in absent where SettingsEnvironment.process.isLocal(address) {
             absent.remove(address)
@@ -165,7 +160,7 @@ final class ListenerManager {
         }
     }
 
-    /// Starts to answer on the bound addresses; closes them if threads are missing.
+    /// Starts to answer on the bound addresses; closes them if a thread cannot be created.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         var opened: [Place] = []
         for place in bound.places {
@@ -222,16 +217,16 @@ final class ListenerManager {
 
     // MARK: - Changing
 
-    /// Applies the access policy, and closes addresses not in `listen`.
+    /// Applies the access policy, and closes addresses that are not in `listen`.
     ///
-    /// - Returns: closed TCP servers; the caller ends the connections of their clients later.
+    /// - Returns: closed TCP servers; the caller later ends their connections.
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(AccessPolicy.Snapshot(settings))
         for server in servers { server.rulesChanged() }
         let isWanted = { settings.listen.contains($0) }
         let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
         let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
-        // `status` lists listeners in the same order as after a restart.
+        // Sorts the listeners in the order of the settings, which `status` shows.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }
             + unnamed

@@ -18,19 +18,17 @@ final class SelfCheck {
 
         case silent
 
-        /// The workers receive more queries than they can answer.
         case overloaded
     }
 
-    /// Check of one listen address; `batches` are the values of ``DatagramListener/batches`` when the
-    /// check started.
+    /// Check of one listen address; `batches` are the values of ``DatagramListener/batches`` at the
+    /// start.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
         let query: SelfCheckQuery
         let batches: [UInt64]
 
-        /// Sockets with unread datagrams, and their `batches` at that time.
         var unread: [(socket: DatagramListener, batches: UInt64)] = []
 
         mutating func noteUnread() {
@@ -39,8 +37,8 @@ final class SelfCheck {
             }
         }
 
-        /// True if a worker hangs: its socket has had unread datagrams since ``noteUnread()``, and
-        /// the worker has received none.
+        /// True if a socket has had unread datagrams since ``noteUnread()``, and its worker has
+        /// received none.
         ///
         /// A worker under load receives all the time, so progress of another socket does not count.
         var hasHungWorker: Bool {
@@ -49,9 +47,9 @@ final class SelfCheck {
             }
         }
 
-        /// True if the daemon has received other queries since the check began.
+        /// True if the daemon has received other queries since the start of the check.
         ///
-        /// The check sends a limited number of datagrams; the factor 2 is a margin.
+        /// The check sends a limited number of datagrams; twice this number is a safe margin.
         var showsProgress: Bool {
             !hasHungWorker && hasReceivedOthers
         }
@@ -70,13 +68,13 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Queries per socket: the kernel chooses the socket by the client's port, so with two sockets
-    /// one check in 128 misses one.
+    /// Queries per socket; the kernel chooses the socket by the client port, so with two sockets
+    /// one check in 128 misses a socket.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
 
-    /// Maximum attempts per query, because a flood may fill the socket's buffer.
+    /// Maximum attempts per query, because a flood may fill the socket buffer.
     private static let attempts = 10
 
     init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
@@ -87,8 +85,8 @@ final class SelfCheck {
 
     /// Queries all listen addresses, and waits up to `time`; returns true if all addresses pass.
     ///
-    /// An address without a reply passes if it has never answered or is overloaded: a restart would
-    /// not help.
+    /// An address that has never answered, or is overloaded, passes without a reply: a restart
+    /// would not help.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
@@ -122,7 +120,7 @@ final class SelfCheck {
         return checks.map { note($0, time) }.allSatisfy { $0 }
     }
 
-    /// Logs a changed result; returns false if the address has stopped answering.
+    /// Returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
         let before = standings[address]
@@ -212,13 +210,12 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// Sends the query; a retry uses the same port, so it reaches the same worker.
+    /// A retry uses the same port, so it reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
             try socket?.send(message)
         } catch {
-            // The next attempt opens a new socket.
             close()
         }
     }
@@ -240,7 +237,8 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if no interface has it, because the query would leave the machine.
+    /// Address to query; nil if no interface has the address, because the query would leave the
+    /// machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

@@ -7,7 +7,6 @@ final class CoalescingQueue<Value: Sendable> {
     private var running: Task<Value, Never>?
     private var waiting: Task<Value, Never>?
 
-    /// Runs `work`, whose result other callers may share.
     func turn(_ work: @escaping @ServiceLoop () async -> Value) async -> Value {
         if let waiting { return await waiting.value }
         let before = running

@@ -5,12 +5,11 @@ internal import Locks
 internal import Net
 internal import Resolver
 
-/// New settings, and their differences from the current ones.
 struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
-    /// Compares the settings on a thread: there may be 100,000 routes.
+    /// Compares the settings on a thread, because there may be 100,000 routes.
     @ServiceLoop
     static func make(
         _ wanted: Settings,
@@ -39,16 +38,13 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Many replaced or discarded routes, which a thread releases.
-///
-/// With few routes, secrets of removed vendors are released immediately.
+/// Replaced or discarded routes, if they are so many that a thread must release them.
 final class OldRoutes: Sendable {
-    /// Minimum number of patterns to release on a thread; fewer take less than 1 ms.
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
-    /// Nil for few routes; `renamed` has new names of the routes.
+    /// Returns nil for few routes; `renamed` maps old names of routes to new names.
     @ServiceLoop
     init?(_ components: Components, _ renamed: [String: String] = [:]) {
         let routes = components.settings.routes
@@ -77,9 +73,7 @@ extension Daemon {
         }
     }
 
-    /// Releases replaced routes when no question uses them; the next reload waits for that.
-    ///
-    /// Otherwise several reloads in a row would have more than two sets of routes in memory.
+    /// Releases replaced routes after all queries that use them have ended; delays the next reload.
     func releaseLater(_ old: OldRoutes?) {
         guard let old else { return }
         settingsQueue.add { [self] in
@@ -90,10 +84,8 @@ extension Daemon {
         }
     }
 
-    /// Releases routes, and returns their memory to the system.
     func release(_ old: OldRoutes?) async {
         guard let old else { return }
-        // Without a thread, `old` is released here.
         try? await WorkerThread.run(named: "release") {
             old.release()
             OwnProcess.returnFreeMemory()

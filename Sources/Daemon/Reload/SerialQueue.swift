@@ -6,12 +6,10 @@ internal import Net
 final class SerialQueue {
     private var last: Task<Void, Never>?
 
-    /// Runs `work` after all earlier operations.
     func turn<Value: Sendable>(_ work: @escaping @ServiceLoop () async -> Value) async -> Value {
         await add(work).value
     }
 
-    /// Adds an operation, and does not wait for it.
     @discardableResult
     func add<Value: Sendable>(
         _ work: @escaping @ServiceLoop () async -> Value

@@ -4,28 +4,25 @@ internal import Net
 
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
-/// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH NAME`),
-/// a checksum, and perhaps empty lines. A damaged file counts as spent for every vendor until
-/// ``reset(_:today:)``; an empty file is damaged. If the file cannot be opened, the counts that need
-/// not be durable are in memory.
+/// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
+/// NAME`), and a checksum. A damaged or empty file counts as an exhausted budget of every vendor
+/// until ``reset(_:today:)``. If the file cannot be opened, counts that need not be durable are in
+/// memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
 
-    /// Store of the counts while the file cannot be opened.
     private let memory = UsageMemory()
 
     private(set) var problem: String?
 
     private nonisolated static let header = "httpdnsd usage 1"
 
-    /// Days after which the line of an unused vendor is removed.
     private nonisolated static let longestAge: Int64 = 62
 
     /// Maximum number in a record, so that sums do not overflow.
     private nonisolated static let largestNumber: UInt64 = 1 << 60
 
-    /// Refers to the file in `directory`, which is created on first use.
     nonisolated init(directory: String) {
         file = SharedFile(directory + "/usage.state", initial: Self.octets([:], today: 0))
     }
@@ -83,7 +80,7 @@ final class UsageFile: UsageStore {
 // MARK: - Text
 
 extension UsageFile {
-    /// Returns the text of the file; omits vendors that were not used for a while.
+    /// Omits vendors that were not used for ``longestAge`` days.
     nonisolated static func octets(_ records: [String: UsageRecord], today: Int64) -> [UInt8] {
         let records = records.filter { today - $0.value.day < longestAge }
         var text = header + "\n"
@@ -94,7 +91,7 @@ extension UsageFile {
         return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
     }
 
-    /// Parses the text of the file; returns nil if it is damaged.
+    /// Nil if the text is damaged.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
         guard let text = String(validating: octets, as: UTF8.self), text.hasSuffix("\n") else {
             return nil
@@ -122,8 +119,7 @@ extension UsageFile {
         return records
     }
 
-    /// Returns the 64-bit FNV-1a hash, which detects a torn write and an edited file, not an
-    /// attacker.
+    /// 64-bit FNV-1a hash, which detects a torn write and an edited file, not an attacker.
     private nonisolated static func checksum(_ octets: some Sequence<UInt8>) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3

@@ -4,7 +4,7 @@ package import DNSWire
 package struct AccessList: Sendable {
     private let prefixes: [IPPrefix]
 
-    /// Creates the list of allowed networks; an empty list denies every client.
+    /// An empty list denies every client.
     package init(_ prefixes: [IPPrefix]) {
         self.prefixes = prefixes
     }
@@ -21,7 +21,6 @@ package struct AccessList: Sendable {
 }
 
 extension IPAddress {
-    /// Creates an address from 4 or 16 octets in network order.
     init(_ octets: RawSpan) {
         if octets.byteCount == 4 {
             self = .v4(IPv4Address(value: octets.uint32(at: 0)))

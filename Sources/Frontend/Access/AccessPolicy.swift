@@ -5,13 +5,13 @@ internal import Synchronization
 /// Access policy of the listeners, which a reload replaces.
 ///
 /// A worker compares an atomic version number after each batch, and copies the policy under a lock
-/// only if the number has changed. The hit path takes no lock, and the new policy applies to every
-/// query sent after a completed reload.
+/// only after a change. The hit path takes no lock. A new policy applies to every query sent after
+/// the reload.
 package final class AccessPolicy: Sendable {
     package struct Snapshot: Sendable {
         var access: AccessList
 
-        /// Maximum queries per second from each client network except loopback; nil for no limit.
+        /// Maximum queries per second of a client network except loopback; nil for no limit.
         var queriesPerSecond: Int?
 
         package init(access: AccessList, queriesPerSecond: Int? = nil) {
@@ -37,7 +37,8 @@ package final class AccessPolicy: Sendable {
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // The number is read first: if the policy changes in between, `update` copies it again.
+            // The number is read first: after a change between both reads, `update` copies the
+            // policy again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

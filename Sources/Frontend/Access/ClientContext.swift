@@ -9,10 +9,8 @@ package struct ClientContext: Sendable {
 
     let isAllowed: Bool
 
-    /// Secrets and time for DNS cookies; nil where cookies are not used.
     var cookies: CookieTerms?
 
-    /// Idle timeout in units of 100 ms; nil over UDP, which must not send it (RFC 7828 §3.3.2).
     var keepalive: UInt16?
 
     /// Returns the client network to which limits apply.
@@ -30,9 +28,6 @@ struct CookieTerms: Sendable {
     /// Seconds since 1970, modulo 2³².
     let time: UInt32
 
-    /// Checks a server cookie, and returns the cookie for the reply.
-    ///
-    /// - Parameter client: the client cookie in network order.
     func decision(
         on client: UInt64,
         _ server: ServerCookie?,

@@ -3,7 +3,6 @@ internal import DNSWire
 
 /// Queue that serves clients in round-robin order, and each client's elements in arrival order.
 struct ClientQueue<Element> {
-    /// Elements of one client, and the sum of their weights.
     private final class Line {
         let client: ClientNetwork
         var elements = FirstInFirstOut<Element>()
@@ -14,31 +13,29 @@ struct ClientQueue<Element> {
 
     private var lines: [ClientNetwork: Line] = [:]
 
-    /// Queues of clients in round-robin order, the next one to serve first.
     private var turns = FirstInFirstOut<Line>()
 
-    /// Queue whose turn it is, which is not in `turns`, and the elements left in its turn.
+    /// Queue that is being served; not in `turns`.
     private var current: Line?
     private var left = 0
 
-    /// Queue to which `append` added last, because a client often sends many queries in a row; may
-    /// be empty.
+    /// Queue of the latest `append`, because a client often sends many queries in a row; may be
+    /// empty.
     private var latest: Line?
 
     private(set) var count = 0
 
-    /// Number of elements that a client gets in one turn, at least 1.
+    /// Number of elements per client and turn.
     private let quantum: Int
 
     init(quantum: Int = 1) { self.quantum = quantum }
 
     private(set) var weight = 0
 
-    /// Adds an element.
+    /// Adds an element; returns the result of `admits`.
     ///
-    /// - Parameter admits: returns false to reject the element, given the number and the total
-    ///   weight of the client's elements.
-    /// - Returns: the result of `admits`.
+    /// - Parameter admits: returns false to reject the element, given the number and total weight
+    ///   of the client's elements.
     @discardableResult
     mutating func append(
         _ element: Element,
@@ -66,7 +63,7 @@ struct ClientQueue<Element> {
         return line
     }
 
-    /// Removes the next element; `weighing` returns the weight with which it was added.
+    /// Removes the next element; `weighing` returns its weight.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
         guard let line = current ?? turns.pop(), let element = line.elements.pop() else {
             return nil
@@ -89,9 +86,8 @@ struct ClientQueue<Element> {
     }
 }
 
-/// Queue of one client's elements; a removed element is released immediately.
+/// Queue of one client's elements; removed elements are released immediately.
 private struct FirstInFirstOut<Element> {
-    /// Oldest elements, in reverse order.
     private var leaving: [Element] = []
 
     private var entered: [Element] = []

@@ -5,8 +5,7 @@ package import Net
 
 /// Cookie secrets of this process, with periodic renewal.
 ///
-/// Secrets are not saved. A query with an unknown cookie is still answered (RFC 7873 §5.2.3), with
-/// a new cookie.
+/// A query with an unknown cookie is answered, with a new cookie (RFC 7873 §5.2.3).
 package final class CookieJar: Sendable {
     private let state: Lock<State>
 
@@ -24,7 +23,6 @@ package final class CookieJar: Sendable {
         )
     }
 
-    /// Returns the secrets; replaces the current secret if its lifetime is over.
     private func secrets(now: Instant) -> CookieSecrets {
         state.withLock { state in
             if now >= state.renewal {

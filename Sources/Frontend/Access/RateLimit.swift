@@ -6,11 +6,10 @@ package import Net
 /// Rate limit for UDP clients, against reflection attacks; see `Frontend.md`.
 ///
 /// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
-/// their addresses cannot be forged.  Above the limit, every second query gets no reply, and the
-/// others get an empty reply with TC set, which is not larger than the query.
+/// their addresses cannot be forged. Above the limit, every second query gets no reply, the others
+/// a truncated reply, not larger than the query.
 ///
-/// A keyed hash maps client networks to slots of a fixed table.  Networks in one slot share a
-/// limit.
+/// A keyed hash maps client networks to slots of a fixed table. Networks in one slot share a limit.
 package final class RateLimit: Sendable {
     enum Decision {
         case passes
@@ -23,7 +22,7 @@ package final class RateLimit: Sendable {
     /// Number of slots in the table, 8 octets each; a power of 2.
     private static let places = 16_384
 
-    /// Burst of one network in nanoseconds: it may send the queries of one second at a time.
+    /// Nanoseconds in which a client's unused limit accumulates.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant
@@ -66,7 +65,7 @@ package final class RateLimit: Sendable {
         }
     }
 
-    /// Returns the slot for the network of a client: an IPv4 address or an IPv6 /64.
+    /// Returns the slot for a client network: an IPv4 address or an IPv6 /64.
     private static func place(of address: IPAddress) -> Int {
         // `Hasher` has a different seed in each process.
         var hasher = Hasher()

@@ -16,10 +16,10 @@ package enum QuerySource: Int, CaseIterable {
     /// This daemon: special-use names, and query types that are not record types.
     case local
 
-    /// This daemon refused the query: the client is not allowed, or the class is not IN.
+    /// Refused: the client is not allowed, or the class is not IN.
     case refused
 
-    /// This daemon rejected the query: invalid, or of an unsupported EDNS version or opcode.
+    /// Rejected: invalid query, unsupported EDNS version or opcode.
     case invalid
 
     /// None: no source answered in time, or too many queries were pending.
@@ -50,22 +50,21 @@ package enum QueryTransport: Int, CaseIterable {
     case udp, tcp
 }
 
-/// Query counters of one thread, which only this thread writes and any thread may read.
+/// Query counters of one writer thread, readable by any thread.
 ///
-/// A query is counted once, in a table by source, outcome and transport, so the totals by source,
-/// by outcome and by transport are equal. With a single writer, a relaxed load and store costs as
-/// much as adding to a plain integer.
+/// One table counts each query by source, outcome and transport, so all totals are equal. With a
+/// single writer, a relaxed load and store is as cheap as a plain addition.
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
-    /// Datagrams and TCP messages that are not queries: too short, or replies.
+    /// Messages that are too short, or replies.
     let ignored = Atomic<UInt64>(0)
 
     let limited = Atomic<UInt64>(0)
 
     let truncated = Atomic<UInt64>(0)
 
-    /// Replies that the kernel did not accept.
+    /// Replies that the kernel rejected.
     let unsent = Atomic<UInt64>(0)
 
     /// Latency of cache hits, from the arrival of the query to its reply.

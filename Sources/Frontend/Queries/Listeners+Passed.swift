@@ -6,9 +6,8 @@ package import Net
 extension Listeners {
     /// Adopts the sockets that systemd bound to `address`, and binds the missing ones.
     ///
-    /// The workers share the adopted UDP sockets.  With one socket, queries that wait in it survive
-    /// a restart.  With one socket per worker (`ReusePort=yes`), the kernel distributes the
-    /// clients.
+    /// With one UDP socket, queries that wait in the socket survive a restart. With one socket per
+    /// worker (`ReusePort=yes`), the kernel distributes the clients.
     package init(
         adopting sockets: [PassedSocket],
         at address: SocketAddress,
@@ -41,7 +40,7 @@ extension Listeners {
             }
             datagrams = bound
         } else {
-            // More sockets than workers: every socket needs a reader.
+            // Every socket needs a reader, even with fewer workers.
             datagrams = (0..<max(workers, adopted.count)).map { adopted[$0 % adopted.count] }
         }
     }

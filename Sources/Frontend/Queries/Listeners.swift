@@ -13,15 +13,14 @@ package struct Listeners {
     /// True if systemd owns one of the sockets, which stays open after the daemon ends.
     package var isPassed = false
 
-    /// Attempts to find a port that is free for both transports, if port 0 is set.
     private static let attempts = 16
 
     /// Binds TCP and UDP to the same address and port.
     ///
-    /// TCP is bound first because its port is exclusive: a second daemon on the same address fails
-    /// here instead of receiving a part of the datagrams.
+    /// TCP is bound first because its port is exclusive: a second daemon fails here instead of
+    /// receiving a part of the datagrams.
     ///
-    /// - Parameter isAbsent: true if no interface needs to have the address yet.
+    /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(
         binding wanted: SocketAddress,
         workers: Int,

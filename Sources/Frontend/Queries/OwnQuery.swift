@@ -3,13 +3,11 @@ internal import Net
 
 /// Query that the daemon sends to itself as a health check.
 ///
-/// The query takes the path of a client's query: kernel, worker, service loop and back.  The
-/// service loop replies without resolving, counting or recording it.  Its name is random and below
-/// the reserved `invalid` (RFC 6761 §6.4).
+/// Kernel, worker and service loop handle it like a client's query, but it is not resolved, counted
+/// or recorded. The name is random and below the reserved `invalid` (RFC 6761 §6.4).
 package struct OwnQuery: Sendable {
     package static let headerOctets = 12
 
-    /// The question in wire form: the name, type A, class IN.
     package let question: [UInt8]
 
     package init() {
@@ -25,7 +23,7 @@ package struct OwnQuery: Sendable {
         [UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0] + question
     }
 
-    /// Returns the reply to the query; nil if `message` is another query.
+    /// Returns the reply; nil if `message` is another query.
     package func reply(to message: [UInt8]) -> [UInt8]? {
         guard message.count == Self.headerOctets + question.count,
             message[Self.headerOctets...].elementsEqual(question)

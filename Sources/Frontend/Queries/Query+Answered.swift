@@ -3,9 +3,7 @@ internal import DNSWire
 internal import Resolver
 
 extension Query {
-    /// Reads the question from a buffer that contains the reply; nil if the question is invalid.
-    ///
-    /// The reply has the query's question and CD bit.
+    /// Reads the question from a buffer with the reply; nil if the question is invalid.
     ///
     /// - Parameter octets: the start of the buffer, at least as long as the query.
     init?(answeredIn octets: [UInt8], dnssecOK: Bool) {

@@ -3,12 +3,13 @@ internal import DNSWire
 
 // Messages of rare forms, parsed with `Message` on the service loop.
 extension QueryHandler {
-    /// Maximum size in octets of a query of a rare form: parsing a message of 64 KiB takes over 1 ms.
+    /// Maximum octets of a query of a rare form: parsing 64 KiB takes over 1 ms.
     private static let rareOctets = 4_096
 
-    /// Returns the query in the plain form that `QueryValidation` accepts; nil if it is not a query.
+    /// Returns the query in the plain form that `QueryValidation` accepts; nil if it is not a
+    /// query.
     ///
-    /// Other records, such as TSIG (RFC 8945), are removed.
+    /// Removes other records, such as TSIG (RFC 8945).
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
         guard octets.count <= rareOctets, let message = try? Message(parsing: octets),
             message.questions.count == 1
@@ -32,7 +33,7 @@ extension QueryHandler {
 
     /// Returns the reply to a query without a question, which requests a cookie (RFC 7873 §5.4).
     ///
-    /// - Returns: nil if the message is not such a query, or if cookies are not used.
+    /// - Returns: nil for other messages, or if cookies are not used.
     static func cookieReply(_ octets: [UInt8], _ clientContext: ClientContext) -> [UInt8]? {
         guard octets.count <= rareOctets, let terms = clientContext.cookies,
             let message = try? Message(parsing: octets),

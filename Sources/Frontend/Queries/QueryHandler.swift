@@ -12,7 +12,7 @@ package final class QueryHandler {
     /// Latency of queries not answered from the cache, from arrival to reply.
     package nonisolated let missLatency = LatencyHistogram()
 
-    /// Recent queries answered here: over TCP, or not from the cache.
+    /// Recent queries over TCP, or not answered from the cache.
     package nonisolated let recent = RecentQueries()
 
     private let cache: AnswerCache
@@ -23,7 +23,6 @@ package final class QueryHandler {
 
     private var whenDrained: CheckedContinuation<Void, Never>?
 
-    /// The TCP sessions of all listeners.
     package let sessions = TCPSessionTable()
 
     /// Buffer in which a query becomes its reply.
@@ -49,14 +48,13 @@ package final class QueryHandler {
         self.clocks = clocks
     }
 
-    /// Replaces the resolver for new queries; pending queries keep the old one.
+    /// Replaces the resolver for new queries; pending queries keep the old resolver.
     package func use(_ resolver: Resolver) { self.resolver = resolver }
 
-    /// Result of processing a message without waiting.
     package enum Immediate {
         case reply([UInt8])
 
-        /// The message is not a valid query; the value is the FORMERR reply.
+        /// The message is not a valid query; contains the FORMERR reply.
         case malformed([UInt8])
 
         /// The message is not a query; no reply is sent.
@@ -66,7 +64,6 @@ package final class QueryHandler {
         case question(Open)
     }
 
-    /// A valid query that must be resolved.
     package struct Open: Sendable {
         fileprivate let id: UInt16
         fileprivate let query: Query
@@ -78,7 +75,6 @@ package final class QueryHandler {
         fileprivate let arrival: Instant
     }
 
-    /// Answers one message if no waiting is needed.
     package func look(
         at octets: [UInt8],
         from clientContext: ClientContext,
@@ -144,7 +140,7 @@ package final class QueryHandler {
 
     /// Answers the query in `scratch` from the cache, or returns it as an open question.
     ///
-    /// - Parameter hash: the cache's hash of the question, if it is known.
+    /// - Parameter hash: the cache's hash of the question; nil if unknown.
     private func answer(
         _ facts: QueryFacts,
         _ hash: UInt64?,
@@ -169,9 +165,9 @@ package final class QueryHandler {
         )
     }
 
-    /// Refreshes a cached answer that a client was given.
+    /// Refreshes a cached answer.
     ///
-    /// - Parameter client: the client, to which vendor calls are charged.
+    /// - Parameter client: the client to which vendor calls are charged.
     package func refresh(_ query: Query, for client: ClientNetwork) {
         resolver.prefetcher.refresh(query, for: client)
     }
@@ -190,7 +186,6 @@ package final class QueryHandler {
                 try await clocks.sleep(deadline)
                 resumeDrained()
             } catch {
-                // Cancelled: no query is in flight any more.
             }
         }
         await withCheckedContinuation { whenDrained = $0 }
@@ -205,7 +200,6 @@ package final class QueryHandler {
 
     // MARK: - Without waiting
 
-    /// Copies a message to the start of `scratch`.
     private func copy(_ octets: [UInt8]) {
         scratch.withMutableRawSpan { $0.copy(octets.rawSpan, to: 0) }
     }
@@ -218,9 +212,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Returns the cached reply to the query in `scratch`.
-    ///
-    /// The cache is checked again after a worker's miss: another query may have stored the answer.
+    /// Looks up the query again: another query may have stored the answer since the worker's miss.
     private func cachedReply(
         _ facts: QueryFacts,
         _ hash: UInt64?,
@@ -253,7 +245,6 @@ package final class QueryHandler {
         return Array(scratch[..<hit.length])
     }
 
-    /// Returns the query in `scratch`.
     private func query(_ facts: QueryFacts) -> Query {
         scratch.withMutableRawSpan { Query(facts, in: $0.bytes) }
     }
@@ -279,7 +270,7 @@ package final class QueryHandler {
         begin(open, resolved)
     }
 
-    /// Resolves a query like `resolve`; the caller renders the reply with ``render(_:_:)``.
+    /// Resolves a query; the caller renders the reply with ``render(_:_:)``.
     func find(_ open: Open, _ completion: consuming Completion<Resolution>) {
         let resolved = completion.after { [self] (resolution: Resolution, completion) in
             finished()
@@ -306,7 +297,7 @@ package final class QueryHandler {
         )
     }
 
-    /// Writes the reply to a resolved query to `scratch`; returns its length.
+    /// Returns the length of the reply in `scratch`.
     private func finish(_ open: Open, _ resolution: Resolution) -> Int {
         finished()
         restore(open)
@@ -320,14 +311,12 @@ package final class QueryHandler {
         if inFlight == 0 { resumeDrained() }
     }
 
-    /// Writes the header and the question of a query to `scratch`.
     private func restore(_ open: Open) {
         scratch.withMutableRawSpan { buffer in
             open.facts.write(id: open.id, open.query.question.name, to: &buffer)
         }
     }
 
-    /// Replaces the query in `scratch` by its reply; returns the reply's length.
     private func write(_ resolution: Resolution, _ facts: QueryFacts, limit: Int) -> Int {
         let options = resolution.explanation?.option ?? []
         let sections = resolution.sections
@@ -349,7 +338,8 @@ package final class QueryHandler {
         return length
     }
 
-    /// Counts and records an answered query; its reply, or the start of the query, is in `scratch`.
+    /// Counts and records an answered query; `scratch` contains its reply, or the start of the
+    /// query.
     private func note(_ resolution: Resolution, _ open: Open) {
         let source = QuerySource(resolution)
         let outcome = QueryOutcome(

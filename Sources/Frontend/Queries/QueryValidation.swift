@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Result of validating a message, before an answer is looked up.
+/// Result of validating a message.
 enum QueryValidation {
-    /// No reply is sent.
     case ignored
 
-    /// The buffer contains the reply, `length` octets long.
     case answered(length: Int, QuerySource, QueryOutcome)
 
     /// A plain query; `isProven` if a valid cookie proves the client's address (RFC 7873 §5.2.5).
@@ -54,7 +52,7 @@ enum QueryValidation {
                     .refused
                 )
             } else if let edns = facts.edns, edns.version != 0 {
-                // RFC 6891 §6.1.3: the reply names the supported version and has no answer.
+                // The reply names the supported version and has no answer (RFC 6891 §6.1.3).
                 self = .answered(
                     length: facts.reply(rcode: RCode.badVers.rawValue, in: &buffer),
                     .invalid,

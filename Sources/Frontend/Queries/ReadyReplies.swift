@@ -4,7 +4,7 @@ internal import Resolver
 
 /// Replies of one TCP session that are not rendered yet, oldest first.
 ///
-/// Consecutive replies that share the octets of one answer count them once.
+/// Consecutive replies with the same records count the octets of the records once.
 struct ReadyReplies {
     private struct Entry {
         let query: QueryHandler.Open
@@ -12,7 +12,7 @@ struct ReadyReplies {
 
         let own: Int
 
-        /// Octets of the records; 0 if the previous entry has the same records and counts them.
+        /// Octets of the records; 0 if the previous entry counts them.
         var shared: Int
     }
 

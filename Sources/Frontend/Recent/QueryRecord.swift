@@ -13,7 +13,6 @@ package import Resolver
 ///          3-4  client address; IPv4: word 3 is `times` - 1, word 4 the address
 ///          5-31 name in wire form and original case; cut after 216 octets
 package struct QueryRecord {
-    /// Maximum recorded octets of a name.
     static let nameOctets = RecordRing.textOctets
 
     private static let firstNameWord = 5
@@ -32,7 +31,6 @@ package struct QueryRecord {
     package var fallback: Provenance.Fallback?
     package var client: IPAddress
 
-    /// Octets of the name, including those not recorded.
     var nameCount: Int
 
     /// Number of equal queries; above 1 only for IPv4.
@@ -53,7 +51,6 @@ package struct QueryRecord {
         /// The cache hit requested a refresh.
         static let refreshed = Flags(rawValue: 8)
 
-        /// Flags that operators see, and their names.
         package static let names: [(flag: Flags, name: String)] = [
             (.truncated, "truncated"), (.merged, "merged"), (.refreshed, "refreshed"),
         ]
@@ -104,7 +101,6 @@ extension QueryRecord {
 // MARK: - Reading
 
 extension QueryRecord {
-    /// Creates a record from `words`; nil if they are not a valid record.
     package init?(_ words: ArraySlice<UInt64>) {
         guard words.count == RecordRing.wordCount else { return nil }
         let word = { words[words.startIndex + $0] }

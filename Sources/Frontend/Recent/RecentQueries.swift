@@ -6,7 +6,7 @@ internal import Resolver
 
 /// Ring buffer of one thread's latest queries, for `watch` and `top`.
 ///
-/// The thread writes without a lock, after the reply: about 250 instructions and two cache lines.
+/// The thread writes without a lock, after the reply.
 package final class RecentQueries: Sendable {
     let ring = RecordRing()
 
@@ -45,7 +45,7 @@ package final class RecentQueries: Sendable {
         ring.end(written)
     }
 
-    /// Records a cache hit; its reply begins at `start` of `octets`.
+    /// Records a cache hit; the reply begins at `start` of `octets`.
     func note(
         _ facts: QueryFacts,
         _ hit: CacheHit,
@@ -67,7 +67,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Records a query that the cache did not answer; its message begins at `start` of `octets`.
+    /// Records a query that the cache did not answer; the query begins at `start` of `octets`.
     func note(
         _ facts: QueryFacts,
         _ resolution: Resolution,

@@ -3,21 +3,17 @@ package import Net
 
 /// Reader that polls the rings of all threads for new records.
 ///
-/// It polls only while `watch` or the query log is active; a notification would slow down the hit
-/// path of the writers.
+/// Polls only while `watch` or the query log is active; a notification would slow down the hit
+/// path.
 @ServiceLoop
 package struct RecentReader {
     package static let interval: Duration = .milliseconds(50)
 
-    /// Maximum number of queries reported per poll; others are only counted.
-    ///
-    /// The text of one query takes about 5 µs on the service loop.
+    /// Maximum queries reported per poll, 5 µs each; further queries are only counted.
     package static let mostEvents = 400
 
-    /// Position of the next record to read, for each ring.
     private var places: [ObjectIdentifier: UInt64] = [:]
 
-    /// New records of all rings, one ring after the other.
     package struct News {
         package var words: [UInt64] = []
 
@@ -25,12 +21,11 @@ package struct RecentReader {
         package var lost: UInt64 = 0
     }
 
-    /// Creates a reader that skips the records already in the rings.
     package init(startingAt recent: [RecentQueries]) {
         for queries in recent { places[ObjectIdentifier(queries)] = queries.ring.written }
     }
 
-    /// Returns the new records; for a ring added since the previous call, all records.
+    /// Returns the new records of all rings, and all records of a new ring.
     package mutating func news(of recent: [RecentQueries]) -> News {
         var news = News()
         var places: [ObjectIdentifier: UInt64] = [:]

@@ -4,16 +4,15 @@ internal import Net
 
 /// Input buffer of a TCP connection, split into messages.
 struct StreamInput {
-    /// Maximum octets that a batch leaves: less than one message and one read.
+    /// Maximum unparsed octets after a batch: an incomplete message, and one read.
     private static let mostRest = 2 + 65_535 + TCPLimits.readOctets
 
     private(set) var octets = [UInt8](repeating: 0, count: mostRest + TCPLimits.readOctets)
 
-    /// Messages of the current batch; the first `count` are valid.
+    /// Messages of the batch, as ranges in `octets`; only the first `count` are valid.
     private(set) var messages = InlineArray<32, Range<Int>>(repeating: 0..<0)
     private(set) var count = 0
 
-    /// Range of octets that were read but are not in a batch yet.
     private var start = 0
     private var end = 0
 
@@ -35,7 +34,6 @@ struct StreamInput {
     @ServiceLoop
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {
-            // At most a part of one message is moved.
             place(takeRest())
         }
         let count = try stream.attemptRead(into: &octets, from: end, upTo: TCPLimits.readOctets)
@@ -57,7 +55,6 @@ struct StreamInput {
 }
 
 struct StreamOutput {
-    /// Maximum octets of a query on the hit path; plain queries are shorter.
     static let longestQuery = 4096
 
     static let longestReply = 65_535
@@ -68,7 +65,7 @@ struct StreamOutput {
     /// True if a reply of maximum length fits.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
-    /// Calls `body` with the free space for the next reply; `append` then commits it.
+    /// Calls `body` with the free space for the next reply; `append` then commits the reply.
     mutating func withRoom<Result>(_ body: (inout MutableRawSpan) -> Result) -> Result {
         octets.withMutableRawSpan(from: count + 2, body)
     }

@@ -31,10 +31,8 @@ package final class TCPBatch {
 
     // MARK: - Reading
 
-    /// Starts to serve a connection with the octets that `end` returned.
     func begin(with rest: [UInt8]) { input.begin(with: rest) }
 
-    /// Returns the octets not yet answered, which the connection must store.
     func end() -> [UInt8] { input.takeRest() }
 
     func read(from stream: StreamConnection) throws(SocketError) -> Int? {
@@ -51,7 +49,6 @@ package final class TCPBatch {
         /// Slots of messages that are not plain queries, and of cache misses.
         var leftOver = SlotSet()
 
-        /// Slots of answered queries whose cache entries must be refreshed.
         var refreshes = SlotSet()
     }
 
@@ -76,7 +73,7 @@ package final class TCPBatch {
         Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
     }
 
-    /// Collects the plain queries of the batch, and returns the slots of the other messages.
+    /// Returns the slots of the messages that are not plain queries.
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
@@ -109,7 +106,7 @@ package final class TCPBatch {
         now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // Rare case: many long replies. The remaining queries stay for the next batch.
+            // After many long replies, the remaining queries wait for the next batch.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)
@@ -147,7 +144,6 @@ package final class TCPBatch {
 
     // MARK: - Writing
 
-    /// True if replies must be written before the next batch.
     var isFull: Bool { !output.hasRoom }
 
     func write(

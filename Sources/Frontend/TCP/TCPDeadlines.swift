@@ -2,7 +2,6 @@
 internal import Net
 
 struct TCPDeadlines {
-    /// Deadline for the rest of an incomplete message, however slowly its octets arrive.
     var message: Instant?
 
     /// Deadline for the client to accept the replies.

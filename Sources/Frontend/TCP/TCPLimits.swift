@@ -6,16 +6,15 @@
 enum TCPLimits {
     // MARK: - Number
 
-    /// Maximum number of sessions; above it, the client with the most sessions loses one.
+    /// Maximum sessions; above, the client with the most sessions loses a session.
     static let connections = 256
 
-    /// Maximum number of sessions of one client; above it, its longest inactive session is closed.
+    /// Maximum sessions of one client; above it, the longest inactive session is closed.
     static let connectionsPerClient = 128
 
     /// Unanswered queries of one session above which reading is suspended.
     static let pending = 100
 
-    /// Consecutive invalid messages after which a session is closed.
     static let malformed = 8
 
     // MARK: - Octets
@@ -23,13 +22,15 @@ enum TCPLimits {
     /// Octets of unsent replies in one session above which reading is suspended.
     static let unwritten = 256 << 10
 
-    /// Octets of unread queries and unsent replies of one session; above it, the session is closed.
+    /// Maximum octets of unread queries and unsent replies of one session; above it, the session is
+    /// closed.
     static let heldPerSession = 512 << 10
 
-    /// Octets held by the sessions of one client; above it, its largest session is closed.
+    /// Maximum octets of one client's sessions; above it, the largest session is closed.
     static let heldPerClient = 4 << 20
 
-    /// Octets held by all sessions; above it, the largest session of the largest client is closed.
+    /// Maximum octets of all sessions; above it, the largest session of the largest client is
+    /// closed.
     static let held = 12 << 20
 
     /// Octets of replies rendered at a time; one reply of up to 64 KiB may exceed it.
@@ -39,10 +40,10 @@ enum TCPLimits {
 
     static let readOctets = 16 << 10
 
-    /// Maximum number of consecutive reads from one session before other sessions are served.
+    /// Maximum consecutive reads from one session before other sessions are served.
     static let reads = 4
 
-    /// Maximum number of answered misses plus rendered replies in one turn of the service loop.
+    /// Maximum answered misses plus rendered replies in one iteration of the service loop.
     static let answersPerTurn = 32
 
     /// Number of cache hits that cost as much as one answered miss.
@@ -50,13 +51,13 @@ enum TCPLimits {
 
     // MARK: - Time
 
-    /// Time for which reading is suspended after a client exceeded its limit of queries in flight.
+    /// Suspension of reading after a client exceeded its limit of queries in flight.
     static let pause: Duration = .milliseconds(100)
 
     /// Idle timeout (RFC 7766 §6.2.3: a few seconds; RFC 9210 §4.4: more than that).
     static let idleTime: Duration = .seconds(20)
 
-    /// Idle timeout as sent to clients that request it, in units of 100 ms (RFC 7828 §3.1).
+    /// Idle timeout for clients that request it, in units of 100 ms (RFC 7828 §3.1).
     static let keepalive = UInt16(clamping: idleTime.components.seconds * 10)
 
     static let messageTime: Duration = .seconds(4)

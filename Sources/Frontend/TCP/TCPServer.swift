@@ -24,7 +24,6 @@ package final class TCPServer {
     /// - Parameters:
     ///   - rules: access policy; may change while clients are connected.
     ///   - cookies: secrets of DNS cookies; nil on loopback.
-    ///   - clocks: time base of the clients' timeouts.
     package init(
         _ listener: StreamListener,
         address: SocketAddress,
@@ -41,7 +40,6 @@ package final class TCPServer {
         self.rules = rules
     }
 
-    /// Accepts clients until `stop` is called.
     package func run() async throws(SocketError) {
         while true {
             do throws(SocketError) {
@@ -52,7 +50,7 @@ package final class TCPServer {
         }
     }
 
-    /// Stops accepting clients; open sessions continue until `finish`.
+    /// Open sessions continue until `finish`.
     package func stop() {
         listener.close()
     }

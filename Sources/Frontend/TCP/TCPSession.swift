@@ -3,10 +3,10 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Session of one TCP client: reads queries and sends each answer when it is available (RFC 7766).
+/// Session of one TCP client: reads queries and sends each answer when it is available.
 ///
-/// Answers may overtake each other (RFC 7766 §7).  Reading, answering and writing are callbacks of
-/// the service loop: a task per read and write would cost four times as much as the answers.
+/// Answers may overtake each other (RFC 7766 §7). Reading, answering and writing are callbacks of
+/// the service loop, because tasks would cost more than the answers.
 @ServiceLoop
 final class TCPSession {
     private let stream: StreamConnection
@@ -15,7 +15,6 @@ final class TCPSession {
 
     let network: ClientNetwork
 
-    /// Number of octets held, as reported to `handler.sessions`.
     private(set) var held = 0
 
     var isAllowed: Bool
@@ -25,21 +24,19 @@ final class TCPSession {
     /// Octets read and not answered: the start of a message or, if `isHeld`, complete messages.
     private var rest: [UInt8] = []
 
-    /// True if reading is suspended: a limit is reached, or other sessions must be served first.
+    /// True if reading is suspended, by a limit or because other sessions must be served first.
     private var isHeld = false
 
     /// False after the end of the stream, an error or a timeout.
     private var isReading = true
 
-    /// Rendered replies with their length prefixes.
     private var outgoing: [UInt8] = []
 
-    /// Replies to render when the socket accepts them.
     private var ready = ReadyReplies()
 
     private var malformed = 0
 
-    /// Replies being written; the first `gone` octets are already written.
+    /// Replies being written, of which the first `gone` octets are written.
     private var leaving: [UInt8] = []
     private var gone = 0
 
@@ -49,14 +46,14 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Number of answered misses and rendered replies in the current turn of the service loop.
+    /// Answered misses and rendered replies in the current loop iteration.
     ///
-    /// At ``TCPLimits/answersPerTurn``, further queries wait for a later turn of the loop.
+    /// At ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0
 
     private(set) var lastActive: Instant
 
-    /// Time until which reading is suspended after a refused query; nil if it is not suspended.
+    /// End of the suspension of reading after a refused query; nil if not suspended.
     private var pausedUntil: Instant?
 
     private var deadlines = TCPDeadlines()
@@ -65,14 +62,13 @@ final class TCPSession {
 
     private var whenEnded: CheckedContinuation<Void, Never>?
 
-    /// True if the client waits for no reply.
+    /// True if no query or reply is pending.
     var isIdle: Bool { pending == 0 && unsent == 0 }
 
     private var unsent: Int { outgoing.count + leaving.count + ready.octets }
 
     var isBlocked: Bool { unsent > TCPLimits.unwritten }
 
-    /// Creates a session; `cookies` is nil on loopback.
     init(
         _ stream: StreamConnection,
         handler: QueryHandler,
@@ -107,7 +103,6 @@ final class TCPSession {
         await withCheckedContinuation { whenEnded = $0 }
     }
 
-    /// Closes the session immediately; pending answers are dropped.
     func close() {
         stream.close()
         isClosed = true
@@ -154,7 +149,7 @@ final class TCPSession {
 
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: true to read until the end of the stream: its edge-triggered event may
+    /// - Parameter toEnd: true to read until the end of the stream, whose edge-triggered event may
     ///   have occurred already.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
@@ -175,7 +170,6 @@ final class TCPSession {
         if hits > 0 { handler.noteHits(hits, since: now) }
         answers += Int(hits) / TCPLimits.hitsPerAnswer
         guard isReading else { return rest = [] }
-        // `+=` alone allocates even if both arrays are empty.
         let more = messages.end()
         if rest.isEmpty { rest = more } else { rest += more }
         if rest.isEmpty || isHeld {
@@ -185,14 +179,13 @@ final class TCPSession {
         }
     }
 
-    /// Reads once; returns true if more octets may be available.
+    /// Returns true if more octets may be available.
     private func read(_ messages: TCPBatch, toEnd: Bool) -> Bool {
         do throws(SocketError) {
             guard let count = try messages.read(from: stream) else { return false }
             if count == 0 { isReading = false }
             return toEnd || count == TCPLimits.readOctets
         } catch {
-            // Queries received before the error are still answered.
             isReading = false
             return false
         }
@@ -214,7 +207,7 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Answers complete messages as far as the limits allow; returns the number of cache hits.
+    /// Returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,
@@ -374,7 +367,6 @@ final class TCPSession {
             return
         }
         if let writing = deadlines.writing, writing <= now {
-            // The client does not read its replies.
             close()
         } else {
             isReading = false

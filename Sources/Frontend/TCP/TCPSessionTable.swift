@@ -4,8 +4,8 @@ package import Net
 
 /// Table of all TCP sessions, with limits on their number and memory.
 ///
-/// At a limit, a session of the client with the most sessions or octets is closed, so a new client
-/// is always accepted.
+/// A new client is always accepted: at a limit, the client with the most sessions or octets loses a
+/// session.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -17,13 +17,12 @@ package final class TCPSessionTable {
     /// Sessions with unfinished work, in round-robin order of their clients; each at most once.
     private var waiting = ClientQueue<TCPSession>()
 
-    /// True if `serveWaiting` will run in a later turn of the loop.
     private var isServingLater = false
 
-    /// Number of sessions closed to accept other sessions.
+    /// Number of sessions closed in favour of other sessions.
     package private(set) var evicted: UInt64 = 0
 
-    /// Number of sessions closed because a session, a client or all sessions held too many octets.
+    /// Number of sessions closed because a limit of octets was exceeded.
     package private(set) var overfull: UInt64 = 0
 
     /// Number of sessions closed because they sent no valid queries.
@@ -49,7 +48,6 @@ package final class TCPSessionTable {
         shares[session.network, default: Share()].sessions += 1
     }
 
-    /// Removes a session; idempotent.
     func remove(_ session: TCPSession) {
         guard sessions.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
         charge(session, -session.held)
@@ -58,7 +56,8 @@ package final class TCPSessionTable {
     }
 
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
-        // An idle client connects again (RFC 7766 §6.2.3), but a pending query would be lost.
+        // Prefers idle sessions: their clients can connect again (RFC 7766 §6.2.3) and lose no
+        // query.
         let oldest = sessions.values.lazy.filter(isCandidate)
             .min { ($0.isIdle ? 0 : 1, $0.lastActive) < ($1.isIdle ? 0 : 1, $1.lastActive) }
         guard let oldest else { return }
@@ -70,10 +69,10 @@ package final class TCPSessionTable {
 
     // MARK: - Waiting sessions
 
-    /// True if other sessions wait, so a session with new data must queue behind them.
+    /// True if other sessions wait, so a session with new data must be queued.
     var isBusy: Bool { waiting.count > 0 }
 
-    /// Serves `session` in a later turn of the service loop, after the waiting sessions.
+    /// Serves `session` in a later loop iteration, after the waiting sessions.
     func serveLater(_ session: TCPSession) {
         waiting.append(session, of: session.network)
         guard !isServingLater else { return }
@@ -81,7 +80,7 @@ package final class TCPSessionTable {
         ServiceLoop.task { [self] in serveWaiting() }
     }
 
-    /// Serves waiting sessions, up to the limit of work for one turn of the service loop.
+    /// Serves waiting sessions, with about `answersPerTurn` answers per loop iteration.
     private func serveWaiting() {
         var answers = 0
         while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {
@@ -117,7 +116,6 @@ package final class TCPSessionTable {
         shares[session.network]?.octets += change
     }
 
-    /// Closes the largest session of `network`; returns false if there was none.
     private func closeLargest(of network: ClientNetwork) -> Bool {
         let largest = sessions.values.lazy.filter { $0.network == network }
             .max { $0.held < $1.held }

@@ -2,25 +2,23 @@
 
 /// Adaptive busy polling: an idle worker polls its socket for a short time before it sleeps.
 ///
-/// Waking a worker takes about 14 µs of a 20 µs lookup on loopback.  A worker therefore polls while
-/// queries arrive in quick succession.
+/// Waking a worker takes most of the time of a loopback query, so the worker polls while queries
+/// arrive in quick succession.
 ///
-/// Each quick query adds 1 to a credit; a poll without result takes `time` (20 µs) and costs a
-/// credit of `price` (4). Polling therefore costs at most 5 µs per quick query. If polls always
-/// fail, for example because client and worker share a processor, the credit that starts polling
-/// doubles each time, up to `needs.most`.
+/// Each quick query adds 1 to a credit. A poll without result takes `time` and costs a credit of
+/// `price` (4), so polling costs at most 5 µs per quick query. Each time that polling stops, the
+/// credit that starts it doubles, up to `needs.most`: client and worker may share a processor.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)
 
-    /// Longest wait that makes a query quick: without the wake-up, the wait would be below `time`.
+    /// Longest wait that makes a query quick: `time` plus the duration of the wake-up.
     static let soon: Duration = .microseconds(40)
 
     private static let price = 4
 
     private static let full = 8
 
-    /// Credit that starts polling: initial and maximum value.
     private static let needs = (least: 8, most: 4096)
 
     private(set) var isSpinning = false
@@ -28,7 +26,7 @@ struct BusyPoll {
     private var credit = 0
     private var need = BusyPoll.needs.least
 
-    /// Records the time for which the worker polled and slept before its latest datagrams.
+    /// Records how long the worker polled and slept before its latest datagrams.
     mutating func note(wait: Duration) {
         if !isSpinning {
             credit = wait < Self.soon ? credit + 1 : max(0, credit - Self.price)

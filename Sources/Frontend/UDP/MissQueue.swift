@@ -4,9 +4,9 @@ internal import Locks
 package import Net
 package import Synchronization
 
-/// A datagram that a worker could not answer.
+/// Datagram that a worker could not answer.
 package final class Miss: Sendable {
-    /// Only header and question of a plain query.
+    /// Datagram; only header and question if the query is plain.
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
     package let clientContext: ClientContext
@@ -29,7 +29,7 @@ package final class Miss: Sendable {
         self.plain = plain
     }
 
-    /// Sufficient for a reply: a message of a rare form may have thousands of octets.
+    /// Copy without the octets of a message of rare form, which are not needed for the reply.
     var asker: Miss {
         guard plain == nil else { return self }
         return Miss(
@@ -41,14 +41,11 @@ package final class Miss: Sendable {
     }
 }
 
-/// Facts that a worker has found about a plain query.
 struct PlainQuery: Sendable {
     let facts: QueryFacts
 
-    /// The cache's hash of the question.
     let hash: UInt64
 
-    /// True if a valid cookie proves the client's address (RFC 7873 §5.2.5).
     let isProven: Bool
 }
 
@@ -60,24 +57,23 @@ package struct Refresh: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Misses from this machine and from other machines have a queue each; both are served in turn. In
-/// each queue, clients are served in round-robin order, up to 16 misses in a turn. A flood from
-/// forged addresses, each with one query, therefore takes no more than its part from a client that
-/// sends several queries. A client can queue only as many misses as there are free places left: one
-/// client fills at most half of a queue, and a flood leaves places for other clients.
+/// Misses from this machine and from other machines have separate queues, which are served
+/// alternately. In each queue, clients are served in round-robin order, up to 16 misses in a turn.
+/// A flood from forged addresses, each with one query, therefore hardly delays a client with
+/// several queries.
+///
+/// A client's queued misses must not exceed the free capacity of the queue, so one client fills at
+/// most half of a queue.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
 
-    /// Handlers that the service loop calls for each refresh and each miss.
     private let (refresh, handler): (@ServiceLoop (Refresh) -> Void, @ServiceLoop (Miss) -> Void)
 
     private struct Waiting {
         var misses = ClientQueue<Miss>(quantum: 16)
 
-        /// Misses from programs on this machine.
-        ///
-        /// Other machines cannot forge local addresses, so a flood does not fill this queue.
+        /// Misses from programs on this machine; a flood from outside cannot forge local addresses.
         var local = ClientQueue<Miss>(quantum: 16)
 
         /// Health check queries of the daemon, which a flood must not delay.
@@ -96,7 +92,7 @@ package final class MissQueue: Sendable {
             return next
         }
 
-        /// Queues a miss; returns false if the queue is full or the client has reached its limit.
+        /// Returns false if the queue is full or the client has reached its limit.
         mutating func add(_ miss: Miss) -> Bool {
             miss.clientContext.address.isLoopback
                 ? Self.add(miss, to: &local, limit: MissQueue.localLimit)
@@ -117,8 +113,7 @@ package final class MissQueue: Sendable {
             }
         }
 
-        /// Removes the next misses: the daemon's health check queries, then misses of both queues
-        /// in turn.
+        /// Removes the next misses: health check queries, then misses of both queues in turn.
         mutating func next(_ limit: Int) -> [Miss] {
             var next = own
             own = []
@@ -134,16 +129,14 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// Maximum number of queued misses from this machine.
+    /// Maximum queued misses from this machine.
     ///
-    /// After a restart, while the snapshot is loading, one client may have thousands of queries in
-    /// a socket that systemd kept open.
+    /// After a restart, while the snapshot is loading, a socket from systemd may contain thousands
+    /// of queries.
     private static let localLimit = 16_384
 
-    /// Maximum number of queued misses from other machines.
     private static let limit = 8_192
 
-    /// Maximum mean size in octets of the datagrams in a full queue.
     private static let meanOctets = 128
 
     private static let refreshLimit = 8_192
@@ -151,13 +144,11 @@ package final class MissQueue: Sendable {
     /// Maximum total octets of the queued datagrams.
     package static let octets = (limit + localLimit) * meanOctets
 
-    /// Maximum number of queued health check queries; one health check sends fewer.
     private static let ownLimit = 256
 
-    /// Maximum number of misses, and of refreshes, that one turn of the service loop handles.
+    /// Maximum misses, and maximum refreshes, per loop iteration.
     static let row = 64
 
-    /// Misses dropped because the queue was full.
     package let dropped = Atomic<UInt64>(0)
 
     @ServiceLoop
@@ -174,7 +165,6 @@ package final class MissQueue: Sendable {
         box.queue = self
     }
 
-    /// Handles all queued misses and refreshes immediately.
     @ServiceLoop
     package func handleAll() {
         while handleRow() {}
@@ -193,7 +183,7 @@ package final class MissQueue: Sendable {
 
     /// Queues misses; thread-safe, does not block.
     ///
-    /// - Parameter own: the daemon's health check queries, which have a separate queue.
+    /// - Parameter own: health check queries, which have a separate queue.
     package func take(_ misses: [Miss], own: [Miss] = []) {
         let lost = waiting.withLock { waiting in
             var lost = 0

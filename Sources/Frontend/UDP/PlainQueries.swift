@@ -4,14 +4,13 @@ internal import DNSWire
 
 /// Plain queries of one batch of messages, looked up in the cache together.
 ///
-/// The batch takes the cache lock once and prefetches the memory of all entries: in a large cache,
-/// memory latency is most of the time of an answer.
+/// The batch takes the cache lock once and prefetches all entries, because memory latency dominates
+/// in a large cache.
 struct PlainQueries {
     static let capacity = 32
 
     private var slots = SlotSet()
 
-    /// Slots of queries with proven addresses.
     private var proven = SlotSet()
 
     /// Parsed queries and their cache hashes; valid for `slots`.
@@ -26,7 +25,6 @@ struct PlainQueries {
 
         var misses = SlotSet()
 
-        /// Slots of answered queries whose cache entries must be refreshed.
         var refreshes = SlotSet()
 
         /// True if the table has answers to copy to the cache's mirror (`AnswerCache.writeOffers`).
@@ -44,19 +42,16 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// Returns the query in `slot`; nil if the slot has none.
     func query(_ slot: Int) -> PlainQuery? {
         guard slots.contains(slot), let facts = facts[slot] else { return nil }
         return PlainQuery(facts: facts, hash: hashes[slot], isProven: proven.contains(slot))
     }
 
-    /// Returns the query in `slot` and its cache hit.
     mutating func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
         guard let facts = facts[slot], let hit = answers[slot] else { return nil }
         return (facts, hit)
     }
 
-    /// Calls `answer` for each query, under one lock of the cache.
     mutating func lookUp(
         in cache: AnswerCache,
         now: Instant,

@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// Worker thread that answers datagrams from the cache and queues the others for the service loop.
 ///
-/// Cache hits are answered in the receive buffer. This hit path does not allocate, log or block,
-/// and takes the cache lock once per batch.
+/// The hit path answers in the receive buffer. It does not allocate, log or block, and takes the
+/// cache lock once per batch.
 package final class UDPWorker: Sendable {
     package let counters = QueryCounters()
 
@@ -23,7 +23,7 @@ package final class UDPWorker: Sendable {
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
-    /// Number of consecutive receive errors after which the worker waits 10 ms before each attempt.
+    /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
     /// Creates a worker; `run` starts it.
@@ -63,7 +63,7 @@ package final class UDPWorker: Sendable {
             guard count > 0 else {
                 failures += 1
                 // Transient errors (an ICMP message, an interrupted call) need no pause. A
-                // permanent error must not occupy a whole processor.
+                // permanent error must not occupy a processor.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
@@ -105,7 +105,6 @@ package final class UDPWorker: Sendable {
         return batch.receive(from: listener)
     }
 
-    /// Makes `run` return, even while it waits for a datagram.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
         listener.stopReceiving()

@@ -47,7 +47,7 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// The reply must have the mode of the request; otherwise an attacker could send plain text.
+    /// The modes of reply and request must be equal; otherwise an attacker could send plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -69,14 +69,15 @@ extension Alibaba {
         } catch {
             throw error == .undecryptable ? .undecryptable : .cipher(error)
         }
-        // With a wrong key, the padding is valid in 1 of 256 cases, but the text is not JSON.
+        // With a wrong key, the padding is valid in 1 of 256 cases.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }
 
-    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if they are unknown.
+    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if the
+    /// family is missing or unreadable.
     ///
-    /// An empty list means "no address" only without a code or with a documented code.
+    /// With an undocumented code, an empty list does not mean "no address".
     private static func family(
         _ family: Families,
         in value: JSONValue?
@@ -134,7 +135,6 @@ extension Alibaba {
         let items = try entry.optionalElements("ips")
         let items6 = try entry.optionalElements("ipsv6")
         guard let type = entry["type"] else {
-            // Without a type, the text of an address shows its family.
             let isV6 = { (item: JSONValue) in
                 item.text.flatMap { AddressSet.address($0, of: .v6) } != nil
             }

@@ -2,11 +2,11 @@
 import DNSWire
 package import Net
 
-/// Scheduling service `ss` (Alibaba Cloud document 111585), which lists nearby servers.
+/// Scheduling service `ss` (Alibaba Cloud document 111585).
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum age of a server list received without TLS: an attacker on the path can forge it.
+    /// Maximum age of a server list received without TLS, which an attacker can forge.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -15,8 +15,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The document names HMAC, but its example is MD5. It is unclear if the time is the expiry or
-    /// the current time; a time one minute ahead is valid as both.
+    /// The document names HMAC, but its example uses MD5. The document does not say whether `t` is
+    /// the expiry or the current time; one minute ahead is valid as either.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -58,10 +58,9 @@ extension Alibaba: AddressScheduling {
         return ServiceAddresses(servers: servers)
     }
 
-    /// Returns the servers of one family; its list of ports has the same order.
+    /// Returns the servers of one family; a port has the same index as its server.
     ///
-    /// Without TLS, where replies can be forged, only the default port and the port of the
-    /// scheduler are accepted.
+    /// Without TLS, only the default port and the port of the scheduler are accepted.
     private func servers(
         in json: JSONValue,
         _ key: String,

@@ -8,10 +8,10 @@ import Net
 package struct Alibaba: Vendor {
     let account: String
 
-    /// Signing key of v1 and of the scheduling service: the text that the console shows.
+    /// Signing key of v1 and of the scheduling service, as text.
     let secret: Secret?
 
-    /// Signing key of v2: the same text, decoded from hexadecimal.
+    /// Signing key of v2: `secret`, decoded from hexadecimal.
     let signingKey: Secret?
 
     let cipher: (any Cipher)?
@@ -26,7 +26,7 @@ package struct Alibaba: Vendor {
 
     let region: Region
 
-    /// Custom parameters, sorted; their names have the prefix `sdns-`.
+    /// Custom parameters, sorted; names have the prefix `sdns-`.
     let parameters: [Parameter]
 
     /// True to send `v=1.0` in v2, as the mobile SDKs do (undocumented).
@@ -45,7 +45,7 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // A reply in another mode than the request is rejected; only GCM authenticates.
+            // Of the ciphers, only GCM detects forged replies.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }
@@ -86,7 +86,7 @@ extension Alibaba {
     package enum API: String, Sendable, Hashable, CaseIterable {
         case v2
 
-        /// Version that signs with MD5; the vendor calls it historical.
+        /// Historical version, which signs with MD5.
         case v1
     }
 
@@ -95,7 +95,7 @@ extension Alibaba {
 
         case cbc
 
-        /// AES-128-GCM, which detects forged replies, so plain HTTP is safe.
+        /// AES-128-GCM: detects forged replies, so plain HTTP is safe.
         case gcm
 
         var mode: Int64 {
@@ -107,7 +107,7 @@ extension Alibaba {
         }
     }
 
-    /// Names in the vendor's certificates, on which documents and SDKs disagree.
+    /// Names in the vendor's certificates.
     package static let tlsNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"]
 
     /// Creates the codec for an account.
@@ -201,7 +201,7 @@ extension UInt8 {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension Alibaba: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {

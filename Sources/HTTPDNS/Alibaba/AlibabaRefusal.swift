@@ -4,8 +4,7 @@ import Net
 extension Alibaba {
     /// Returns the error for a vendor code in a reply with any HTTP status.
     ///
-    /// The codes are from Alibaba Cloud document 2978980 and the Android SDK; `Throttling` and
-    /// `Quota` are from other APIs of the vendor.
+    /// Sources: Alibaba Cloud document 2978980 and the Android SDK.
     static func error(_ code: VendorCode, in reply: HTTPReply) -> VendorError {
         let status = reply.status
         switch code.text {

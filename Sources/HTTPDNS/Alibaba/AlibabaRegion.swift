@@ -8,7 +8,7 @@ extension Alibaba {
         case us
         case de
 
-        /// Scheduling servers (Alibaba Cloud document 616049), which also resolve names.
+        /// Scheduling servers, which also resolve names (Alibaba Cloud document 616049).
         package var defaultServers: [String] { servers.v4 + servers.v6 }
 
         private var servers: (v4: [String], v6: [String]) {

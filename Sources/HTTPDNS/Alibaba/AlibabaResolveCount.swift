@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Vendor's own count of resolutions in the current month.
+/// Vendor's count of resolutions in the current month.
 package struct ResolveCount: Sendable, Hashable {
     package let http: UInt64
 
@@ -15,9 +15,8 @@ package struct ResolveCount: Sendable, Hashable {
 
 /// Alibaba's RPC call `GetResolveCountSummary` (Alibaba Cloud document 30122).
 ///
-/// Signature version 1.0 with HMAC-SHA1. Parameters and reply were not confirmed on a live account.
+/// Parameters and reply are unverified.
 package struct AlibabaResolveCount: Sendable, Equatable {
-    /// Host of the interface, over TLS.
     package static let host = "httpdns-api.aliyuncs.com"
 
     private let keyID: Secret
@@ -96,7 +95,7 @@ package struct AlibabaResolveCount: Sendable, Equatable {
 // MARK: - Text
 
 extension AlibabaResolveCount {
-    /// Returns `text` with all octets escaped except the unreserved ones (RFC 3986 §2.3).
+    /// Returns `text` with all octets escaped except unreserved octets (RFC 3986 §2.3).
     static func escaped(_ text: String) -> String {
         var octets: [UInt8] = []
         for octet in text.utf8 {
@@ -122,7 +121,7 @@ extension AlibabaResolveCount {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension AlibabaResolveCount: CustomStringConvertible, CustomReflectable {
     package var description: String { "GetResolveCountSummary" }

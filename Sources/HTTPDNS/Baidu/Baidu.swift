@@ -5,7 +5,7 @@ package import Net
 /// Baidu Cloud HTTPDNS, API `/v4/resolve` (Baidu Cloud document Vjwvxm96x).
 ///
 /// The values of `type=`, the certificate name, the IPv6 server and the code `SignatureExpired` are
-/// only in the Android SDK and unverified. Other error codes are unknown.
+/// from the Android SDK, and unverified.
 package struct Baidu: Vendor {
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
@@ -103,7 +103,7 @@ package struct Baidu: Vendor {
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
             let index = try lookup.index(of: try? Name(entry.key))
-            // Keys that are spellings of one DNS name count as duplicate keys.
+            // Two spellings of one DNS name count as a duplicate key.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index], client: json.client("clientip"))
             if lookup.families.includesV4 {
@@ -140,7 +140,7 @@ package struct Baidu: Vendor {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension Baidu: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "baidu" }

@@ -2,8 +2,8 @@
 
 /// Rules by which a vendor counts billed units, and the price of a unit.
 ///
-/// The defaults are from the vendor's price page, read on the date of ``page``; they were not
-/// compared with an invoice. The option `price` of a vendor replaces them.
+/// The defaults are from the vendor's price page, not from an invoice. The option `price` overrides
+/// the defaults.
 package struct PriceModel: Sendable, Hashable {
     package enum Item: String, Sendable, Hashable {
         /// HTTP request, with any number of names.
@@ -21,16 +21,15 @@ package struct PriceModel: Sendable, Hashable {
     /// Units per item; 0 if the vendor is free.
     package var weight: UInt64
 
-    /// True if the vendor's price page states that an item without addresses is free.
+    /// True if the price page says that an item without addresses is free.
     package var emptyIsFree: Bool
 
-    /// False if the vendor does not publish what a unit is; ``item`` is then an assumption.
+    /// False if the vendor does not publish its unit; ``item`` is then an assumption.
     package var isUnitKnown: Bool
 
     /// Free units per calendar month (UTC).
     package var freePerMonth: UInt64
 
-    /// Price of units that are not free; nil if unknown.
     package var price: Price?
 
     /// Vendor's price page; nil if the rules are from the settings or assumed.
@@ -79,12 +78,12 @@ package struct PriceModel: Sendable, Hashable {
         self.page = page
     }
 
-    /// Assumption for a vendor that does not publish its unit: one unit per request.
+    /// Assumption for a vendor with an unknown unit: one unit per request.
     package static let unknown = PriceModel(.request, isUnitKnown: false)
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` in a month that had `used` units before; nil if unknown.
+    /// Returns the price of `units` after `used` units in the same month; nil if unknown.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)
@@ -92,9 +91,9 @@ package struct PriceModel: Sendable, Hashable {
         return Price(per10000: max(0, after.amount - before.amount), after.currency)
     }
 
-    /// Returns the maximum number of units of an answer for one name and family.
+    /// Returns the maximum number of units for one name and family.
     ///
-    /// The vendor may bill these units only once for several names or families of a request.
+    /// If ``item`` is a request or a name, these units also pay for its other names or families.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {
@@ -111,24 +110,23 @@ extension PriceModel {
         /// The request was not sent, or the vendor refused it: not billed.
         case free
 
-        /// The request was sent, but its reply is missing or unreadable: possibly billed.
+        /// The request was sent, but the reply is missing or unreadable: possibly billed.
         case unknown
 
         case answered([VendorAnswer])
     }
 
-    /// Returns the maximum number of units of a request, for each name in order.
+    /// Returns the maximum number of units of each name in a request, in order.
     package func maximum(_ query: VendorQuery) -> [UInt64] {
         switch item {
         case .request:
-            // The first name carries the cost of the request.
             query.names.indices.map { $0 == 0 ? weight : 0 }
         case .name: query.names.map { _ in weight }
         case .family: query.names.map { _ in weight * query.families.count }
         }
     }
 
-    /// Returns the units of a request, for each name in order.
+    /// Returns the units of each name in a request, in order.
     ///
     /// The vendor also bills addresses that the client drops as unusable.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Change of the settings that reduces the bill of a vendor.
+/// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Other encryption of requests, by the option `setting`, at `weight` units per item.
+    /// Change of the encryption with the option `setting`; an item then costs `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families
 
-    /// No AAAA queries, on a machine without IPv6.
     case noAAAA
 
     /// Answers are cached for at least ``ClientLimits/advisedTTL``.
@@ -25,16 +24,16 @@ package enum Saving: Sendable, Hashable {
     package var givesUp: String {
         switch self {
         case .channel(_, _, let givesUp): givesUp
-        case .families: "nothing; the first query for the other family of a name waits for a call"
+        case .families: "nothing, but the first query for a name's other family waits for a call"
         case .noAAAA:
             "IPv6 addresses for all names and clients; this machine has no IPv6 connectivity"
         case .minimumTTL:
-            "changed addresses are noticed later; the value is an upper bound for names in "
+            "changed addresses are noticed later; the saving is an upper bound, for names in "
                 + "constant use"
         }
     }
 
-    /// Returns the effect on the billed units, as far as the settings determine it.
+    /// Returns the effect on the billed units.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "\(cheaper) units instead of \(weight)"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds of the units that a vendor bills for some requests.
-///
-/// The bounds differ if it is unknown whether the vendor bills a request: the request has no reply,
-/// or its reply has no address.
+/// Minimum and maximum of the units that a vendor bills for requests.
 package struct UnitRange: Sendable, Hashable {
     package var atLeast: UInt64
     package var atMost: UInt64

@@ -4,14 +4,13 @@ package import Net
 
 /// Calls and units of one vendor in the current UTC day and month.
 ///
-/// The counts restart when the day or the month moves forward. They continue if the clock is set
-/// back, and when it returns to the day of the counts: a machine that starts with a wrong clock
-/// must not get a second budget.
+/// The counts restart when the day or month moves forward, but not after the clock was set back: a
+/// machine that starts with a wrong clock must not get a second budget.
 package struct UsageRecord: Sendable, Hashable {
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
 
-    /// Day on which the counts last restarted; later than ``day`` after the clock was set back.
+    /// Day of the latest restart of the counts; later than ``day`` after the clock was set back.
     package private(set) var latestDay: Int64
 
     package var callsToday: UInt64 = 0
@@ -61,16 +60,15 @@ package struct UsageRecord: Sendable, Hashable {
         unitsThisMonth -= min(unitsThisMonth, amount.units)
     }
 
-    /// Seconds of a UTC day in Unix time, which has no leap seconds.
     package static let secondsADay: Int64 = 86_400
 
     package static func day(_ wallSeconds: Int64) -> Int64 {
         (wallSeconds - (wallSeconds % secondsADay + secondsADay) % secondsADay) / secondsADay
     }
 
-    /// Returns the number of the month of a day: twelve times the year, plus 0 to 11.
+    /// Returns the calendar month of a day as 12 times the year plus 0 to 11.
     ///
-    /// Years of the calculation begin in March, so that the leap day is the last day of a year.
+    /// The calculation uses years that begin in March.
     package static func month(of day: Int64) -> Int64 {
         let sinceMarch0000 = day + 719_468
         let era = (sinceMarch0000 >= 0 ? sinceMarch0000 : sinceMarch0000 - 146_096) / 146_097
@@ -83,14 +81,14 @@ package struct UsageRecord: Sendable, Hashable {
     }
 }
 
-/// Storage of a ``UsageRecord`` for each vendor, shared by all processes that use the account.
+/// Storage of a ``UsageRecord`` for each vendor, shared by all processes with the account.
 package protocol UsageStore: AnyObject, Sendable {
-    /// Changes the record of `vendor`, excluding other processes.
+    /// Changes the record of `vendor` under an exclusive lock.
     ///
     /// - Parameters:
-    ///   - today: the current day; the record has moved to it.
-    ///   - durably: true if a record that ends with the process counts as unknown.
-    ///   - change: returns false if it only reads the record.
+    ///   - today: the current day.
+    ///   - durably: true to treat a record that is only in memory as unknown.
+    ///   - change: returns true if it changed the record.
     /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(
@@ -100,12 +98,11 @@ package protocol UsageStore: AnyObject, Sendable {
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Reason why the latest record was unknown, or is not shared, and what to do; nil if there was
-    /// none.
+    /// Reason why the latest record is unknown or not shared, and the remedy; otherwise nil.
     @ServiceLoop
     var problem: String? { get }
 
-    /// Replaces the record of `vendor` by an empty one, even if the record is damaged.
+    /// Replaces the record of `vendor` by an empty record, even if the record is damaged.
     ///
     /// - Throws: `UsageStoreError` if the storage cannot be written.
     @ServiceLoop

@@ -2,8 +2,8 @@
 
 /// Circuit breaker of an account, opened by the operator or by a refusal of the vendor.
 ///
-/// After a refusal, all calls are blocked for five minutes, because the vendor may count further
-/// attempts against the account. Then one health probe decides.
+/// A refusal blocks all calls for five minutes, because the vendor may count further attempts. Then
+/// a health probe decides.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
@@ -40,7 +40,7 @@ struct AccountBreaker: Sendable, Hashable {
 // MARK: - Events
 
 extension AccountBreaker {
-    /// Records the start of a health probe; returns true if it also tests the account.
+    /// Records the start of a health probe; returns true if the probe also tests the account.
     mutating func begin() -> Bool {
         guard denial != nil else { return false }
         denial?.hasTrial = true
@@ -59,7 +59,7 @@ extension AccountBreaker {
         denial?.hasTrial = false
     }
 
-    /// Ends the back-off after a network change: a captive portal may have sent the refusal.
+    /// Ends the back-off after a network change: the refusal may be from a captive portal.
     mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))

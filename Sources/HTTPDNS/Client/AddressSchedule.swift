@@ -2,9 +2,8 @@
 
 /// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
-/// A request is due at start, at expiry, after a network change, and soon after all servers failed.
-/// After failures, the known addresses stay in use, and the back-off grows from one minute to one
-/// hour.
+/// A request is due at start, when the addresses expire, after a network change, and soon after all
+/// servers failed. The back-off grows from one minute to one hour.
 package struct AddressSchedule: Sendable, Hashable {
     private let lifetime: Duration
 
@@ -22,7 +21,7 @@ package struct AddressSchedule: Sendable, Hashable {
         self.lifetime = max(lifetime, ClientLimits.refreshPause)
     }
 
-    /// Time of the next request; nil before the start and while a request is in flight.
+    /// Time of the next request; nil before the start and during a request.
     package var due: Instant? { current == nil ? next : nil }
 }
 
@@ -38,7 +37,6 @@ extension AddressSchedule {
         current = nil
     }
 
-    /// Starts a request; returns its number.
     package mutating func began(now: Instant) -> Int {
         count += 1
         current = count
@@ -46,7 +44,7 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records the addresses of a request; returns false if a network change made them obsolete.
+    /// Records the success of a request; returns false if the network has changed since its start.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,

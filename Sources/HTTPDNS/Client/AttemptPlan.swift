@@ -3,14 +3,13 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once. If a reused connection timed out or ended, the server is queried
-/// again on a new connection.
+/// Each server is queried once, and again on a new connection if a reused connection failed.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
-        /// Query the server, on a new connection if `fresh`; the number identifies the result.
+        /// Send request number `Int` to the server, on a new connection if `fresh`.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
-        /// End the call, which has failed.
+        /// End the failed call.
         case end
     }
 
@@ -22,7 +21,7 @@ package struct AttemptPlan: Sendable, Hashable {
 
         case account
 
-        /// The error is local; no other server helps.
+        /// The error is local; another server does not help.
         case ours
     }
 
@@ -83,7 +82,7 @@ extension AttemptPlan {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// Records an answer to request `number`; returns true if this completes the call.
+    /// Records an answer to request `number`; returns true for the first answer.
     package mutating func answered(_ number: Int) -> Bool {
         running[number] = nil
         defer { isOver = true }

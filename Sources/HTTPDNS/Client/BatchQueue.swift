@@ -4,11 +4,10 @@ package import DNSWire
 /// Queue of names that wait for a vendor call.
 ///
 /// Each DNS client has its own queue. The next call is for the client with the fewest calls in
-/// flight, then in round-robin order. A name stays in the queues of all clients that wait for it
-/// until a call carries it. A call carries names of one client, because a slow or failing name
-/// affects the whole call.
+/// flight, then round-robin. A name is in the queues of all clients that wait for it. A call has
+/// names of one client, because a slow name delays the whole call.
 package struct BatchQueue: Sendable {
-    /// Name to look up; its families and parameters are equal for all names of a call.
+    /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
@@ -27,7 +26,7 @@ package struct BatchQueue: Sendable {
 
         fileprivate(set) var questions: [Question] = []
 
-        /// For each question, the other clients that wait for it.
+        /// For each of `questions`: the other clients that wait for the answer.
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
@@ -36,9 +35,12 @@ package struct BatchQueue: Sendable {
         let number: UInt64
     }
 
-    /// Sequence number of a waiting question, and the clients with the question in their queues.
     private struct Place: Sendable {
         let number: UInt64
+
+        /// Client whose share has the name: the first that waited for it.
+        let owner: ClientNetwork?
+
         var clients: Set<ClientNetwork?> = []
     }
 
@@ -51,9 +53,9 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues by families, parameters and client, each with the oldest entry first.
+    /// Queues by families, parameters and client, oldest entry first.
     ///
-    /// An entry is obsolete unless `waiting` has the question with the same sequence number.
+    /// An entry is valid only if `waiting` has the same sequence number for the question.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
     private var turns: [Line] = []
@@ -63,11 +65,20 @@ package struct BatchQueue: Sendable {
 
     private var next: UInt64 = 0
 
+    /// Queued names by owner.
+    private var shares = CallShares(of: ClientLimits.queuedNames)
+
     package var count: Int { waiting.count }
 
     var lineCount: Int { lines.count }
 
     package init() {}
+
+    /// Returns the error that forbids a further name of `client`; nil if there is room.
+    func refusal(of client: ClientNetwork?) -> VendorError? {
+        if shares.free == 0 { return .busy }
+        return shares.admits(client) ? nil : .clientBusy
+    }
 }
 
 // MARK: - Changing
@@ -75,14 +86,17 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question that is
-    /// already in another queue is not added.
+    /// At ``ClientLimits/queuedEntries`` entries in all queues, only a question that no queue has
+    /// is added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
-        var place = waiting[question] ?? Place(number: next)
+        var place = waiting[question] ?? Place(number: next, owner: client)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
             place.clients.insert(client).inserted
         else { return }
-        if place.number == next { next += 1 }
+        if place.number == next {
+            next += 1
+            shares.begin(client)
+        }
         waiting[question] = place
         let line = Line(
             families: question.families,
@@ -95,12 +109,18 @@ extension BatchQueue {
     }
 
     package mutating func remove(_ question: Question) {
-        guard let place = waiting.removeValue(forKey: question) else { return }
+        guard let place = take(question) else { return }
         left += place.clients.count
         tidy()
     }
 
-    /// Removes and returns the names of the next call; nil if none may start.
+    private mutating func take(_ question: Question) -> Place? {
+        guard let place = waiting.removeValue(forKey: question) else { return nil }
+        shares.end(place.owner)
+        return place
+    }
+
+    /// Removes and returns the names of the next call; nil if no call may start.
     ///
     /// `fit` returns true if the names fit into one call.
     package mutating func nextBatch(
@@ -115,14 +135,13 @@ extension BatchQueue {
             turns.removeAll { $0.client == line.client }
             turns += own
         }
-        // A second reference to the entries would copy them.
         guard var queued = lines.removeValue(forKey: line) else { return nil }
         var batch = Batch(client: line.client)
         while let entry = queued.first {
             if isWaiting(entry) {
                 let names = batch.questions.map(\.name) + [entry.question.name]
                 guard names.count == 1 || fit(names) else { break }
-                var others = waiting.removeValue(forKey: entry.question)?.clients ?? []
+                var others = take(entry.question)?.clients ?? []
                 others.remove(line.client)
                 left += others.count
                 batch.questions.append(entry.question)
@@ -143,8 +162,7 @@ extension BatchQueue {
 
     /// Returns the index in `turns` of the next queue; removes empty queues before it.
     ///
-    /// The search ends at a client without calls. It therefore passes at most as many clients as
-    /// there are calls in flight.
+    /// The next queue is that of a client without calls in flight, or with the fewest.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?

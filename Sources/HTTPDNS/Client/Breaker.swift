@@ -2,14 +2,13 @@
 
 /// Circuit breaker of one server, opened by a 429.
 ///
-/// It stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s. Then it
-/// admits one attempt: an answer closes the breaker, and a 429 opens it again. Attempts that
-/// started before the opening do neither.
+/// The breaker stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s.
+/// Then one attempt is admitted: an answer closes the breaker, and a 429 opens it again. An attempt
+/// from before the opening has no effect, but its 429 can extend the pause.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
 
-        /// Length of the next pause without `Retry-After`.
         var next: Duration
 
         var openedAfter: UInt64
@@ -52,7 +51,6 @@ extension Breaker {
             return
         }
         guard number > pause.openedAfter else {
-            // For an attempt from before the opening, only a longer `Retry-After` counts.
             if let retryAfter { self.pause?.until = max(pause.until, now + retryAfter) }
             return
         }
@@ -68,7 +66,7 @@ extension Breaker {
         self.pause = nil
     }
 
-    /// Records that attempt `number` ended with neither an answer nor a 429.
+    /// Records that attempt `number` ended without an answer or a 429.
     mutating func ended(_ number: UInt64) {
         if pause?.trial == number { pause?.trial = nil }
     }

@@ -8,7 +8,7 @@ extension Budget {
         case warn
     }
 
-    /// Configured budget by UTC day and month; a limit is at least 1, or nil for no limit.
+    /// Configured budget per UTC day and month; limits are at least 1, or nil for no limit.
     package struct Rule: Sendable, Hashable {
         package var callsPerDay: UInt64?
 

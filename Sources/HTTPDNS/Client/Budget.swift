@@ -4,10 +4,9 @@ package import Net
 
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
-/// Before a request is sent, the budget charges the maximum cost. After the reply, it refunds the
-/// difference. The counts are in a ``UsageStore``, which outlives the process. Requests are paid
-/// from a block that is added to the stored counts in advance. After a crash, the counts are
-/// therefore too high by at most one block, and never too low.
+/// The budget charges the maximum cost of a request before it is sent, and refunds the difference
+/// after the reply. Requests are paid from a block that is added to the stored counts in advance.
+/// After a crash, the counts are therefore too high by at most one block, and never too low.
 ///
 /// If several DNS clients use a vendor, each has a limit (``FairShare``).
 @ServiceLoop
@@ -28,16 +27,16 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of resets of the reservation; a charge from before a reset is not refunded.
+    /// Number of times that the reservation was cleared; charges from before are not refunded.
     private var period: UInt64 = 0
 
-    /// Amount that the stored counts include but that no request has used yet.
+    /// Reservation: part of the stored counts that no request has used yet.
     private var reserved = UsageAmount.none
 
-    /// Stored counts at the latest access, including the reservation; nil if they are damaged.
+    /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Unix time of the latest read-only access; such accesses are at least one second apart.
+    /// Unix time of the latest read-only access, which happens at most once per second.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
@@ -109,7 +108,8 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Another process may return its reservation, or an operator may reset the counts.
+            // Read again, because another process may return its reservation, or an operator reset
+            // the counts.
             access { _ in false }
             checkedAt = wallSeconds
         }
@@ -118,16 +118,14 @@ extension Budget {
 
     /// True if requests beyond the budget are not sent.
     ///
-    /// Unknown counts are then beyond it, as are counts that would end with the process: otherwise
-    /// each crash would restart the budget.
+    /// Such a budget also forbids requests while its counts are unknown; otherwise each crash would
+    /// restart the budget.
     private var isStrict: Bool { rule?.onExceeded == .fallback }
 
-    /// Returns true if no request may be sent.
     package mutating func forbids(wallSeconds: Int64) -> Bool {
         isStrict && isExhausted(wallSeconds: wallSeconds)
     }
 
-    /// Reason why the counts are unknown; nil if they are known.
     package var unknownBecause: String? { record == nil ? problem : nil }
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
@@ -143,13 +141,12 @@ extension Budget {
         return !admits(own.calls, free.calls) || !admits(own.units, free.units)
     }
 
-    /// True if the latest known counts cannot pay the cheapest request.
     private var isShort: Bool {
         guard let record else { return true }
         return !left(record).covers(cheapest.less(reserved))
     }
 
-    /// Returns the amounts that the limits leave; `UInt64.max` for no limit.
+    /// Returns the amounts that remain within the limits; `UInt64.max` without a limit.
     private func left(_ record: UsageRecord) -> UsageAmount {
         func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
             limit.map { $0 - min($0, used) } ?? .max
@@ -163,7 +160,7 @@ extension Budget {
         )
     }
 
-    /// Amount that is reserved in addition to the cost of a request: 0.1 % of the limit.
+    /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     private var block: UsageAmount {
         UsageAmount(
             calls: rule?.callsPerDay.map { $0 / 1000 } ?? ClientLimits.usageBlock,
@@ -176,7 +173,7 @@ extension Budget {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of at most `units` to `client`; the daemon itself (nil) has no limit.
+    /// Charges one request of at most `units` to `client`; nil for the daemon itself.
     ///
     /// - Returns: receipt of the charge; nil if the request must not be sent.
     package mutating func spend(
@@ -187,14 +184,13 @@ extension Budget {
         let cost = UsageAmount(calls: 1, units: units)
         begin(UsageRecord.day(wallSeconds))
         let missing = cost.less(reserved)
-        if missing != .none, !reserve(missing) {
+        if missing != .none, !reserve(for: cost) {
             if rule != nil { exceeded += 1 }
             guard !isStrict else { return nil }
             access {
                 $0.add(missing)
                 return true
             }
-            // Counts that are not stored are not refunded.
             guard record != nil else {
                 return Receipt(period: period, amount: .none, client: nil)
             }
@@ -243,7 +239,7 @@ extension Budget {
         access { _ in false }
     }
 
-    /// Returns true once a day if the budget is exhausted; the caller then logs it.
+    /// Returns true if the log must report the exhausted budget, at most once a day.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds)
         else { return false }
@@ -251,7 +247,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true once a day; called for a client at its limit, which the caller then logs.
+    /// Returns true if the log must report a client at its limit, at most once a day.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -265,10 +261,16 @@ extension Budget {
 extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, a reservation of a later day stays counted on that day.
+        // After the clock was set back, a reservation of a later day stays counted on that day.
+        let unused = today > day ? reserved.units : 0
+        let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today
         clear()
-        access { _ in false }
+        access { record in
+            guard unused > 0, !isNewMonth else { return false }
+            record.unitsThisMonth -= min(record.unitsThisMonth, unused)
+            return true
+        }
     }
 
     private mutating func clear() {
@@ -277,19 +279,18 @@ extension Budget {
         spentByClient = ClientUsage()
     }
 
-    /// Adds at least `missing` to the reservation; returns false if the budget does not suffice.
-    private mutating func reserve(_ missing: UsageAmount) -> Bool {
+    /// Fills the reservation up to the cost and a block; returns false if the budget does not suffice.
+    private mutating func reserve(for cost: UsageAmount) -> Bool {
         var grant: UsageAmount?
         let budget = self
         access { record in
             let left = budget.left(record)
-            guard left.covers(missing) else { return false }
-            let amount = left.limiting(missing + budget.block)
+            guard left.covers(cost.less(budget.reserved)) else { return false }
+            let amount = left.limiting((cost + budget.block).less(budget.reserved))
             record.add(amount)
             grant = amount
             return true
         }
-        // An amount that could not be stored would be lost in a crash.
         guard record != nil, let grant else { return false }
         reserved = reserved + grant
         return true

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Number of calls in flight by DNS client, and the limit per client.
-///
-/// The client nil is the daemon itself. A name without an answer occupies a call for seconds, so
-/// one client could otherwise occupy all calls (``FairShare``).
+/// Number of calls in flight per DNS client, limited by ``FairShare``; nil is the daemon itself.
 package struct CallShares: Sendable {
     private let limit: Int
 
-    /// Calls in flight of all clients, without health probes.
+    /// Total of all clients; health probes do not count.
     private(set) var count = 0
 
     private var counts: [ClientNetwork?: Int] = [:]
@@ -40,7 +37,6 @@ extension VendorClient {
         if calls.insert(call).inserted, !call.isTrial { shares.begin(call.client) }
     }
 
-    /// Removes a call in flight; returns false if the call was removed before.
     func remove(_ call: VendorCall) -> Bool {
         guard calls.remove(call) != nil else { return false }
         if !call.isTrial { shares.end(call.client) }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Re-exported for files of this module that do not import Net.
+// Re-exported for files that do not import Net.
 @_exported public import Monotonic
 
 package enum ClientLimits {
     /// First back-off after a 429 without `Retry-After`.
     static let firstPause = Duration.seconds(1)
 
-    /// Longest back-off after a 429 without `Retry-After`.
     static let longestPause = Duration.seconds(60)
 
     static let refusalPause = Duration.seconds(300)
 
-    /// Minimum time between the starts of two health probes (see ``TrialSchedule``).
+    /// Minimum time between the starts of two health probes.
     static let trialPause = Duration.seconds(1)
 
-    /// Clock difference in seconds that is ignored: the header `Date` has no fractions.
+    /// Ignored clock difference in seconds: the header `Date` has no fractions.
     static let tolerableSkew: Int64 = 2
 
     /// Largest clock correction in seconds over TLS, enough for a wrong time zone.
@@ -23,18 +22,18 @@ package enum ClientLimits {
     /// Largest clock correction in seconds without TLS, where `Date` can be forged.
     static let longestUnprotectedSkew: Int64 = 600
 
-    /// Time between two requests that are signed with the uncorrected clock.
+    /// Interval between requests that are signed with the uncorrected clock.
     static let skewRetest = Duration.seconds(600)
 
     static let queuedNames = 4_096
 
-    /// Maximum number of entries in all queues; a name has one entry for each client.
+    /// Maximum number of entries in all queues; a name has one entry per client.
     static let queuedEntries = 4 * queuedNames
 
-    /// Minimum time between two searches for expired look-ups in the queue.
+    /// Minimum interval between searches for expired look-ups in the queue.
     static let queueGrain = Duration.milliseconds(10)
 
-    /// Minimum TTL that the advice about costs proposes.
+    /// Minimum TTL in the advice about costs.
     package static let advisedTTL = Duration.seconds(300)
 
     static let countTimeout = Duration.seconds(3)
@@ -42,18 +41,17 @@ package enum ClientLimits {
     /// Calls and units to reserve in advance if the budget has no limit.
     static let usageBlock: UInt64 = 10
 
-    /// Maximum number of clients per vendor whose daily use is counted.
     static let countedClients = 1_024
 
-    /// Time after its latest look-up for which a DNS client has a share of budget and calls.
+    /// Time after the latest look-up for which a DNS client has a share of budget and calls.
     static let clientMemory = Duration.seconds(86_400)
 
-    /// Maximum number of requests in flight for ended calls; further requests are cancelled.
+    /// Maximum number of requests that continue after the end of their call.
     static let lingeringTries = 64
 
     static let countedNames = 1_024
 
-    /// Time for which a client's query for a family of a name counts as demand.
+    /// Time for which a client's query for an address family counts as demand.
     static let demandMemory = Duration.seconds(3_600)
 
     static let refreshPause = Duration.seconds(60)

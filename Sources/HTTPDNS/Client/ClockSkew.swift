@@ -4,11 +4,10 @@
 ///
 /// After a refusal, the request is signed again with the time in the reply's `Date`. The offset is
 /// stored only if the vendor then accepts the request. The offset is limited, because a request
-/// with a future time can be replayed until that time. At intervals, one request is signed with the
-/// local time; if the vendor accepts it, the offset is dropped.
+/// with a future time can be replayed until that time. At intervals, one request tests the local
+/// time.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
-        /// The clock is not the cause of the refusal: no retry.
         case none
 
         /// Retry with this offset in seconds.
@@ -18,7 +17,7 @@ struct ClockSkew: Sendable, Hashable {
         case refused(Int64)
     }
 
-    /// Seconds to add to the local time; nil if the local clock is used.
+    /// Seconds to add to the local time; nil for the local clock.
     private(set) var offset: Int64?
 
     /// Offset that was too large; nil after an accepted request.
@@ -45,7 +44,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; a retest omits the known offset.
+    /// Returns the offset for the next request; 0 for a retest.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// The names with the most billable requests, in bounded memory.
+/// Names with the most billable requests, in bounded memory.
 ///
 /// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
 /// replaces a name with the lowest count and inherits the count. A count is too high by at most
-/// `excess`. A table of n names contains every name with more than 1/n of all requests.
+/// `excess`.
 package struct CostTable: Sendable {
     package struct Charge: Sendable, Hashable {
         package let name: Name
@@ -27,7 +27,7 @@ package struct CostTable: Sendable {
         /// Part of `calls` that may belong to replaced names.
         package let excess: UInt64
 
-        /// Upper bound of the units of the `calls - excess` requests for the name.
+        /// Upper bound of the units of `calls - excess` requests for the name.
         package let units: UInt64
     }
 
@@ -41,7 +41,7 @@ package struct CostTable: Sendable {
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Lowest count at the latest search; `hand` is the index that the search returned.
+    /// Lowest count in the latest search; `hand` is the index that the search returned.
     private var lowest: UInt64 = 0
     private var hand = -1
 
@@ -98,7 +98,6 @@ package struct CostTable: Sendable {
 
     /// Returns the `count` most expensive names; equal counts sort by name.
     package func top(_ count: Int) -> [Entry] {
-        // Most counts in a full table are equal, so texts are compared: each is made once.
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         return order.prefix(max(0, count)).map { _, _, place in

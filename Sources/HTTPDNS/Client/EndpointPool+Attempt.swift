@@ -15,18 +15,18 @@ extension EndpointPool {
     package enum Outcome: Sendable, Hashable {
         case answered
 
-        /// The server answered after another server.
+        /// The server answered, but another server had answered before.
         case answeredLate
 
-        /// The server failed: connecting failed, or the attempt was a probe with a fixed name.
+        /// Connecting failed, or a probe with a fixed name failed.
         case failed
 
-        /// No answer; the queried name may be the cause, so a probe must confirm the failure.
+        /// No answer, possibly because of the queried name; a probe must confirm the failure.
         case suspected
 
         case limited(retryAfter: Duration?)
 
-        /// The attempt was cancelled, or failed for a reason that is not in the server.
+        /// The attempt was cancelled, or the server is not the cause of its failure.
         case unjudged
     }
 

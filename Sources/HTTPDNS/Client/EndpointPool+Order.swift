@@ -7,14 +7,13 @@ extension EndpointPool {
     package enum Order: Sendable, Hashable {
         case servers([SocketAddress])
 
-        /// Every server returned 429; the earliest pause ends at `until`.
+        /// All servers returned 429; the earliest pause ends at `until`.
         case limited(until: Instant)
     }
 
-    /// Returns the servers for a call in order of preference, the current server first.
+    /// Returns the servers for a call, the current server first.
     ///
-    /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
-    /// last.
+    /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests are last.
     package func order(now: Instant) -> Order {
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
         else {
@@ -27,7 +26,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a health probe; the primary server is first if its check is due.
+    /// Returns the servers for a health probe; the primary server first if its check is due.
     func trialOrder(now: Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {
@@ -37,7 +36,7 @@ extension EndpointPool {
         return order.map { endpoints[$0] }.filter { $0.breaker.admits(at: now) }.map(\.address)
     }
 
-    /// Indexes of the servers, from the current one on, with alternating address families.
+    /// Indexes of the servers, the current server first, with alternating families.
     var rotation: [Int] {
         let round = Array(currentIndex..<endpoints.count) + Array(0..<currentIndex)
         let first = endpoints[currentIndex].address.isIPv6

@@ -3,20 +3,18 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The page of this module has the rules. A suspicion is a failure that the queried name may have
-/// caused; it counts only if a later health probe fails and the server sent no answer in between.
-/// Each change of the current server starts a new era. Attempts of earlier eras do not change the
-/// current server.
+/// The queried name may have caused a failure, which then counts only if a later health probe
+/// fails and the server sent no answer in between. Each change of the current server starts an era;
+/// attempts of earlier eras do not change the current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
 
         var failuresInRow = 0
 
-        /// Suspicions since the latest answer or failed probe.
         var suspicions = 0
 
-        /// Number of the newest attempt at any server when this server last answered.
+        /// Highest attempt number, of any server, when this server last answered.
         var receivedThrough: UInt64 = 0
 
         /// Attempt number of the latest failed probe since the latest answer; otherwise 0.
@@ -24,7 +22,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         var breaker = Breaker()
 
-        /// Numbers of the attempts without an answer when a hedged request started.
+        /// Attempts that had no answer when a hedged request started.
         var silent: Set<UInt64> = []
 
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
@@ -55,12 +53,11 @@ package struct EndpointPool: Sendable, Hashable {
 
     private var latest: UInt64 = 0
 
-    /// Time of the next check of the primary server; nil while it is current.
+    /// Time of the next check of the primary server; nil while that server is current.
     package private(set) var returnAt: Instant?
 
     private(set) var probe: UInt64?
 
-    /// Creates a pool; the first server is the primary and current one.
     package init(
         servers: [SocketAddress],
         failuresBeforeSwitch: Int = 3,
@@ -110,9 +107,8 @@ extension EndpointPool {
         return Attempt(server: server, number: latest, era: era, isTrial: isTrial)
     }
 
-    /// Records that `attempt` was unanswered when a hedged request started.
-    ///
-    /// Otherwise the breaker would wait for the reply, and stay open.
+    /// Records that `attempt` was unanswered when a hedged request started; the breaker no longer
+    /// waits for the reply.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
@@ -170,8 +166,8 @@ extension EndpointPool {
 
     /// Ends a check of the primary server: makes it current, or postpones the next check.
     ///
-    /// A late answer postpones the check: calls to such a slow server would be hedged and billed
-    /// twice.
+    /// If another server answered before, the next check is postponed: calls to a slow server are
+    /// hedged and billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant
@@ -214,7 +210,7 @@ extension EndpointPool {
         }
     }
 
-    /// Starts an era: clears all failures; later results of earlier attempts are ignored.
+    /// Clears all failures; later results of earlier attempts are ignored.
     private mutating func beginEra() {
         era += 1
         for index in endpoints.indices { endpoints[index].forgetFailures() }
@@ -225,7 +221,7 @@ extension EndpointPool {
     }
 }
 
-// MARK: - Changes from outside
+// MARK: - External changes
 
 extension EndpointPool {
     /// Resets all servers after a network change; the check of the primary server is then due.
@@ -240,9 +236,9 @@ extension EndpointPool {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
     }
 
-    /// Replaces the scheduled servers; the configured servers stay as fallback.
+    /// Replaces the scheduled servers; configured servers stay as fallback.
     ///
-    /// If the new list lacks the current server, its first server becomes current.
+    /// If the list lacks the current server, the first server becomes current.
     package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) {
         let old = endpoints
         let oldCurrent = current

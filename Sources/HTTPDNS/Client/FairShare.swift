@@ -2,16 +2,15 @@
 
 /// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client gets its first unit if any is free. It gets a further unit if it holds less than a
-/// multiple of the units that would then be free. Each client can thus hold a fixed fraction of the
-/// units that other clients do not hold.
+/// A client gets its first unit if any unit is free, and further units while the client has less
+/// than a multiple of the units that would then be free.
 struct FairShare {
     private let multiple: Int
 
-    /// Half of the units that other clients do not hold.
+    /// Half of the units that other clients do not use.
     static let half = FairShare(multiple: 1)
 
-    /// Three quarters of the units that other clients do not hold.
+    /// Three quarters of the units that other clients do not use.
     static let threeQuarters = FairShare(multiple: 3)
 
     func admits(used: Int, free: Int) -> Bool {

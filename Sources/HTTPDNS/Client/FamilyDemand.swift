@@ -2,7 +2,7 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if that costs no more or clients want both, otherwise the wanted one.
+    /// Request both families if this is free or clients want both; otherwise the wanted family.
     case automatic = "auto"
 
     case both
@@ -14,7 +14,7 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
     case v6
 }
 
-/// Names for which DNS clients lately wanted each address family, in bounded memory.
+/// Address families of names that DNS clients recently wanted, in bounded memory.
 struct FamilyDemand: Sendable {
     private struct Demand: Sendable {
         var v4: Instant?
@@ -23,7 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand since the latest rotation, at most `limit` names; `older` has that before it.
+    /// Demand for the latest names; at `limit` names, the content moves to `older`.
     private var recent: [Name: Demand] = [:]
     private var older: [Name: Demand] = [:]
 
@@ -49,7 +49,7 @@ struct FamilyDemand: Sendable {
         return all.isEmpty ? 1 : Double(both) / Double(all.count)
     }
 
-    /// Returns true if clients wanted the families of `name` within ``ClientLimits/demandMemory``.
+    /// Returns true if clients wanted the families within ``ClientLimits/demandMemory``.
     func includes(_ name: Name, _ families: Families, now: Instant) -> Bool {
         guard let demand = recent[name] ?? older[name] else { return false }
         func isRecent(_ time: Instant?) -> Bool {

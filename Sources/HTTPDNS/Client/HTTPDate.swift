@@ -2,7 +2,7 @@
 
 /// Value of a `Date` header in IMF-fixdate form (RFC 9110 §5.6.7).
 ///
-/// The obsolete forms are rejected, because no vendor uses them. The weekday is not checked.
+/// Obsolete forms are rejected, and the weekday is not checked.
 package struct HTTPDate: Sendable, Hashable {
     /// Seconds since 1970.
     package let seconds: Int64
@@ -61,7 +61,6 @@ package struct HTTPDate: Sendable, Hashable {
 
     private static func days(year: Int, month: Int, day: Int) -> Int {
         let past = year - 1
-        // Days between 0001-01-01 and 1970-01-01.
         let untilYear = past * 365 + past / 4 - past / 100 + past / 400 - 719_162
         let untilMonth = (1..<month).reduce(0) { $0 + length(of: $1, in: year) }
         return untilYear + untilMonth + day - 1

@@ -2,20 +2,19 @@
 package import DNSWire
 package import Net
 
-/// Call of `httpdnsctl prove`, which compares a vendor's reply with what the code expects.
+/// Vendor call of `httpdnsctl prove`, with the expected reply.
 package struct ProofCase: Sendable {
     package enum Expectation: Sendable, Hashable {
         case addresses
 
-        /// A readable reply, with or without addresses.
         case readable
 
         case noAddress
 
-        /// A readable reply that names this client address, if the vendor reports a client address.
+        /// A readable reply with this client address, if the vendor reports client addresses.
         case client(IPAddress)
 
-        /// An error status or an error code of the vendor.
+        /// An error status, or an error code of the vendor.
         case refusal
 
         case certificateError
@@ -56,8 +55,7 @@ package struct ProofResult: Sendable {
 }
 
 extension ProofCase {
-    /// Returns true if the assumption holds; nil without a reply, for example if the server does not
-    /// accept connections.
+    /// Returns true if the expectation is met; nil without a reply.
     package func isMet(by result: ProofResult) -> Bool? {
         switch (expectation, result.outcome) {
         case (_, .failure(.transport(.tls))): expectation == .certificateError

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Limit of vendor requests per second.
+/// Limit of vendor requests per second; allows a burst of one second's requests.
 ///
-/// A burst of one second's requests is allowed. Further requests are refused and not queued, so
-/// that their names reach the fallback in time.
+/// Further requests are refused, not queued, so that the fallback can answer in time.
 struct RateLimiter: Sendable, Hashable {
     let perSecond: Int?
 
-    /// End of the time that the requests so far take at the configured rate.
+    /// Time until which the requests so far fill the configured rate.
     private var busyUntil: Instant?
 
-    /// Start of the second in which `counts` counts requests.
+    /// Start of the second that `counts` covers.
     private var second: Instant?
 
     private var counts: [ClientNetwork: Int] = [:]

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// The two DNS clients that used a vendor last.
+/// The two latest DNS clients of a vendor: at least one differs from any given client.
 ///
-/// Two are enough: for any client, at least one of them is a different client.
-///
-/// A forged source address counts as a client. A client that is in fact alone then keeps three
-/// quarters of budget and rate (``FairShare``). Counting only proven addresses would be worse: most
-/// clients never prove their addresses, so one proven client could use up everything.
+/// A forged source address also counts as a client: the only real client may then get just three
+/// quarters of budget and rate (``FairShare``).
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

@@ -2,10 +2,10 @@
 
 /// Schedule of health probes.
 ///
-/// One probe is in flight at a time. The next one starts ``ClientLimits/trialPause`` after the last
-/// start, or immediately after fewer than `burst` consecutive failures.
+/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart, but
+/// fewer than `burst` consecutive failures cause an immediate next probe.
 struct TrialSchedule: Sendable, Hashable {
-    /// Number of consecutive failed probes after which the minimum pause applies, at least 1.
+    /// Consecutive failed probes after which the pause applies, at least 1.
     let burst: Int
 
     private(set) var isUnderWay = false

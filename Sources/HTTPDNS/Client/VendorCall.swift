@@ -12,7 +12,6 @@ final class PendingLookup {
 
     var wasMerged = false
 
-    /// Nil once taken.
     private var completion: Completion<VendorClient.Outcome>?
 
     init(
@@ -27,11 +26,10 @@ final class PendingLookup {
         self.completion = consume completion
     }
 
-    /// Ends the look-up; returns its handler the first time.
     func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
-/// Name for which look-ups wait, queued or in a call.
+/// Name with waiting look-ups, queued or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question
@@ -42,10 +40,10 @@ final class PendingName {
 
     var trace: Trace?
 
-    /// Look-ups that wait for the name; it is removed when the last one ends.
+    /// Look-ups that wait for the name.
     var lookUps: [PendingLookup] = []
 
-    /// Call that carries the name; nil while the name is queued.
+    /// Call with the name; nil while the name is queued.
     weak var call: VendorCall?
 
     init(
@@ -63,7 +61,7 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor, until its last request has ended.
+/// Call to the vendor; exists until its last request has ended.
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
@@ -81,7 +79,7 @@ final class VendorCall {
 
     var names: [PendingName]
 
-    /// DNS client whose limits apply to the call; nil for the daemon itself.
+    /// DNS client that the call counts against; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -101,7 +99,7 @@ final class VendorCall {
     /// Number of restarts of the call; results from before a restart are ignored.
     var round = 0
 
-    /// Time of the next hedged request, suspicion or deadline.
+    /// Time of the next event: a hedged request, a suspicion of a server, or the deadline.
     var wake: Instant?
 
     let number: UInt64
@@ -128,7 +126,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates the call of a health probe, caused by a query of `client`.
+    /// Creates the call of a health probe; a query of `client` caused the probe.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of a vendor that sends no reply at all.
+/// Circuit breaker of a vendor that does not reply.
 ///
 /// The breaker opens after as many timeouts as would switch through all servers, and closes after
 /// any reply. A timeout counts only if no reply arrived since its start, and if a later health
 /// probe failed.
 struct VendorCircuitBreaker: Sendable, Hashable {
-    /// Timeouts that open the breaker, at least 1.
     let limit: Int
 
-    /// Timeouts since the latest reply that no health probe has confirmed.
+    /// Timeouts since the latest reply, not yet confirmed by a health probe.
     private var suspicions = 0
 
     private var tries = 0
 
-    /// Start of the latest probe without a reply.
     private var trialBegan: Instant?
 
     private var receivedAt: Instant?
@@ -38,7 +36,7 @@ extension VendorCircuitBreaker {
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
-    /// Records that the health probe started at `start` received no reply.
+    /// Records that the health probe started at `start` got no reply.
     mutating func confirmed(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         tries += suspicions

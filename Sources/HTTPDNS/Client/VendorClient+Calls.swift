@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-// MARK: - The life of a call
+// MARK: - Calls
 
 extension VendorClient {
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {
@@ -79,7 +79,7 @@ extension VendorClient {
         if move != nil {
             counters.hedges += 1
             for running in call.running.values { pool.fellSilent(running.attempt) }
-            // A probe decides if the server or the names are the cause.
+            // A probe decides if the server or the name is the cause.
             if pool.isCurrentSilent { beginTrial(of: call.client) }
         }
         perform(move, of: call, .hedge)
@@ -128,7 +128,7 @@ extension VendorClient {
         }
     }
 
-    /// Ends a call; its requests in flight continue, because they show the health of servers.
+    /// Ends a call; requests in flight continue, because they show the health of servers.
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
         call.course.abandon()

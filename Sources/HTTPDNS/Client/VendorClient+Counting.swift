@@ -7,7 +7,7 @@ internal import Net
 extension VendorClient {
     /// Charges a request before it is sent.
     ///
-    /// - Parameter other: price rules to use instead of those of the settings.
+    /// - Parameter other: price rules that override the settings.
     /// - Returns: receipt of the charge; nil for a free request.
     /// - Throws: `pace`, `budget`, `clientPace` or `clientBudget` if the request must not be sent.
     func pay(
@@ -32,7 +32,6 @@ extension VendorClient {
         return receipt
     }
 
-    /// Reports once a day that the budget is spent or its counts are unknown.
     func tellOfBudget() {
         guard let rule = budget.rule, budget.tells(wallSeconds: clocks.wallSeconds()) else {
             return
@@ -50,9 +49,8 @@ extension VendorClient {
         }
     }
 
-    /// Books the cost of a finished request, refunds what it did not cost, and returns the cost.
-    ///
-    /// - Parameter other: price rules to use instead of those of the settings.
+    /// Records the cost of a finished request, refunds the rest of the charge, and returns the
+    /// cost.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -89,7 +87,6 @@ extension VendorClient {
 
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
         counters.failuresByKind[error.kind, default: 0] += 1
-        // Cancelled and local failures do not count for the server.
         guard error.verdict != .notTheServer else { return }
         update(server) {
             $0.failures += 1
@@ -116,8 +113,8 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Ratio (0…1) of the units of a name in constant use with a minimum TTL of
-    /// ``ClientLimits/advisedTTL`` to its units now.
+    /// Fraction (0…1) of its units that a name in constant use would cost with a minimum TTL of
+    /// ``ClientLimits/advisedTTL``.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         let sets = answers.flatMap { [$0.v4, $0.v6] }.compactMap(\.self)

@@ -12,10 +12,10 @@ protocol VendorRequest: Sendable {
     /// Names to which the cost is charged; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Names and families that are requested; nil for a free request.
+    /// Requested names and families; nil for a free request.
     var query: VendorQuery? { get }
 
-    /// DNS client whose limits apply; nil for the daemon itself.
+    /// DNS client that the request counts against; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
     /// False for health probes and refreshes, which the rate limit does not refuse.
@@ -85,7 +85,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     private var vendor: any Vendor
 
-    /// Clock offset in seconds; `isRepaired` is true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
@@ -239,9 +238,7 @@ extension VendorClient {
         }
     }
 
-    /// Makes and charges a request with the local time plus `offset`.
-    ///
-    /// - Parameter other: rules of the bill; nil for those of the settings.
+    /// Creates and charges a request with the local time plus `offset`.
     func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
@@ -260,13 +257,13 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            // The vendor may bill a repeated request too, so each one needs its own charge.
+            // The transport must not repeat a billable request, because each request needs its own
+            // charge.
             request.isSentOnce = question.query != nil
             return (request, try pay(question, by: other))
         }
     }
 
-    /// Parses the reply and settles the cost, which is returned.
     func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
@@ -292,7 +289,7 @@ extension VendorClient {
         return (result, settle(question, receipt, fate, mayBeBilled: mayBeBilled, by: other))
     }
 
-    /// Sends a request; also returns false if it was not sent.
+    /// Sends a request; `wasSent` is false if the request was not sent.
     func send(
         _ request: HTTPRequest,
         until deadline: Instant

@@ -5,15 +5,14 @@ package import Net
 // MARK: - Start
 
 extension VendorClient {
-    /// Result of `lookUp`.
     package typealias Outcome = Result<VendorReply, VendorFailure>
 
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
     ///
     /// - Parameters:
     ///   - route: route to which a new call is charged.
-    ///   - choice: setting `families` of the route; nil for that of the vendor.
-    ///   - parameters: parameters of the route; nil for those of the vendor.
+    ///   - choice: setting `families` of the route; nil for the vendor's setting.
+    ///   - parameters: parameters of the route; nil for the vendor's settings.
     package func lookUp(
         _ name: Name,
         _ families: Families,
@@ -92,7 +91,7 @@ extension VendorClient {
             return nil
         }
         if let reason = refusal(lookUp.start, of: client) { return reason }
-        guard queue.count < ClientLimits.queuedNames else { return .busy }
+        if let reason = queue.refusal(of: client) { return reason }
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps = [lookUp]
         name.trace = trace
@@ -122,7 +121,7 @@ extension VendorClient {
         flushSoon()
     }
 
-    /// Counts and returns the error that forbids a call of `client` now; nil if it may start.
+    /// Counts and returns the error that forbids a call of `client` now; nil if none.
     func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
         let obstacle =
             obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
@@ -138,7 +137,7 @@ extension VendorClient {
 
     /// Returns `clientBudget` if `client` has used its limit of the budget, otherwise nil.
     ///
-    /// The limit does not apply to a client that is alone, or to the daemon itself (nil).
+    /// There is no limit for a single client, or for the daemon itself (nil).
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
@@ -155,7 +154,7 @@ extension VendorClient {
         return pace.forbids(client, now: now) ? .clientPace : nil
     }
 
-    /// Returns the error that forbids calls and probes of all clients now; nil if there is none.
+    /// Returns the error that forbids all calls and probes now; nil if none.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -172,10 +171,8 @@ extension VendorClient {
 // MARK: - Queue
 
 extension VendorClient {
-    /// Starts calls for queued names, now or in the next iteration of the service loop.
-    ///
-    /// By default, names share a call only at the limit of calls, because the slowest name delays
-    /// the others.
+    /// Starts calls for queued names: now, or with `batching: together` in the next iteration of
+    /// the service loop.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
@@ -204,7 +201,8 @@ extension VendorClient {
 
     /// Fails the look-ups of a refused call.
     ///
-    /// If only this client is refused, a name that other clients wait for returns to their queues.
+    /// If only the client of the call is refused, names for which other clients wait return to the
+    /// queues.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -226,7 +224,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // Each search covers the whole queue, so near deadlines share a search.
+        // A search covers the whole queue, so near deadlines share a search.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -260,8 +258,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up unless it is the only one of a call: that call is charged already, and its
-    /// answer is cached.
+    /// Cancels a look-up, unless it is the only look-up of a call: that call is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

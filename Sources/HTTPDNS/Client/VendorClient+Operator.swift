@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-// MARK: - Events from outside
+// MARK: - External events
 
 extension VendorClient {
     /// Reports a spent budget, and starts the refresh of server addresses.
@@ -13,7 +13,7 @@ extension VendorClient {
         armRefresh()
     }
 
-    /// Stops the refresh of server addresses, so that this client no longer wakes the loop.
+    /// Stops the refresh of server addresses.
     package func stop() {
         schedule.stop()
         refresh?.cancel()
@@ -37,7 +37,7 @@ extension VendorClient {
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
     /// In the same iteration of the service loop, the owner of the transport must drop its
-    /// connections. The restarted calls send their requests in a later iteration.
+    /// connections. Requests are sent again in a later iteration.
     ///
     /// - Returns: the number of restarted calls.
     @discardableResult

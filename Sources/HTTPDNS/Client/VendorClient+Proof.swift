@@ -3,15 +3,13 @@ internal import DNSWire
 internal import Net
 
 extension VendorClient {
-    /// Returns the largest number of units of a proof.
     package func maximumUnits(_ each: ProofCase) -> UInt64 {
         price(of: each).maximum(each.query).reduce(0, +)
     }
 
     /// Sends the call to the current server once, and charges it to the budget.
     ///
-    /// The result does not change the health of servers and account. Fails without a request if the
-    /// vendor must not be called, as for a client's look-up.
+    /// The result does not change the health of servers and account.
     package func prove(_ each: ProofCase) async -> ProofResult {
         if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
         let inquiry = AddressInquiry(
@@ -51,16 +49,14 @@ extension VendorClient {
         }
     }
 
-    /// Current server; with the default port if the call has another scheme than the settings.
+    /// Current server; with the default port if the schemes of call and settings differ.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Rules of the bill for the options of the call.
-    ///
-    /// A weight in the settings counts as the lower limit, because it is that of the settings.
+    /// Price rules for the options of the call, with at least the weight of the settings.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

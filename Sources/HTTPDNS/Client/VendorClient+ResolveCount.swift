@@ -2,9 +2,7 @@
 package import Net
 
 extension VendorClient {
-    /// Fetches the vendor's own count of resolutions from `server`; the request is not billed.
-    ///
-    /// The request uses the certificates and the proxy of the settings, and fails after 3 s.
+    /// Fetches the vendor's own count of resolutions from `server`; not billed.
     package func fetchCount(
         _ call: AlibabaResolveCount,
         at server: SocketAddress

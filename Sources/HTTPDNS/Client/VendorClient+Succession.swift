@@ -6,9 +6,9 @@ internal import Net
 extension VendorClient {
     /// Takes over the state of `old`, the client of this vendor under earlier settings.
     ///
-    /// Pause, counters and costs are kept. Budget, rate and clock offset are kept for the same
-    /// account, and the client address for the same client subnet. The health of servers is not
-    /// kept. Calls in flight end in `old` and are counted here.
+    /// Budget, rate and clock offset are kept only for the same account, and the client address
+    /// only for the same client subnet. The health of servers is not kept. Calls in flight continue
+    /// in `old`, but are counted here.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old
@@ -21,11 +21,10 @@ extension VendorClient {
             clients = old.clients
             skew.takeOver(from: old.skew)
         }
-        // Releases an idle old client and its keys.
         settlePredecessor()
     }
 
-    /// Releases a predecessor without calls, after adding its counters to those of this client.
+    /// Releases a predecessor without calls, after adding its counters.
     func settlePredecessor() {
         guard let old = predecessor else { return }
         old.settlePredecessor()

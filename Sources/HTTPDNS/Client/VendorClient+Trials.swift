@@ -2,10 +2,10 @@
 package import DNSWire
 internal import Net
 
-// MARK: - The daemon's own question
+// MARK: - Health probes
 
 extension VendorClient {
-    /// True if queries with another source of answers should skip the vendor.
+    /// True if a query that has another answer source should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
     package var isTrialDue: Bool {
@@ -16,9 +16,10 @@ extension VendorClient {
     /// Starts a health probe if one is due and permitted.
     ///
     /// The probe queries the current server first, or the primary server if its check is due, then
-    /// the others. It uses new connections: a broken connection is not a broken server. The rate
-    /// limit counts probes but does not refuse them; otherwise a flood of names could prevent them.
-    /// The probe is charged to `client`; nil is the daemon itself.
+    /// the others, on new connections. The rate limit does not refuse probes; otherwise a flood of
+    /// names could prevent them.
+    ///
+    /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }
@@ -65,7 +66,8 @@ extension VendorClient {
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records that a probe was answered; the probe counts as failed if an earlier server failed.
+    /// Records the answer to a probe; the probe counts as failed if it first failed at another
+    /// server.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }

@@ -14,7 +14,6 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         guard let attempt = pool.begin(server, isTrial: call.isTrial, now: now) else {
-            // The breaker opened after the start of the call.
             let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
             call.trace?.note("\(name) \(server): not queried, circuit breaker open (\(error))")
             call.failed.append(FailedTry(server: server, error: error, duration: .zero))
@@ -84,7 +83,7 @@ extension VendorClient {
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
-        // Servers close idle connections; that is no failure.
+        // A server that closes an idle connection has not failed.
         let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
         if !isClosing { noteFailure(of: server, error, now) }
         let isOfAccount = error.verdict == .accountRefused
@@ -178,9 +177,9 @@ extension VendorError {
 
     /// Returns the result of the attempt for the health of its server.
     ///
-    /// A timeout does not count if the server had less than a fair time, or if a retry follows. A
-    /// failure for a queried name must be confirmed by a probe. A 429 may concern the name, so it
-    /// counts only for a probe.
+    /// A timeout does not count if the server had less than ``VendorLimits/fairWait``, or if a
+    /// retry follows. A probe must confirm a failure for a queried name. A 429 may concern the
+    /// name, so it counts only for a probe.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
@@ -190,7 +189,7 @@ extension VendorError {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
         case .transport(.cutOff) where isRetried: .unjudged
-        // The server works: it rejects only the fixed name of the probe.
+        // The server rejects only the fixed name of the probe.
         case .refused where isTrial: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected

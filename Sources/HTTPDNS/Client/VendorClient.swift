@@ -4,8 +4,8 @@ package import Net
 
 /// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// A look-up waits for a name, a name waits for a call, and a call sends requests (tries) to
-/// servers until one server answers.
+/// Look-ups wait for the result of a name, and names for a call. A call sends requests (tries)
+/// until one server answers.
 @ServiceLoop
 package final class VendorClient {
     package nonisolated let name: String
@@ -43,7 +43,7 @@ package final class VendorClient {
 
     var demand = FamilyDemand()
 
-    /// Client address in the latest reply to a request with the client subnet of the settings.
+    /// Client address in the latest reply to a request with `client-subnet`.
     var clientAddress: IPAddress?
 
     /// Counters of the servers in `pool`, and of removed servers with requests in flight.
@@ -67,7 +67,6 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
-    /// One timer for all calls, because nearly every call ends before its wake-up.
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
     var lingering: Set<VendorCall> = []
@@ -77,7 +76,7 @@ package final class VendorClient {
     /// Scheduling service; nil if only the settings name servers.
     let source: AddressSource?
 
-    /// Returns true if the machine can reach IPv6 addresses of the Internet.
+    /// Returns true if the machine can reach global IPv6 addresses.
     package let hasIPv6: @Sendable () -> Bool
 
     var schedule: AddressSchedule
@@ -91,7 +90,6 @@ package final class VendorClient {
     /// - Parameters:
     ///   - source: the vendor's scheduling service, queried from ``start()`` on.
     ///   - usage: counts of the budget, shared with other processes.
-    ///   - hasIPv6: returns true if the machine has IPv6 connectivity.
     /// - Precondition: there is at least one server or a `source`.
     package nonisolated init(
         name: String,
@@ -193,7 +191,7 @@ extension VendorClient {
 
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
 
-    /// Returns true if a refresh of the family serves DNS clients or costs nothing.
+    /// Returns true if clients want the family, or if its refresh is free.
     package func isWorthRefreshing(_ name: Name, _ family: Families, _ choice: FamilyChoice?)
         -> Bool
     {
@@ -221,7 +219,7 @@ extension VendorClient {
 
         package var budget: Budget.Rule?
 
-        /// Price rules from the settings; nil for those of the vendor's price page.
+        /// Price rules of the settings; nil for the vendor's price page.
         package var price: PriceModel?
 
         package var families = FamilyChoice.automatic
@@ -242,16 +240,15 @@ extension VendorClient {
     }
 
     package enum Batching: String, Sendable, Hashable, CaseIterable {
-        /// Names share a call only if they had to wait.
+        /// Names share a call only if they had to wait for a free call.
         case waiting
 
-        /// Names of one loop iteration share a call: fewer calls, but one slow or failing name
-        /// delays or fails all of them.
+        /// Names of one loop iteration share a call: fewer calls, but one slow name delays all.
         case together
     }
 
     package struct AddressSource: Sendable, Hashable {
-        /// Servers that are queried for the addresses of further servers, at least one.
+        /// Servers that are queried for further servers, at least one.
         package var servers: [SocketAddress]
 
         /// Maximum validity of a reply.
@@ -276,13 +273,11 @@ extension VendorClient {
         /// The vendor's clock is ahead by this number of seconds, more than `limit`.
         case clockRefused(Int64, limit: Int64)
 
-        /// The budget is exhausted; sent once a day.
         case budgetSpent(Budget.Rule)
 
         /// The counts of the budget are unknown for this reason; reported once a day.
         case usageUnknown(String, Budget.Rule)
 
-        /// A client reached its limit; reported once a day.
         case shareSpent(Budget.Rule)
     }
 }

@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Number of look-ups; each is also counted in `successes`, `empty`, `failures` or `cancelled`.
+    /// Look-ups; each that has ended is also in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -31,10 +31,9 @@ package struct VendorStatistics: Sendable, Hashable {
     /// ``ClientLimits/advisedTTL``.
     package var unitsAtAdvisedTTL = 0.0
 
-    /// Part of the upper bound of `units` for AAAA; 0 if the vendor does not bill families.
+    /// Part of `units.atMost` for IPv6 addresses; 0 unless the vendor bills by family.
     package var unitsForV6: UInt64 = 0
 
-    /// `units` by route.
     package var unitsByRoute: [String: UnitRange] = [:]
 
     package var failuresByKind: [VendorError.Kind: UInt64] = [:]
@@ -51,7 +50,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var hedges: UInt64 = 0
 
-    /// Retries on a new connection, after a reused connection timed out or ended.
+    /// Retries on a new connection, after a reused connection failed.
     package var freshRetries: UInt64 = 0
 
     package var reissued: UInt64 = 0
@@ -68,7 +67,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Clock correction in use: time by which the vendor's clock is ahead.
     package var clockSkew: Duration?
 
-    /// Clock correction that exceeds the limit; nil after an accepted request.
+    /// Refused clock correction, above the limit; nil after an accepted request.
     package var refusedClockSkew: Duration?
 
     package var skewRepairs: UInt64 = 0
@@ -78,7 +77,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Use of the current UTC day and month; nil if the stored counts are damaged.
     package var usage: UsageRecord?
 
-    /// Reason why `usage` is unknown or does not outlive the process; nil if there is none.
+    /// Reason why `usage` is unknown or ends with the process; nil if there is none.
     package var usageProblem: String?
 
     package var isBudgetSpent = false
@@ -112,13 +111,12 @@ package struct VendorStatistics: Sendable, Hashable {
     package enum State: Sendable, Hashable {
         case open
 
-        /// Paused by the operator; this state is not degraded.
         case paused
 
         /// The vendor refused the account; a probe may start at `until`.
         case refused(VendorError, until: Instant)
 
-        /// All servers returned 429 and are not queried before `until`.
+        /// All servers returned 429; no calls before `until`.
         case limited(until: Instant)
 
         /// The budget is spent, or its counts are unknown because of `problem`.

@@ -2,7 +2,7 @@
 
 /// AES-128 in Galois/Counter mode, the only cipher here that authenticates.
 ///
-/// The ciphertext follows a nonce and precedes a 16-octet tag.
+/// The order is nonce, ciphertext, 16-octet tag.
 package struct AES128GCM: Cipher {
     package static let keyOctets = 16
 

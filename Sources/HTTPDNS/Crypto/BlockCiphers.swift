@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// AES-128 in CBC mode with PKCS#7 padding; the initialisation vector comes first.
+/// AES-128 in CBC mode with PKCS#7 padding, after the initialisation vector.
 package struct AES128CBC: Cipher {
     package static let keyOctets = 16
 
@@ -8,9 +8,6 @@ package struct AES128CBC: Cipher {
 
     private let key: Secret
 
-    /// Creates the cipher with a key of 16 octets.
-    ///
-    /// Other keys are refused; the SDKs pad or cut them in different ways.
     package init(key: Secret) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)
@@ -37,8 +34,6 @@ package struct AES128CBC: Cipher {
 }
 
 /// DES in ECB mode with PKCS#5 padding: insecure, but the default of a vendor API.
-///
-/// Equal blocks have equal ciphertexts, and a search of the 56-bit key takes about a day.
 package struct DESECB: Cipher {
     package static let keyOctets = 8
 
@@ -50,7 +45,6 @@ package struct DESECB: Cipher {
         try self.init(key: key, modules: nil)
     }
 
-    /// Creates the cipher; `modules` is the directory of OpenSSL's provider modules.
     init(key: Secret, modules: String?) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

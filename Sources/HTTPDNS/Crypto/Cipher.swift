@@ -8,14 +8,14 @@ package protocol Cipher: Sendable {
     /// Encrypts `plain`; `vector` must never repeat under one key.
     func seal(_ plain: [UInt8], vector: [UInt8]) throws(CipherError) -> [UInt8]
 
-    /// Decrypts a ciphertext that the vendor sent.
+    /// Decrypts a ciphertext of the vendor.
     ///
     /// - Throws: `CipherError.undecryptable` for a wrong length, key or padding.
     func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8]
 }
 
 package enum CipherError: Error, Hashable {
-    /// The key has the wrong length; both numbers are octets.
+    /// The key has `found` instead of `expected` octets.
     case keyLength(expected: Int, found: Int)
 
     /// OpenSSL cannot load the provider of DES.

@@ -3,8 +3,8 @@ import COpenSSL
 
 /// OpenSSL cipher with its own library context.
 ///
-/// In the process-wide context, the legacy provider (DES) would disable the implicit default
-/// provider, which libcurl needs for TLS.
+/// In the process-wide context, the legacy provider (DES) would disable the default provider, which
+/// libcurl needs for TLS.
 // SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
 // objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe
@@ -17,7 +17,6 @@ final class CipherAlgorithm: @unchecked Sendable {
 
     let keyOctets: Int
 
-    /// Octets of the initialisation vector; 0 means none.
     let vectorOctets: Int
 
     let blockOctets: Int
@@ -27,7 +26,7 @@ final class CipherAlgorithm: @unchecked Sendable {
         throws(CipherError)
     {
         ERR_set_mark()
-        // libcurl's TLS must not find these errors in OpenSSL's queue of this thread.
+        // libcurl must not find errors of this function in OpenSSL's queue of the thread.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context and its providers are freed on each exit of init, otherwise in
@@ -75,7 +74,7 @@ final class CipherAlgorithm: @unchecked Sendable {
     }
 }
 
-// MARK: - Using it
+// MARK: - Operation
 
 extension CipherAlgorithm {
     enum Direction: Int32 {
@@ -83,7 +82,6 @@ extension CipherAlgorithm {
         case encrypt = 1
     }
 
-    /// Encrypts or decrypts all of `input`, with PKCS#7 padding.
     func run(
         _ direction: Direction,
         key: Secret,
@@ -96,8 +94,8 @@ extension CipherAlgorithm {
 
     /// Encrypts or decrypts all of `input`.
     ///
-    /// - Parameter tag: authentication tag, which encryption writes and decryption checks; empty
-    ///   for ciphers that do not authenticate.
+    /// - Parameter tag: authentication tag, written by encryption and checked by decryption; empty
+    ///   for ciphers without authentication.
     func run(
         _ direction: Direction,
         key: Secret,
@@ -107,7 +105,6 @@ extension CipherAlgorithm {
     ) throws(CipherError) -> [UInt8] {
         precondition(key.count == keyOctets, "wrong key length")
         precondition(vector.count == vectorOctets, "wrong vector length")
-        // OpenSSL counts in `int`.
         guard input.count <= Int(Int32.max) - blockOctets else { throw .undecryptable }
 
         ERR_set_mark()

@@ -12,7 +12,6 @@ enum Hexadecimal {
         return String(decoding: text, as: Unicode.UTF8.self)
     }
 
-    /// Decodes digits of upper or lower case; nil for other text.
     static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var octets: [UInt8] = []

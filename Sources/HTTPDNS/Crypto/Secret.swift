@@ -6,7 +6,6 @@ import COpenSSL
 // reference remains. Only `withOctets` exposes it, for the duration of its closure.
 @safe
 package final class Secret: @unchecked Sendable {
-    /// Memory of the secret, which is never copied or moved.
     private let storage: UnsafeMutableRawBufferPointer
 
     /// Creates a secret from a copy of `octets`; the caller must wipe `octets`.
@@ -34,7 +33,7 @@ package final class Secret: @unchecked Sendable {
 
     package let count: Int
 
-    /// Calls `body` with the octets; `body` must not let the pointer escape.
+    /// Calls `body` with the octets; the pointer is invalid after the call.
     package func withOctets<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -87,7 +86,7 @@ extension Secret: Equatable {
     }
 }
 
-// MARK: - Showing nothing
+// MARK: - Description without the secret
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "(secret)" }
@@ -95,10 +94,10 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-// MARK: - Leaving nothing
+// MARK: - Wiping
 
 extension [UInt8] {
-    /// Overwrites and removes all octets; other copies of the array stay.
+    /// Overwrites and removes all octets; copies of the array are not overwritten.
     package mutating func wipe() {
         // SAFETY: base and count describe the array's storage, which is valid during the closure.
         unsafe withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }

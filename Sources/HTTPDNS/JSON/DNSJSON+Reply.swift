@@ -42,7 +42,7 @@ extension DNSJSON {
         return [answer]
     }
 
-    /// Checks that a question in the reply is that of `lookup`; AliDNS sends it without an array.
+    /// Checks that the question in the reply is the question of `lookup`.
     private static func check(
         _ question: JSONValue?,
         against lookup: VendorQuery
@@ -73,11 +73,12 @@ extension DNSJSON {
 // MARK: - Aliases
 
 private struct Chain {
-    /// Addresses of the last name in the CNAME chain, with the lowest TTL of the chain.
+    /// Addresses at the end of the CNAME chain, with the lowest TTL of the chain.
     private(set) var set: AddressSet
 
-    /// Follows the CNAME records (RFC 1034 §3.6.2); throws `wrongName` if no record has the name of
-    /// `lookup`.
+    /// Follows the CNAME records (RFC 1034 §3.6.2).
+    ///
+    /// - Throws: `wrongName` if no record has the name of `lookup`.
     init(from lookup: VendorQuery, in elements: [JSONValue]) throws(VendorError) {
         var records: [Record] = []
         for element in elements { records.append(try Record(element)) }

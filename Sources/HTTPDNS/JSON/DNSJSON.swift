@@ -4,14 +4,14 @@ package import Net
 
 /// Public resolver with a JSON API like Google's: Cloudflare, AliDNS, DNSPod and others.
 ///
-/// The resolver reports if an empty answer is NXDOMAIN or NODATA. A call requests one family.
+/// The reply says whether an empty answer is NXDOMAIN or NODATA. A call requests one family.
 package struct DNSJSON: Vendor {
     /// AliDNS account (Alibaba Cloud document 2868703).
     package struct Account: Sendable {
-        /// Value of the parameter `uid`, which is not the Alibaba Cloud account.
+        /// Parameter `uid`; not the Alibaba Cloud account.
         package let id: String
 
-        /// Value of the parameter `ak`, the public part of the access key.
+        /// Parameter `ak`.
         package let keyID: String
 
         package let secret: Secret
@@ -36,7 +36,7 @@ package struct DNSJSON: Vendor {
     /// Creates the codec of the API at `url`.
     ///
     /// - Parameters:
-    ///   - url: `{name}` and `{type}` in its query are replaced, or `name=` and `type=` appended.
+    ///   - url: `{name}` and `{type}` in the query are replaced, or `name=` and `type=` appended.
     ///   - isBillable: nil means true with an account and false without.
     package init(
         url: String,
@@ -136,7 +136,8 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Returns a SHA-256 in hexadecimal; the order of its input is from a third-party client.
+    /// Returns the signature: a hexadecimal SHA-256 of these values, in the order of a third-party
+    /// client.
     private static func signature(
         of name: String,
         at time: String,
@@ -148,7 +149,7 @@ extension DNSJSON {
         return Hexadecimal.encode(try Digest.sha256(text))
     }
 
-    /// Returns the network that is sent for a client address (RFC 7871 §11.1).
+    /// Returns the client subnet to send, of 24 or 56 bits (RFC 7871 §11.1).
     private static func prefix(of address: IPAddress) -> IPPrefix? {
         switch address.unmapped {
         case .v4: IPPrefix(containing: address.unmapped, length: 24)
@@ -162,7 +163,7 @@ extension VendorQuery {
 }
 
 package enum DNSJSONSetupError: Error, Hashable {
-    /// The URL is not HTTP(S), or has placeholders outside of its query.
+    /// The URL is not HTTP(S), or has placeholders outside of the query.
     case url
 
     case account
@@ -177,7 +178,7 @@ extension DNSJSONSetupError: CustomStringConvertible {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension DNSJSON: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { account == nil ? "json" : "json with an account" }

@@ -10,7 +10,7 @@ struct QueryTemplate: Sendable {
 
     private var rest: String
 
-    /// Splits `query` at `{name}` and `{type}`; appends a parameter for a missing placeholder.
+    /// Splits `query` at `{name}` and `{type}`; appends missing placeholders.
     init(_ query: String) {
         rest = query
         for (place, parameter) in [(Place.name, "name="), (.type, "type=")]
@@ -23,7 +23,6 @@ struct QueryTemplate: Sendable {
         }
     }
 
-    /// Returns the query with `name` and `type`, which have no characters to escape.
     func filled(name: String, type: String) -> String {
         var query = ""
         for part in parts {

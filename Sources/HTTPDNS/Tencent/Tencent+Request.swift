@@ -5,8 +5,7 @@ package import Net
 extension Tencent {
     /// Returns the request `GET /d`.
     ///
-    /// With `query=1`, the reply has the name, so a reply for another name is detected. The
-    /// vendor's SDKs send `clientip=1`.
+    /// With `query=1`, the reply includes the name.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -43,7 +42,6 @@ extension Tencent {
         return HTTPRequest(url: origin.url(at: server) + "/d?" + query.text, server: server)
     }
 
-    /// Returns the value of `type=`; nil for A, for which the documents name no value.
     private static func type(of families: Families) -> String? {
         switch families {
         case .both: "addrs"

@@ -2,7 +2,7 @@
 import DNSWire
 package import Net
 
-/// Scheduling service `/conf` (Tencent Cloud document 379/116336): lists servers of a channel.
+/// Scheduling service `/conf` (Tencent Cloud document 379/116336).
 extension Tencent: AddressScheduling {
     /// Returns the request `GET /conf`; only the reply is encrypted.
     package func scheduleRequest(
@@ -24,10 +24,10 @@ extension Tencent: AddressScheduling {
     /// Returns the servers in `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60` (TTL in minutes).
     ///
     /// The servers get the port of `server`. For a TTL below 1 minute or above 1 day, `validFor` is
-    /// nil, which means that the servers must not be stored.
+    /// nil.
     ///
-    /// An encrypted line must have this exact form. An attacker that can choose one block (see
-    /// ``TencentReply``) therefore cannot change the servers.
+    /// An encrypted line must have exactly this form, because an attacker can forge one block
+    /// (``TencentReply``).
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -68,7 +68,7 @@ extension Tencent: AddressScheduling {
         return (String(decoding: text[..<colon], as: Unicode.UTF8.self), text[(colon + 1)...])
     }
 
-    /// Returns the number of minutes, 1…1440, with or without a fraction; nil for other text.
+    /// Returns the minutes, 1…1440, with or without a fraction; nil for other text.
     private static func minutes(in text: ArraySlice<UInt8>) -> Double? {
         let isPlain = text.allSatisfy {
             (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".")

@@ -4,12 +4,12 @@ package import DNSWire
 /// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
 /// Sources: Tencent Cloud documents 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption),
-/// and the SDKs. Where these disagree, both variants are accepted.
+/// and the SDKs.
 package struct Tencent: Vendor {
     enum Access: Sendable {
         case token(Secret, id: Int?)
 
-        /// Plain HTTP with names and replies encrypted by the account's key.
+        /// Plain HTTP; names and replies are encrypted with the account's key.
         case sealed(any Cipher, algorithm: Channel, id: Int)
     }
 
@@ -35,7 +35,8 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns the codec with `expires` inverted after a 401: no document says which is right.
+    /// Returns, after a 401, the codec with `expires` inverted: the account may need the other
+    /// form.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -80,7 +81,7 @@ extension Tencent {
             }
         }
 
-        /// Returns the servers that answer `/conf` for a channel; only the SDKs name them.
+        /// Returns the servers that answer `/conf` for a channel, from the SDKs.
         package func startUpServers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.89", "119.28.28.89"]
@@ -90,7 +91,7 @@ extension Tencent {
         }
     }
 
-    /// Values of the setting `client-subnet-form:`, on which documents and SDKs disagree.
+    /// Values of `client-subnet-form:`, on which documents and SDKs disagree.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain
@@ -145,14 +146,12 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Checks that `id` is a positive 32-bit number: the documents disagree on the range.
     private static func check(id: Int) throws(TencentSetupError) {
         guard (1...Int(Int32.max)).contains(id) else { throw .id }
     }
 }
 
 package enum TencentSetupError: Error, Hashable {
-    /// The account number is not in 1…2³¹-1.
     case id
 
     case token
@@ -174,7 +173,7 @@ extension TencentSetupError: CustomStringConvertible {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension Tencent: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {

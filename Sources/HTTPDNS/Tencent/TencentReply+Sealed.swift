@@ -3,13 +3,13 @@ import DNSWire
 
 /// Checks of text that was encrypted without authentication (AES-CBC, DES-ECB).
 ///
-/// The sender chooses the initialisation vector. With one known pair of plaintext and ciphertext,
-/// an attacker on the path can forge any text of 16 octets, but not all blocks of a longer text.
-/// The text must therefore be complete and valid in every octet: name (`query=1`), TTLs (`ttl=1`),
-/// and at the end the client's address (`clientip=1`).
+/// With one known pair of plaintext and ciphertext, an attacker on the path can forge any text of
+/// 16 octets, but not all blocks of a longer text. The text must therefore be complete and valid in
+/// every octet: name (`query=1`), TTLs (`ttl=1`), and at the end the client's address
+/// (`clientip=1`).
 ///
-/// Two attacks remain: combining known blocks gives a name the addresses of another name, and a
-/// very short name can get any address.
+/// Two attacks remain: known blocks can give a name the addresses of another name, and a very short
+/// name can get any address.
 extension TencentReply {
     /// Checks all octets of a decrypted body; an empty body is valid.
     static func checkSealed(_ body: ArraySlice<UInt8>) throws(VendorError) {

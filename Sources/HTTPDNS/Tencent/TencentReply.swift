@@ -11,9 +11,8 @@ import DNSWire
 /// list   = "" / "0" / ip *( ";" ip ) [";"]     ; "" and "0" mean none
 /// ```
 ///
-/// Documents, SDKs and the live service disagree on the optional parts. With TLS, the parser
-/// accepts replies without them. In an encrypted reply, each requested part is required
-/// (`TencentReply+Sealed`).
+/// With TLS, the optional parts may be missing. In an encrypted reply, each requested part is
+/// required (`TencentReply+Sealed`).
 ///
 /// The parser splits the text at the last `|`, then at the first `:` (names may contain `-`, and
 /// IPv6 addresses `:`), then into families.
@@ -30,7 +29,7 @@ struct TencentReply {
 
     /// Returns the answers in a whole body; only the first record of each name counts.
     ///
-    /// The vendor omits unregistered names; their answers are empty.
+    /// Names that the vendor omits are unregistered; their answers are empty.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -44,11 +43,10 @@ struct TencentReply {
         let answers = zip(lookup.names, found).map { name, answer in
             answer ?? none(for: name)
         }
-        // A reply is an error if none of its records is readable.
         guard answers.contains(where: { $0.v4 != nil || $0.v6 != nil }) else {
             throw .unreadable(.noRecord)
         }
-        // According to the vendor's document, only the last record has the client address.
+        // Only the last record has the client address.
         let client = answers.lazy.compactMap(\.client).last
         return answers.map { answer in
             var answer = answer
@@ -69,7 +67,7 @@ struct TencentReply {
 // MARK: - Records
 
 extension TencentReply {
-    /// Returns the answer in one line, and the index of its name in the query.
+    /// Returns the answer in a line, and the index of its name in the query.
     private func record(
         in line: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
@@ -96,7 +94,7 @@ extension TencentReply {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
         } else if let index = index(of: text) {
-            // The vendor's document shows such a line for a name without a record.
+            // The line has a name, but no record.
             return (index, none(for: lookup.names[index]))
         }
 
@@ -133,8 +131,8 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // A single "0" means that both families are empty. A single list of addresses
-                // leaves the other family unknown.
+                // A single "0" means two empty families. With a single list, the other family is
+                // unknown.
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }
@@ -150,9 +148,9 @@ extension TencentReply {
 // MARK: - Families
 
 extension TencentReply {
-    /// Returns the addresses of one family; nil for text without a valid address or TTL.
+    /// Returns the addresses of one family; nil without a valid address or TTL.
     ///
-    /// An invalid address is dropped. In an encrypted reply, it invalidates the family.
+    /// An invalid address is dropped; in an encrypted reply, the address invalidates the family.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))

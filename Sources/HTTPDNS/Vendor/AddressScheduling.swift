@@ -10,7 +10,7 @@ package protocol AddressScheduling: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Returns the servers in the reply of `server`; throws if it has no address.
+    /// Returns the servers in the reply of `server`; throws if the reply has no address.
     func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -30,7 +30,7 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// Creates a server address; nil for port 0 or another address scope than that of `scheduler`.
+    /// Creates a server address; nil for port 0, or for another address scope than the scheduler's.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

@@ -14,7 +14,7 @@ extension AddressSet {
         dropped += items.count - found.count
     }
 
-    /// Appends the usable addresses in `found`, up to the limit, without duplicates (RFC 2181 §5).
+    /// Appends usable addresses, up to the limit, without duplicates (RFC 2181 §5).
     mutating func keep(_ found: [IPAddress]) {
         var known = Set(addresses)
         for address in found where known.insert(address).inserted {
@@ -61,7 +61,6 @@ extension VendorQuery {
         return try index(of: value.name)
     }
 
-    /// Returns the names in lower case, separated by commas.
     func list(for facts: VendorFacts) throws(VendorError) -> String {
         precondition(
             (1...facts.maximumNames).contains(names.count),
@@ -75,7 +74,7 @@ extension VendorQuery {
         return text
     }
 
-    /// Returns one answer for each name, by default empty; throws if no answer is readable.
+    /// Replaces missing answers with empty answers; throws if no answer is readable.
     func complete(_ found: [VendorAnswer?]) throws(VendorError) -> [VendorAnswer] {
         let answers = zip(names, found).map { name, answer in
             answer

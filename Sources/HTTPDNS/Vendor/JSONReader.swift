@@ -2,8 +2,8 @@
 
 /// JSON parser (RFC 8259) for hostile replies.
 ///
-/// The parser rejects inputs that parsers treat differently: duplicate keys, invalid UTF-8, lone
-/// surrogates, leading zeros, and text after the value. It limits the nesting depth.
+/// The parser rejects duplicate keys, invalid UTF-8, lone surrogates, leading zeros, and text after
+/// the value. The nesting depth is limited.
 struct JSONReader {
     private let text: [UInt8]
 
@@ -11,7 +11,7 @@ struct JSONReader {
 
     private var nodes: [JSONDocument.Node] = []
 
-    /// Decoded octets of the strings that have escapes; the document stores them after `text`.
+    /// Decoded octets of strings with escapes; the document appends them to `text`.
     private var decoded: [UInt8] = []
 
     private var keys: Set<Key> = []
@@ -93,7 +93,7 @@ extension JSONReader {
 
     /// Records the latest string as key of member `count`; returns false for a duplicate key.
     ///
-    /// Comparing the keys of a small object costs less than hashing them.
+    /// For small objects, comparing keys is faster than hashing.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {
@@ -231,7 +231,6 @@ extension JSONReader {
         }
     }
 
-    /// Returns the character after `\u`, which may be written as a surrogate pair.
     private mutating func scalar() throws(UnreadableReply) -> Unicode.Scalar {
         let first = try codeUnit()
         var value = UInt32(first)

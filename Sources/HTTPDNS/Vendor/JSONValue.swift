@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// JSON text (RFC 8259) and the positions of its values.
-///
-/// Numbers are decoded on access, because most values of a reply are never read.
+/// JSON text (RFC 8259) and the positions of its values; numbers are decoded on access.
 final class JSONDocument: Sendable {
     struct Node: Sendable {
         enum Kind: Sendable {
@@ -12,7 +10,7 @@ final class JSONDocument: Sendable {
 
             case integer
 
-            /// Number with a fraction or an exponent, which no known reply has.
+            /// Number with a fraction or an exponent.
             case otherNumber
             case string
             case array
@@ -21,12 +19,12 @@ final class JSONDocument: Sendable {
 
         var kind: Kind
 
-        /// Range of the value in `text`; for a string, of its decoded octets without quotes.
+        /// Range of the value in `text`; for a string, of the decoded octets without quotes.
         var range: Range<Int>
 
         /// Index of the first node after the value and its contents.
         ///
-        /// The contents follow the node of the value; a member has two nodes, key and value.
+        /// Contents follow the node of the value; a member has two nodes, key and value.
         var end: Int
     }
 

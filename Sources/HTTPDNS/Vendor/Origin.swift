@@ -24,7 +24,7 @@ enum Origin: Sendable, Hashable {
         }
     }
 
-    /// Returns scheme, host and port of the URL; a link-local address loses its zone.
+    /// Returns scheme, host and port of the URL, without the zone of a link-local address.
     func url(at server: SocketAddress) -> String {
         var url: String
         switch self {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Parameters that a route sends to a vendor instead of those in the vendor's settings.
+/// Request parameters of a route, which replace the vendor's settings.
 ///
-/// Queries with different parameters do not share a call. The parameters are part of the key of
-/// each pending name, so this type is a class with a stored hash value.
+/// A class with a stored hash value, because the parameters are part of the key of each pending
+/// name.
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 
-    /// Alibaba's custom parameters with full names `sdns-…`, sorted; nil for those of the settings.
+    /// Alibaba's custom parameters with full names `sdns-…`, sorted; nil for the vendor's settings.
     let sdns: [Alibaba.Parameter]?
 
     private let hash: Int
 
     /// Creates parameters; nil if both arguments are nil.
     ///
-    /// - Parameter sdns: names without `sdns-`.
+    /// - Parameter sdns: custom parameters; names without `sdns-`.
     /// - Precondition: `Alibaba.init` accepts the parameters `sdns`.
     package init?(clientSubnet: IPAddress? = nil, sdns: [String: String]? = nil) {
         guard clientSubnet != nil || sdns != nil else { return nil }
@@ -32,7 +32,7 @@ package final class RouteParameters: Sendable {
         hash = hasher.finalize()
     }
 
-    /// Text that identifies the parameters, and is equal in all processes.
+    /// Text that identifies the parameters, equal in all processes.
     package var text: String {
         let subnet = clientSubnet.map { "\($0)" } ?? ""
         let custom = sdns.map { $0.map { "\($0.name)=\($0.value)" }.joined(separator: ",") }

@@ -8,8 +8,8 @@ package protocol Vendor: Sendable {
 
     /// Returns the HTTP request for `lookup`, which has at most `facts.maximumNames` names.
     ///
-    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the Unix
-    /// time by the vendor's clock.
+    /// For `.both`, a vendor that cannot request both families requests IPv4. `wallSeconds` is the
+    /// Unix time by the vendor's clock.
     func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -22,10 +22,10 @@ package protocol Vendor: Sendable {
     /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name that health probes look up; DNS clients cannot choose it, and it may have no addresses.
+    /// Name for health probes; DNS clients cannot choose the name, and it may have no addresses.
     var trialName: Name { get }
 
-    /// Returns the codec for another documented form of the request that may fix `error`.
+    /// Returns the codec for another documented form of the request, which may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
     var price: PriceModel { get }

@@ -2,11 +2,10 @@
 
 /// Vendor's code for an error or an empty answer, for example `InvalidSignature`.
 ///
-/// Operators see this remote text, so its length and characters are limited.
+/// Length and characters are limited, because operators see this text.
 package struct VendorCode: Sendable, Hashable {
     package let text: String
 
-    /// Creates a code; nil if `text` is empty, too long, or has special characters.
     package init?(_ text: String) {
         let isHarmless = text.utf8.allSatisfy { octet in
             switch octet {
@@ -28,16 +27,16 @@ package struct VendorCode: Sendable, Hashable {
     }
 }
 
-// MARK: - Words that mean something to us
+// MARK: - Known codes
 
 extension VendorCode {
-    /// Code of Alibaba: this server is only for accounts of a higher service level.
+    /// Alibaba's code for a server that requires a higher service level.
     package static let serviceLevelDeny = VendorCode(known: "ServiceLevelDeny")
 
-    /// Code of Alibaba: the scheduling service is disabled for the requester.
+    /// Alibaba's code for a disabled scheduling service.
     package static let disable = VendorCode(known: "disable")
 
-    /// Codes with which Alibaba refuses an account or its key.
+    /// Alibaba's codes for a refused account or key.
     package static let accountCodes: Set<VendorCode> = [
         VendorCode(known: "InvalidAccount"), VendorCode(known: "AccountNotExists"),
         VendorCode(known: "UnsignedInterfaceDisabled"), VendorCode(known: "InvalidSignature"),

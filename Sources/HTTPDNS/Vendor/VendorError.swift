@@ -4,19 +4,19 @@ package import Net
 
 /// Reason for a missing or unusable answer; never contains URLs, keys or tokens.
 package enum VendorError: Error, Hashable {
-    /// HTTP status 401 or 403, or an equivalent code of the vendor.
+    /// HTTP status 401 or 403, or an equivalent vendor code.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
     /// The signature has a wrong time; `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// The vendor rejected the request, as every server of the vendor would.
+    /// The vendor rejected the request; every server would reject it.
     case refused(status: Int, code: VendorCode)
 
     /// HTTP status 429; `retryAfter` is the header `Retry-After`.
     case limited(retryAfter: Duration?)
 
-    /// Another HTTP status, or a vendor code for a failure of this server.
+    /// Another HTTP status, or a vendor code for a failed server.
     case serverStatus(Int, code: VendorCode? = nil)
 
     case responseCode(RCode)
@@ -29,12 +29,10 @@ package enum VendorError: Error, Hashable {
 
     case transport(HTTPError)
 
-    /// The name is not a host name; no request was sent.
     case unusableName
 
     case cipher(CipherError)
 
-    /// The deadline passed before the first request.
     case outOfTime
 
     case paused
@@ -50,6 +48,9 @@ package enum VendorError: Error, Hashable {
     case clientPace
 
     case busy
+
+    /// The DNS client reached its share of the queue.
+    case clientBusy
 }
 
 package enum UnreadableReply: Error, Hashable {
@@ -78,7 +79,7 @@ extension VendorError {
         /// Every server will refuse the account.
         case accountRefused
 
-        /// The error is local, or the request itself was rejected.
+        /// The error is local, or the request was rejected.
         case notTheServer
     }
 
@@ -88,7 +89,7 @@ extension VendorError {
         case .transport(.cancelled), .transport(.exhausted), .transport(.invalidRequest):
             .notTheServer
         case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .clientBudget, .pace,
-            .clientPace, .busy:
+            .clientPace, .busy, .clientBusy:
             .notTheServer
         case .limited, .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName,
             .transport:
@@ -96,9 +97,7 @@ extension VendorError {
         }
     }
 
-    /// True if a retry with a corrected clock may help.
-    ///
-    /// A 401 or 403 may mean a wrong time, unless its vendor code refuses the account.
+    /// True if a retry with a corrected clock may help: a 401 or 403 may mean a wrong time.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -107,19 +106,23 @@ extension VendorError {
         }
     }
 
-    /// True if this server no longer serves the account, so that the addresses must be refreshed.
+    /// True if the server addresses must be refreshed, because this server no longer serves the
+    /// account.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    var isOfClient: Bool { self == .clientBudget || self == .clientPace }
+    /// True if a limit of the client prevents the call; other clients may call.
+    package var isOfClient: Bool {
+        self == .clientBudget || self == .clientPace || self == .clientBusy
+    }
 
     /// True if the vendor may bill the request.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false
         case .unusableName, .cipher, .outOfTime, .paused: false
-        case .budget, .clientBudget, .pace, .clientPace, .busy: false
+        case .budget, .clientBudget, .pace, .clientPace, .busy, .clientBusy: false
         case .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName, .transport: true
         }
     }
@@ -165,7 +168,7 @@ extension VendorError {
         case .paused: .paused
         case .budget, .clientBudget: .budget
         case .pace, .clientPace: .pace
-        case .busy: .busy
+        case .busy, .clientBusy: .busy
         case .transport(.exhausted), .transport(.invalidRequest), .unusableName, .cipher: .ours
         }
     }
@@ -205,6 +208,7 @@ extension VendorError: CustomStringConvertible {
         case .clientBudget: "the client has reached its limit of the call budget for today"
         case .clientPace: "the client has reached its limit of calls per second"
         case .busy: "too many look-ups are waiting"
+        case .clientBusy: "too many look-ups of the client are waiting"
         }
     }
 

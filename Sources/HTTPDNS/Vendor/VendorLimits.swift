@@ -2,10 +2,10 @@
 
 /// Limits of remote input, and defaults for missing values.
 package enum VendorLimits {
-    /// Maximum octets of a body other than JSON, from Tencent Cloud document 379/95497.
+    /// Maximum octets of a body other than JSON (Tencent Cloud document 379/95497).
     package static let maximumBody = 8 * 1024
 
-    /// Maximum octets of a JSON body; ten names with 200 addresses take 60 KiB.
+    /// Maximum octets of a JSON body; ten names with 200 addresses each need 60 KiB.
     package static let maximumJSON = 64 * 1024
 
     /// Maximum nesting depth of JSON; known replies need at most 6.
@@ -14,14 +14,14 @@ package enum VendorLimits {
     /// Maximum number of members of a JSON object; Baidu sends ten.
     package static let maximumJSONMembers = 256
 
-    /// Maximum number of JSON values and keys; ten names with 200 addresses take 2,100.
+    /// Maximum number of JSON values and keys; ten names with 200 addresses each need 2,100.
     package static let maximumJSONNodes = 8_192
 
     package static let maximumAliases = 16
 
     /// Maximum octets of the names in one call, with commas.
     ///
-    /// The encrypted URL has at most 2.5 KiB; RFC 9110 §4.1 recommends support for 8000 octets.
+    /// RFC 9110 §4.1 recommends support for URLs of 8000 octets.
     package static let maximumNameOctets = 1024
 
     package static let maximumServers = 32
@@ -33,13 +33,12 @@ package enum VendorLimits {
     /// Maximum octets of Alibaba's custom parameters, as in its SDKs.
     package static let maximumParameters = 1000
 
-    /// Maximum octets of an account name or a key.
     package static let maximumAccount = 128
 
-    /// Maximum number of addresses in one family of a name.
+    /// Maximum number of addresses per name and family.
     package static let maximumAddresses = 256
 
-    /// TTL in seconds if the reply has none, as in the vendors' SDKs.
+    /// TTL in seconds if the reply has none, as in the SDKs.
     package static let defaultTTL: UInt32 = 60
 
     /// Largest TTL in seconds (RFC 2181 §8).
@@ -51,19 +50,19 @@ package enum VendorLimits {
     /// Maximum seconds of `Retry-After`; a longer back-off is a mistake or an attack.
     package static let maximumRetryAfter: Int64 = 3600
 
-    /// Maximum `Retry-After` without TLS, where an attacker on the path can forge replies.
+    /// Maximum `Retry-After` without TLS, where replies can be forged.
     static let maximumUnauthenticatedRetryAfter: Duration = .seconds(60)
 
-    /// Seconds until a signature expires, as in the SDKs of Tencent and Alibaba.
+    /// Seconds until a signature expires, as in the SDKs.
     package static let requestLifetime: Int64 = 600
 
     package static let scheduleLifetime: Int64 = 60
 
-    /// Time for a reply that a server must have had before its timeout counts as a failure.
+    /// Time without a reply after which a timeout counts as a failure of the server.
     ///
     /// Tencent Cloud document 379/95500 recommends 500 ms for a first request.
     package static let fairWait = Duration.milliseconds(500)
 
-    /// Maximum octets of a token; Tencent's tokens have about ten digits.
+    /// Maximum octets of a token.
     package static let maximumToken = 128
 }

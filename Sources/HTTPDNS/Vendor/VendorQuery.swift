@@ -10,7 +10,7 @@ package struct VendorQuery: Sendable, Hashable {
     /// Client address to send; the vendor uses it instead of the source address.
     package var clientSubnet: IPAddress?
 
-    /// Parameters of the route; nil for those of the vendor's settings.
+    /// Parameters of the route; nil for the vendor's settings.
     package let parameters: RouteParameters?
 
     /// Creates a query.
@@ -42,7 +42,7 @@ package enum Families: Sendable, Hashable {
 package struct VendorAnswer: Sendable, Hashable {
     package var name: Name
 
-    /// IPv4 addresses; nil if not requested, or if missing or unreadable in the reply.
+    /// IPv4 addresses; nil if not requested, or missing or unreadable in the reply.
     package var v4: AddressSet?
 
     package var v6: AddressSet?
@@ -50,7 +50,7 @@ package struct VendorAnswer: Sendable, Hashable {
     /// Meaning of an empty answer; nil if the vendor does not report it.
     package var denial: Denial?
 
-    /// Client address for which the vendor chose the addresses; nil if it is not in the reply.
+    /// Client address for which the vendor chose the addresses; nil if not in the reply.
     package var client: IPAddress?
 
     package init(
@@ -101,7 +101,7 @@ package struct AddressSet: Sendable, Hashable {
     /// TTL in seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
     package var ttl: UInt32
 
-    /// Number of removed addresses: invalid, unusable, of the other family, or above the limit.
+    /// Removed addresses: invalid, unusable, of the other family, or above the limit.
     package var dropped: Int
 
     package var reason: VendorCode?
@@ -131,7 +131,6 @@ package struct AddressSet: Sendable, Hashable {
 // MARK: - Text
 
 extension VendorAnswer: CustomStringConvertible {
-    /// Text such as `www.example.com. A 192.0.2.1 (60 s), AAAA none, for client 203.0.113.1`.
     package var description: String {
         let families = [("A", v4), ("AAAA", v6)].compactMap { type, set in
             set.map { set in

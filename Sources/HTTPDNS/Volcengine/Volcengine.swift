@@ -5,8 +5,7 @@ package import Net
 /// Volcengine HTTPDNS, API `/resolve`, with one name per call.
 ///
 /// Sources: Volcengine documents 6758/113991 (request), 6758/174756 (signature) and 6758/174757
-/// (reply). No `type=` is sent, because its values are unverified; the reply lists both families.
-/// The vendor gives server addresses only on request.
+/// (reply). `type=` is not sent, because its values are unverified; the reply has both families.
 package struct Volcengine: Vendor {
     package static let defaultTLSName = "httpdns.volcengineapi.com"
 
@@ -110,7 +109,7 @@ package struct Volcengine: Vendor {
     }
 }
 
-// MARK: - Showing no secret
+// MARK: - Description without secrets
 
 extension Volcengine: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "volcengine" }

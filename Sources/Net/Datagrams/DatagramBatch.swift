@@ -3,17 +3,17 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Buffers in which one thread receives queries, answers them in place and sends the replies.
+/// Receive and send buffers of one worker thread.
 ///
-/// A reply reuses the `msghdr` of its query, so it leaves from the address that the client queried.
-// SAFETY: every block has `capacity` elements, slots are below it, and only this type and, during a
-// call, the kernel have their addresses.
+/// A reply reuses the `msghdr` of its query, so its source address is the address that the client
+/// queried.
+// SAFETY: blocks have `capacity` elements, and slots are below `capacity`. Only this type and,
+// during a call, the kernel use the blocks.
 @safe
 package struct DatagramBatch: ~Copyable {
-    /// Maximum number of datagrams; a capacity of 64 gave no more throughput.
     package static let capacity = 32
 
-    /// Octets per buffer: longest reply over UDP; a longer query is truncated and then rejected.
+    /// Octets per buffer: the longest UDP reply; the kernel truncates a longer query.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer
@@ -51,7 +51,6 @@ package struct DatagramBatch: ~Copyable {
         unsafe outgoing.initialize(repeating: datagram_header(), count: count)
         controlOctets = listener.reportsDestination ? Self.controlCapacity : 0
         for slot in 0..<count {
-            // SAFETY: all blocks have `count` elements of the sizes that are multiplied here.
             unsafe vectors[slot].iov_base = buffers + slot * Self.bufferOctets
             unsafe received[slot].vectors = UnsafeMutableRawPointer(vectors + slot)
             unsafe received[slot].vector_count = 1
@@ -63,7 +62,6 @@ package struct DatagramBatch: ~Copyable {
     }
 
     deinit {
-        // SAFETY: the batch is the only owner of these blocks, and is being freed.
         unsafe buffers.deallocate()
         unsafe names.deallocate()
         unsafe controls.deallocate()
@@ -76,18 +74,16 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Receiving
 
-    /// Receives up to `capacity` datagrams; returns their number or a negated errno.
+    /// Receives up to `capacity` datagrams; returns the number of datagrams or a negated errno.
     ///
-    /// If `waits` is true, blocks until a datagram arrives; otherwise the result may be 0.
+    /// Blocks until a datagram arrives if `waits` is true; otherwise the result may be 0.
     package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
         for slot in 0..<usedCount {
-            // SAFETY: as in `init`.
             unsafe vectors[slot].iov_len = Self.bufferOctets
             unsafe received[slot].name_octets = UInt32(MemoryLayout<sockaddr_storage>.size)
             unsafe received[slot].control_octets = controlOctets
         }
         outgoingCount = 0
-        // SAFETY: the headers lead to blocks that live as long as the batch.
         let count = unsafe datagrams_receive(
             listener.descriptor,
             received,
@@ -99,14 +95,12 @@ package struct DatagramBatch: ~Copyable {
         return count == -EAGAIN ? 0 : Int(count)
     }
 
-    /// Returns the number of octets of the datagram in `slot`.
     package func count(_ slot: Int) -> Int { unsafe Int(received[slot].octets) }
 
     package mutating func withBuffer<Result>(
         _ slot: Int,
         _ body: (inout MutableRawSpan) -> Result
     ) -> Result {
-        // SAFETY: the buffer lives as long as the batch, which is borrowed for the call.
         var span = unsafe MutableRawSpan(
             _unsafeStart: buffers + slot * Self.bufferOctets,
             byteCount: Self.bufferOctets
@@ -114,9 +108,9 @@ package struct DatagramBatch: ~Copyable {
         return body(&span)
     }
 
-    /// Calls `body` with the client's address: 4 or 16 octets in network byte order.
+    /// Calls `body` with the client address: 4 or 16 octets in network byte order.
     package func withClientAddress<Result>(_ slot: Int, _ body: (RawSpan) -> Result) -> Result {
-        // SAFETY: the family field says which of the two types the kernel wrote.
+        // SAFETY: the family says which of the two types the kernel wrote.
         let name = unsafe UnsafeRawPointer(names + slot)
         let isIPv6 = unsafe Int32(names[slot].ss_family) == AF_INET6
         let offset =
@@ -128,11 +122,10 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy, sufficient for a later reply.
+    /// Returns a copy for a later reply.
     ///
-    /// - Parameter most: the number of octets to copy; nil for all.
+    /// - Parameter most: maximum number of octets to copy; nil for all octets.
     package func copy(_ slot: Int, first most: Int? = nil) -> ReceivedDatagram {
-        // SAFETY: the counts are the numbers of octets that the kernel wrote.
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(
             start: buffers + slot * Self.bufferOctets,
@@ -153,7 +146,6 @@ package struct DatagramBatch: ~Copyable {
     /// True if the datagram in `slot`, without its first `skipped` octets, equals `octets`.
     package func holds(_ octets: [UInt8], behind skipped: Int, in slot: Int) -> Bool {
         guard count(slot) == skipped + octets.count else { return false }
-        // SAFETY: the kernel wrote `count(slot)` octets into the buffer.
         return unsafe octets.withUnsafeBytes { octets in
             let buffer = unsafe buffers + slot * Self.bufferOctets + skipped
             return unsafe octets.elementsEqual(
@@ -164,22 +156,19 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Sending
 
-    /// Queues the first `count` octets of the buffer of `slot` as the reply.
+    /// Queues the first `count` octets of the buffer as reply to the query in `slot`.
     package mutating func reply(_ slot: Int, count: Int) {
-        // SAFETY: each slot is replied to at most once, so `outgoing` has an element for every
-        // reply.
+        // SAFETY: each slot has at most one reply, so `outgoing` has capacity.
         unsafe vectors[slot].iov_len = count
         unsafe outgoing[outgoingCount] = received[slot]
         outgoingCount += 1
     }
 
-    /// Sends the queued replies; returns the number that the kernel rejected, for example because
-    /// the send buffer was full.
+    /// Sends the queued replies; returns the number of replies that the kernel rejected.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0
         while next < outgoingCount {
-            // SAFETY: the headers lead to blocks that live as long as the batch.
             let sent = unsafe datagrams_send(
                 listener.descriptor,
                 outgoing + next,

@@ -5,31 +5,28 @@ package import Synchronization
 
 /// Bound UDP socket that receives queries; each worker has one.
 ///
-/// The socket is blocking: waiting in `recvmmsg` takes 4 to 6 % less CPU time per query than epoll.
+/// The socket is blocking, because `recvmmsg` needs less CPU time than epoll.
 package final class DatagramListener: Sendable {
     private let owned: OwnedDescriptor
 
-    /// Bound address; the kernel has replaced port 0 by a free port.
     package let address: SocketAddress
 
     /// True if the kernel reports the destination address of each datagram.
     package let reportsDestination: Bool
 
-    /// Number of successful recvmmsg calls of all workers.
     package let batches = Atomic<UInt64>(0)
 
-    /// True if another process, such as systemd, holds the socket too, so its state must not
-    /// change.
+    /// True if systemd has the socket open, too; its state must not change.
     package let isAdopted: Bool
 
-    /// Receive buffer for a burst of 10,000 queries; the default of 208 KiB holds 276.
+    /// Receive buffer for 10,000 queries; the default size of 208 KiB holds 276.
     private static let bufferOctets: Int32 = 4 << 20
 
     var descriptor: Int32 { owned.raw }
 
     /// Binds a socket; if `shared`, the kernel distributes clients among sockets (SO_REUSEPORT).
     ///
-    /// - Parameter isAbsent: true if no interface needs to have the address yet.
+    /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(
         binding address: SocketAddress,
         shared: Bool,
@@ -48,7 +45,7 @@ package final class DatagramListener: Sendable {
         self.address = owned.localAddress ?? address
     }
 
-    /// Takes over a socket from systemd, on which several workers may wait.
+    /// Adopts a socket from systemd; several workers may wait on the socket.
     package init(adopting socket: PassedSocket) throws(SocketError) {
         owned = OwnedDescriptor(taking: socket.descriptor)
         address = socket.address
@@ -61,24 +58,22 @@ package final class DatagramListener: Sendable {
         try Self.prepare(owned, for: address)
     }
 
-    /// True if the socket has datagrams that no worker has read.
     package var hasUnreadDatagrams: Bool { datagrams_are_unread(owned.raw) == 1 }
 
     /// Wakes the thread in `DatagramBatch.receive`; the socket receives nothing afterwards.
     ///
-    /// Calls shutdown(2), which fails with ENOTCONN but wakes readers on Linux. An adopted socket
-    /// would be useless for the next process, so `WorkerThread.joinInterrupting` wakes its readers
-    /// instead.
+    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. An adopted socket must remain
+    /// usable, so `WorkerThread.joinInterrupting` wakes its readers.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
-    /// Releases the address when no thread receives any more; later replies are dropped.
+    /// Releases the address after all threads have stopped receiving; later replies are dropped.
     ///
-    /// Queries in flight retain the listener, and an open socket would still get datagrams for the
-    /// address (SO_REUSEPORT). An adopted socket stays open.
+    /// Queries in flight retain the listener, and an open socket would still receive datagrams
+    /// (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
-        // Fails only without a free descriptor; then the socket closes with the listener.
+        // Fails only without a free descriptor; the socket is then closed with the listener.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 

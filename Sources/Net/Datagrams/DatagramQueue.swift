@@ -2,12 +2,11 @@
 internal import CLinux
 internal import Glibc
 
-/// Datagrams of the service loop that wait for one `sendmmsg` per socket.
+/// Outgoing datagrams of the service loop, for one `sendmmsg` per socket.
 ///
-/// A datagram that is sent alone wakes its receiver, which costs several times the CPU time of the
-/// datagram. In a batch only the first datagram wakes the receiver.
-// SAFETY: every block has the size that its property names, is allocated once and never freed, and
-// is used on the service loop only. Slots are below `count`.
+/// Waking the receiver is expensive; in a batch only the first datagram wakes the receiver.
+// SAFETY: blocks have the sizes of their properties, are never freed, and are used on the service
+// loop only. Slots are below `count`.
 @safe
 @ServiceLoop
 final class DatagramQueue: TurnBatch {
@@ -16,15 +15,13 @@ final class DatagramQueue: TurnBatch {
     private static let capacity = 64
     private static let capacityOctets = 65_536
 
-    /// Object that sends a datagram, retained because it owns the descriptor.
+    /// Sender of a datagram, retained because it owns the descriptor.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
-        /// The socket was closed; the datagram is not sent.
         case none
     }
 
-    /// Sender of each datagram, and its descriptor.
     private var senders: [(sender: Sender, descriptor: Int32)] = []
     private var octets = 0
 
@@ -60,7 +57,7 @@ final class DatagramQueue: TurnBatch {
         append(.socket(socket), descriptor)
     }
 
-    /// Sent from the destination address of the query.
+    /// Queues a reply from the destination address of the query.
     func add(
         _ reply: [UInt8],
         count octets: Int,
@@ -78,10 +75,11 @@ final class DatagramQueue: TurnBatch {
         append(.listener(listener), listener.descriptor)
     }
 
-    /// Copies the first octets of a datagram to the next slot, and returns its number.
+    /// Copies the first `length` octets of a datagram to the next slot; returns the slot.
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Reports no failure: the receiver could queue datagrams before this one has its slot.
+        // Failures are reported in `flush`: a receiver could otherwise queue datagrams before this
+        // one.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         precondition(count < Self.capacity, "the queue has no free slot")
         let start = unsafe buffer + octets
@@ -94,8 +92,7 @@ final class DatagramQueue: TurnBatch {
         return count
     }
 
-    /// Nonisolated, because the closure in it would otherwise check its isolation at each call, which
-    /// takes 350 instructions.
+    /// Nonisolated, because an isolated closure checks the isolation at each call.
     private nonisolated static func copy(
         _ datagram: [UInt8],
         _ length: Int,
@@ -122,9 +119,9 @@ final class DatagramQueue: TurnBatch {
 
     // MARK: - Sending
 
-    /// Sends all datagrams, those of one socket together and in order; drops rejected replies.
+    /// Sends all datagrams in order, grouped by socket; drops rejected replies.
     ///
-    /// Reports failures at the end, because a socket may then queue more datagrams.
+    /// Reports failures last, because a receiver may queue more datagrams.
     func flush() {
         transmit()
         let due = failures
@@ -149,8 +146,7 @@ final class DatagramQueue: TurnBatch {
         withExtendedLifetime(held) {}
     }
 
-    /// Sends the datagrams of one descriptor from `first` on; returns the errno that ended the
-    /// sending.
+    /// Returns the errno of a failure.
     private func send(from first: Int, skipsErrors: Bool) -> Int32? {
         let descriptor = senders[first].descriptor
         var total = 0
@@ -175,9 +171,9 @@ final class DatagramQueue: TurnBatch {
 }
 
 extension DatagramListener {
-    /// Queues a reply from the queried address; if the kernel rejects it, the reply is dropped.
+    /// Queues a reply from the queried address; the kernel may drop the reply.
     ///
-    /// - Parameter count: the number of octets to send; nil for all.
+    /// - Parameter count: number of octets to send; nil for all octets.
     @ServiceLoop
     package func reply(_ octets: [UInt8], count: Int? = nil, to query: ReceivedDatagram) {
         DatagramQueue.shared.add(octets, count: count ?? octets.count, to: query, of: self)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Copy of a received query that waits for its reply.
 package struct ReceivedDatagram: Sendable {
     package private(set) var octets: [UInt8]
     let client: sockaddr_storage
@@ -10,7 +9,7 @@ package struct ReceivedDatagram: Sendable {
     /// Control message with the destination address; empty unless the socket is a wildcard socket.
     let control: [UInt8]
 
-    /// Copy without the octets of the query; sufficient for a reply.
+    /// Copy without the query's octets, with which a reply can still be sent.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self
         datagram.octets = []
@@ -19,14 +18,13 @@ package struct ReceivedDatagram: Sendable {
 }
 
 extension DatagramListener {
-    /// Sends a reply from the queried address without waiting; returns false if it was dropped.
+    /// Sends a reply from the queried address without blocking; returns false if it was dropped.
     @discardableResult
     package func send(_ octets: [UInt8], inReplyTo query: ReceivedDatagram) -> Bool {
         var name = query.client
         var vector = unsafe iovec()
         var message = unsafe msghdr()
-        // SAFETY: all blocks outlive the system call, which only reads them, and the counts match
-        // the blocks.
+        // SAFETY: all blocks outlive the system call, and the counts match the blocks.
         return unsafe withUnsafeMutablePointer(to: &name) { name in
             unsafe octets.withUnsafeBytes { octets in
                 unsafe query.control.withUnsafeBytes { control in

@@ -4,19 +4,18 @@ package import Glibc
 package enum FileFault: Error, Hashable {
     case system(call: String, path: String, code: Int32)
 
-    /// The path is a symbolic link, which may lead to a file of another user.
+    /// The path is a symbolic link, possibly to a file of another user.
     case symbolicLink(String)
 
     case notRegular(String)
 
     case foreign(String, owner: uid_t)
 
-    /// The mode gives permissions to other users.
     case open(String, mode: mode_t)
 
     case busy(String)
 
-    /// Another process holds the lock; nil if its number is unknown.
+    /// Another process holds the lock; nil if its process ID is unknown.
     case used(String, process: Int32?)
 
     case stopped(String)
@@ -32,7 +31,6 @@ package enum FileFault: Error, Hashable {
 }
 
 extension FileFault: CustomStringConvertible {
-    /// Text such as `/var/x: open: Permission denied`.
     package var description: String {
         switch self {
         case .system(let call, let path, let code): "\(path): \(call): \(errorText(code))"

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Lock of a file that only one process may replace, until released or the end of the process.
+/// Exclusive lock of a file between processes.
 ///
-/// The lock is a file of its own, `PATH.lock`, because the other one is replaced. It has the number
-/// of the process, and remains: another process may have it open.
+/// The lock is on `PATH.lock`, because PATH is replaced. The lock file holds the process ID. It is
+/// never removed, because another process may have it open.
+// SAFETY: the system calls use the name as a C string, and buffers with their sizes.
 package final class FileLock: Sendable {
     private let file: OwnedDescriptor
 
-    /// Takes the lock of `path`; may block on the disk.
+    /// Locks `path` until released; may block on the disk.
     ///
-    /// - Throws: `FileFault.used` if another process has the lock, `.system` without a file.
+    /// - Throws: `FileFault.used` if another process holds the lock, otherwise `.system`.
     package init(of path: String) throws(FileFault) {
         let name = path + ".lock"
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
-        // SAFETY: open reads the name as a C string, which Swift makes for the call.
         let raw = unsafe open(name, flags, 0o600)
         guard raw >= 0 else { throw .last("open", name) }
         file = OwnedDescriptor(taking: raw)
@@ -23,15 +23,13 @@ package final class FileLock: Sendable {
             throw .used(path, process: Self.process(in: raw))
         }
         let text = Array("\(getpid())\n".utf8)
-        // The number is only for messages: a full disk does not prevent the lock.
-        // SAFETY: pwrite reads the octets of the array, which lives during the call.
+        // A full disk does not prevent the lock; the process ID is for messages only.
         _ = unsafe text.withUnsafeBytes { unsafe pwrite(raw, $0.baseAddress, $0.count, 0) }
         _ = ftruncate(raw, off_t(text.count))
     }
 
     private static func process(in raw: Int32) -> Int32? {
         var octets = [UInt8](repeating: 0, count: 16)
-        // SAFETY: pread writes at most as many octets as the array has.
         let count = unsafe octets.withUnsafeMutableBytes {
             unsafe pread(raw, $0.baseAddress, $0.count, 0)
         }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Reports when a file may have changed: written, replaced, removed or created.
+/// Reports when a file may have been written, replaced, removed or created.
 ///
-/// One watch of inotify(7) is on the directory or its nearest existing ancestor, the other on the
-/// file: for writes to the target of a symbolic link or to a mounted file.
+/// One inotify(7) watch is on the directory or its nearest existing ancestor, the other is on the
+/// file, for writes to a link target or a mounted file.
 ///
-/// Does not use `sd_event_add_inotify`, which fails with EINVAL if the inode number of a removed
-/// file is reused.
+/// `sd_event_add_inotify` would fail with EINVAL if an inode number is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
@@ -17,7 +16,7 @@ package final class FileWatch {
 
     private var file: Int32?
 
-    /// Watch of the directory, and the name of the entry that leads to the file.
+    /// Watch of the directory, and the next path component.
     private var directory: (watch: Int32, name: String)?
 
     /// Watches `path`, which is absolute and need not exist, until released.
@@ -43,7 +42,6 @@ package final class FileWatch {
 
     // MARK: - Watching
 
-    /// Renews both watches: the file may be another one, and directories may have appeared.
     private func renew() throws(SocketError) {
         let old = [file, directory?.watch].compactMap(\.self)
         file = try add(path, Self.fileEvents)
@@ -59,12 +57,12 @@ package final class FileWatch {
             above = Self.parent(above)
         }
         for watch in old where watch != file && watch != directory?.watch {
-            // Fails if the kernel has removed the watch of a removed file.
+            // The call fails if the kernel has removed the watch together with the file.
             inotify_rm_watch(inotify.raw, watch)
         }
     }
 
-    /// Returns the existing or a new watch of `path`; nil if `path` does not exist.
+    /// Adds a watch; returns nil if `path` does not exist.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(inotify.raw, path, UInt32(bitPattern: events))
@@ -75,8 +73,7 @@ package final class FileWatch {
         }
     }
 
-    /// Events that are reported for the file; a rename over it is IN_ATTRIB (its last link is
-    /// removed).
+    /// A rename over the file causes IN_ATTRIB.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
     private static let directoryEvents =
@@ -106,7 +103,7 @@ package final class FileWatch {
     }
 
     private func take() -> [UInt8] {
-        // SAFETY: never more than the buffer holds.
+        // SAFETY: read writes at most the size of the buffer.
         unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
             count = unsafe max(0, Glibc.read(inotify.raw, buffer.baseAddress, buffer.count))
         }
@@ -114,7 +111,6 @@ package final class FileWatch {
 
     private func isOurs(_ event: Event) -> Bool {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
-        // An earlier event has reported the cause.
         if event.mask & UInt32(IN_IGNORED) != 0 { return false }
         if event.watch == file { return true }
         guard let directory, event.watch == directory.watch else { return false }
@@ -125,7 +121,7 @@ package final class FileWatch {
         let watch: Int32
         let mask: UInt32
 
-        /// Name of the directory entry; empty for the watched object itself.
+        /// Name of the directory entry; empty for the watched object.
         let name: String
 
         init?(_ octets: inout ArraySlice<UInt8>) {

@@ -3,15 +3,15 @@ internal import Glibc
 
 /// File that only the daemon's user can read, replaced atomically even at a power failure.
 ///
-/// A file of another type, owner or mode is neither read nor replaced, so a mistyped path destroys
-/// no file. All functions block: call them on a worker thread.
+/// Rejects files of another type, owner or mode, in case the path is mistyped. All functions block:
+/// call them on a worker thread.
+// SAFETY: the system calls use names as C strings, and buffers and structures with their sizes.
 package struct PrivateFile: Sendable {
     package let path: String
 
     private let directory: String
     private let name: String
 
-    /// Refers to the file at `path`, which must be absolute.
     package init(_ path: String) {
         precondition(path.hasPrefix("/"), "a private file has an absolute path")
         self.path = path
@@ -20,7 +20,7 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// Path of the temporary file; it is fixed, so repeated kills leave at most one file.
+    /// Fixed, so that repeated kills leave at most one temporary file.
     package var temporaryPath: String { path + Self.temporary }
 
     package var damagedPath: String { path + Self.damaged }
@@ -30,9 +30,7 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Reading
 
-    /// Opens the file; returns nil if it does not exist.
     package func open() throws(FileFault) -> PrivateFileReader? {
-        // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let raw = unsafe Glibc.open(
             path,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
@@ -47,10 +45,9 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the contents by the chunks that `next` returns before nil; returns their total
-    /// octets.
+    /// Replaces the content by the chunks that `next` returns before nil; returns the total octets.
     ///
-    /// After an error the old file remains, except if only the sync of the directory failed.
+    /// After an error the old file remains, unless only the sync of the directory failed.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {
@@ -64,29 +61,25 @@ package struct PrivateFile: Sendable {
                 written += octets.count
             }
             guard fsync(file.raw) == 0 else { throw FileFault.last("fsync", temporaryPath) }
-            // SAFETY: both names are C strings that Swift makes for the call.
             guard unsafe renameat(folder.raw, name + Self.temporary, folder.raw, name) == 0 else {
                 throw FileFault.last("rename", path)
             }
             try sync(folder)
             return written
         } catch {
-            // SAFETY: as above.  After a successful rename there is nothing to remove.
             _ = unsafe unlinkat(folder.raw, name + Self.temporary, 0)
             throw error
         }
     }
 
-    /// Renames the file to `damagedPath`.
     package func setAside() throws(FileFault) {
         let folder = try openDirectory()
-        // SAFETY: both names are C strings that Swift makes for the call.
         guard unsafe renameat(folder.raw, name, folder.raw, name + Self.damaged) == 0 else {
             throw .last("rename", path)
         }
     }
 
-    /// Removes the temporary file of a killed process, but not of a running one.
+    /// Removes the temporary file of an ended process.
     package func removeLeftover() throws(FileFault) {
         do throws(FileFault) {
             try removeTemporary(in: try openDirectory())
@@ -100,17 +93,14 @@ package struct PrivateFile: Sendable {
     // MARK: - Steps
 
     private func openDirectory() throws(FileFault) -> OwnedDescriptor {
-        // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let raw = unsafe Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         return try Self.own(raw, "open", directory)
     }
 
-    /// Creates and locks the temporary file; the lock ends with this process.
     private func makeTemporary(
         in folder: borrowing OwnedDescriptor
     ) throws(FileFault) -> OwnedDescriptor {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        // SAFETY: the name is a C string that Swift makes for the call.
         var raw = unsafe openat(folder.raw, name + Self.temporary, flags, 0o600)
         if raw < 0, errno == EEXIST {
             try removeTemporary(in: folder)
@@ -123,14 +113,12 @@ package struct PrivateFile: Sendable {
 
     private func removeTemporary(in folder: borrowing OwnedDescriptor) throws(FileFault) {
         let temporary = name + Self.temporary
-        // SAFETY: the name is a C string that Swift makes for each call.
         let raw = unsafe openat(
             folder.raw,
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `open` fails for a link or an unreadable file. No process of this program writes such a
-        // file.
+        // `openat` fails for a link or an unreadable file; this program creates neither.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
@@ -148,7 +136,6 @@ package struct PrivateFile: Sendable {
     ) throws(FileFault) {
         var rest = octets[...]
         while !rest.isEmpty {
-            // SAFETY: the octets live during the call, and their count is passed.
             let count = unsafe rest.withUnsafeBytes {
                 unsafe Glibc.write(file.raw, $0.baseAddress, $0.count)
             }
@@ -158,7 +145,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Syncs the directory; ignores EINVAL, because some file systems do not support this.
+    /// Syncs the directory; ignores EINVAL from file systems without support.
     private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
         guard fsync(folder.raw) == 0 || errno == EINVAL else {
             throw .last("fsync", directory)
@@ -169,7 +156,6 @@ package struct PrivateFile: Sendable {
 
     private func checkTarget(in folder: borrowing OwnedDescriptor) throws(FileFault) {
         var status = stat()
-        // SAFETY: fstatat fills the one structure it is given; the name is a C string.
         if unsafe fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
             try check(status)
         } else if errno != ENOENT {
@@ -193,7 +179,6 @@ package struct PrivateFile: Sendable {
         _ path: String
     ) throws(FileFault) -> stat {
         var status = stat()
-        // SAFETY: fstat fills the one structure it is given.
         guard unsafe fstat(file.raw, &status) == 0 else { throw .last("stat", path) }
         return status
     }
@@ -209,7 +194,7 @@ package struct PrivateFile: Sendable {
 }
 
 package struct PrivateFileReader: ~Copyable {
-    /// Octets of the file when it was opened.
+    /// Size in octets when the file was opened.
     package let size: Int
 
     private let file: OwnedDescriptor

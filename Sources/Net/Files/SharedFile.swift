@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Small text file that several processes change, each under `flock`, which ends with its process.
+/// Small text file that several processes change under flock(2).
 ///
-/// One `pwrite` replaces the content, so a killed process leaves the old or the new content, up to
-/// one memory page. Line feeds pad a shorter text to the former size: a process can be killed before
-/// a `ftruncate`.  A new file has its initial content when it gets its name: an empty file is damaged.
+/// One `pwrite` replaces the content, so a killed process leaves the old or the new content of up
+/// to one memory page. Line feeds pad a shorter text: a process can be killed before `ftruncate`. A
+/// new file has content when it appears; an empty file is damaged.
+// SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @ServiceLoop
 package final class SharedFile {
     package let path: String
@@ -17,7 +18,7 @@ package final class SharedFile {
     package enum Fault: Error {
         case unavailable(String)
 
-        /// The file is locked, too large, or not readable or writable.
+        /// The file is locked, too large, unreadable or not writable.
         case failed(String)
     }
 
@@ -26,17 +27,26 @@ package final class SharedFile {
 
     private nonisolated static let padding = UInt8(ascii: "\n")
 
-    /// Maximum time to wait for the lock: other processes hold it for microseconds, but a killed
-    /// process keeps it until its memory is released.
+    /// Maximum wait for the lock; a killed process holds the lock until its memory is freed.
     private nonisolated static let patience = Duration.milliseconds(20)
 
-    /// First use creates the file (mode 0600) with the content `initial`, and its directory (0700).
+    /// Time after a failed wait for the lock in which further changes fail immediately.
+    private nonisolated static let pause = Duration.seconds(1)
+
+    /// End of this time; nil if the latest wait has succeeded.
+    private var lockedUntil: Instant?
+
+    /// Clock; tests replace it.
+    var now: @ServiceLoop () -> Instant = { Clock.now }
+
+    /// At first use, creates the file (mode 0600) with the content `initial`, and its directory
+    /// (0700).
     package nonisolated init(_ path: String, initial: [UInt8]) {
         self.path = path
         self.initial = initial
     }
 
-    /// Replaces the content by the result of `change`; nil changes nothing.
+    /// Replaces the content by the result of `change`; nil leaves the content unchanged.
     package func change(_ change: (ArraySlice<UInt8>) -> [UInt8]?) throws(Fault) {
         let raw = try open()
         try lock(raw)
@@ -47,12 +57,9 @@ package final class SharedFile {
         try write(octets, to: raw)
     }
 
-    /// Opens the file if it is not open, or was removed or renamed.
     private func open() throws(Fault) -> Int32 {
         if let raw = file?.raw {
             var (own, current) = (stat(), stat())
-            // SAFETY: fstat and lstat write the structures, which live during the calls; lstat
-            // reads the path as a C string, which Swift makes for the call.
             if unsafe fstat(raw, &own) == 0, unsafe lstat(path, &current) == 0,
                 own.st_dev == current.st_dev, own.st_ino == current.st_ino
             {
@@ -61,7 +68,6 @@ package final class SharedFile {
             file = nil
         }
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
-        // SAFETY: mkdir and open read the path as a C string, which Swift makes for the call.
         if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
             throw .unavailable("cannot create \(directory): \(errorText(errno))")
         }
@@ -76,12 +82,11 @@ package final class SharedFile {
         return raw
     }
 
-    /// Makes the file, unless another process makes it at the same time.
+    /// Creates the file unless another process creates it first.
     ///
-    /// `link` does not replace a file, which `rename` would do.
+    /// Unlike `rename`, `link` does not replace a file.
     private func create() throws(Fault) {
         let temporary = "\(path).\(UInt64.random(in: .min ... .max))"
-        // SAFETY: open, link and unlink read the paths as C strings, which Swift makes for each call.
         let raw = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard raw >= 0 else { throw .unavailable("cannot create \(path): \(errorText(errno))") }
         let new = OwnedDescriptor(taking: raw)
@@ -93,7 +98,6 @@ package final class SharedFile {
     }
 
     private func write(_ octets: [UInt8], to raw: Int32) throws(Fault) {
-        // SAFETY: pwrite reads the octets of the array, which lives during the call.
         let count = unsafe octets.withUnsafeBytes {
             unsafe pwrite(raw, $0.baseAddress, $0.count, 0)
         }
@@ -103,17 +107,20 @@ package final class SharedFile {
     }
 
     private func lock(_ raw: Int32) throws(Fault) {
-        let end = Clock.now + Self.patience
-        repeat {
-            if flock(raw, LOCK_EX | LOCK_NB) == 0 { return }
-            sched_yield()
-        } while Clock.now < end
+        let start = now()
+        if start >= lockedUntil ?? start {
+            lockedUntil = nil
+            repeat {
+                if flock(raw, LOCK_EX | LOCK_NB) == 0 { return }
+                sched_yield()
+            } while now() < start + Self.patience
+            lockedUntil = now() + Self.pause
+        }
         throw .failed("another process holds the lock of \(path)")
     }
 
     private func read(_ raw: Int32) throws(Fault) -> ArraySlice<UInt8> {
         var octets = [UInt8](repeating: 0, count: Self.largest + 1)
-        // SAFETY: pread writes at most the octets of the buffer, which lives during the call.
         let count = unsafe octets.withUnsafeMutableBytes {
             unsafe pread(raw, $0.baseAddress, $0.count, 0)
         }

@@ -2,20 +2,19 @@
 private import CCurl
 import Glibc
 
-/// Multi handle of libcurl: connections and the transfers on them.
+/// Connections of a libcurl multi handle and their transfers.
 ///
-/// libcurl's callbacks only record what the service loop must watch, because they must not call
-/// libcurl.
+/// Callbacks must not call libcurl, so they only record what the service loop must watch.
 // SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
 final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
-    /// Transfers in flight by handle, retained while libcurl uses them.
+    /// Transfers in flight, retained while libcurl uses their handles.
     private var transfers: [UInt: Transfer] = [:]
 
-    /// Sockets of libcurl, which still closes sockets while the pool is being freed.
+    /// Sockets of libcurl; libcurl closes some while the pool is being freed.
     private let sockets = WatchedSockets()
 
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
@@ -25,12 +24,12 @@ final class ConnectionPool {
     private let meter: LoopMeter
     private let isSecure: Bool
 
-    /// True after the ``LoopBudget`` was exhausted; the connections are not used again.
+    /// True after the ``LoopBudget`` was exhausted; the connections are not reused.
     private(set) var isAbandoned = false
 
     private var turns = 0
 
-    /// One timer for all deadlines, because nearly every transfer ends before its deadline.
+    /// One timer for all deadlines, because few transfers reach their deadline.
     private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
 
     private var isDue = false
@@ -48,9 +47,8 @@ final class ConnectionPool {
     }
 
     isolated deinit {
-        // Otherwise the callbacks would use the freed pool.
         sockets.forgetAll()
-        // SAFETY: no transfer is left, because each transfer retains the pool until it ends.
+        // SAFETY: no transfer is left, because each transfer retains the pool.
         unsafe curl_multi_set_socket_callback(multi, nil, nil)
         unsafe curl_multi_set_timer_callback(multi, nil, nil)
         unsafe curl_multi_cleanup(multi)
@@ -62,8 +60,8 @@ final class ConnectionPool {
     }()
 
     private func setOptions(_ limits: HTTPClient.Limits) {
-        // SAFETY: libcurl runs the callbacks only while the loop is inside libcurl, hence during
-        // the pool's life; `deinit` removes them before it calls libcurl.
+        // SAFETY: libcurl runs the callbacks only inside calls by the loop, hence during the pool's
+        // life; `deinit` removes them first.
         let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         unsafe curl_multi_set_long(
@@ -104,8 +102,7 @@ final class ConnectionPool {
 
 extension ConnectionPool {
     func add(_ transfer: Transfer, on handle: EasyHandle) throws(HTTPError) {
-        // SAFETY: `sockets` lives until the multi handle, and with it the last connection, is
-        // freed.
+        // SAFETY: `sockets` outlives the multi handle and all connections.
         unsafe curl_easy_set_socket_callbacks(
             handle.easy,
             { owner, _, address in
@@ -126,7 +123,7 @@ extension ConnectionPool {
             },
             Unmanaged.passUnretained(sockets).toOpaque()
         )
-        // SAFETY: the handle is in no multi handle; `remove` removes it.
+        // SAFETY: the handle is in no multi handle.
         let code = unsafe curl_multi_add_handle(multi, handle.easy)
         guard code == CURLM_OK else { throw .invalidRequest("libcurl rejects the request") }
         transfers[handle.key] = transfer
@@ -149,16 +146,15 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// Shuts down the connection if nothing arrived in the second half of the wait: libcurl would
-    /// use a dead connection for many minutes. Earlier data proves nothing, because libcurl reads
-    /// an idle connection only at its next use.
+    /// Shuts down the connection if it received nothing in the second half of the wait, because
+    /// libcurl would use a dead connection for many minutes. Data read earlier may be old.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
-        // Over HTTP/1.1 libcurl has already closed the socket, so the port is compared. Shut down
-        // before completing: the handler may open a socket with the same descriptor.
+        // libcurl has closed an HTTP/1.1 socket; the port shows if the descriptor was reused. Shut
+        // down before completing: the handler may reuse the descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             shutdown(descriptor, Int32(SHUT_RDWR))
         }
@@ -171,12 +167,10 @@ extension ConnectionPool {
         for transfer in transfers.values { abandon(transfer, error) }
     }
 
-    /// True if libcurl has started the transfer.
-    ///
-    /// Until then the handle reports the values of its previous transfer.
+    /// True if libcurl has started the transfer; before, the handle reports its previous transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// Returns the socket and its local port if nothing arrived in the second half of the wait.
+    /// Returns the socket and its port if nothing arrived in the second half of the wait.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
@@ -190,12 +184,11 @@ extension ConnectionPool {
 
     /// Repeats a request once if its reused connection ended without a reply; returns true if sent.
     ///
-    /// A server may close a connection while a request is on its way, such as nginx after
-    /// `keepalive_requests` (RFC 9110 §9.2.2, RFC 9113 §8.7). libcurl repeats only some requests of
-    /// an HTTP/2 connection.
+    /// A server may close a connection while a request arrives (RFC 9110 §9.2.2, RFC 9113 §8.7).
+    /// libcurl repeats only some HTTP/2 requests.
     private func sendAgain(_ transfer: Transfer, on handle: EasyHandle) -> Bool {
         guard !transfer.isSecond, Clock.now < transfer.deadline else { return false }
-        // SAFETY: the handle was just removed, and libcurl is not on the stack.
+        // SAFETY: as in `add`; libcurl is not on the stack.
         guard unsafe curl_multi_add_handle(multi, handle.easy) == CURLM_OK else { return false }
         transfers[handle.key] = transfer
         transfer.beginAgain(after: turns)
@@ -208,7 +201,7 @@ extension ConnectionPool {
             if handle.wasSent { transfer.wasSent = true }
         }
         transfers[handle.key] = nil
-        // SAFETY: the handle is in this multi handle, and libcurl is not on the stack.
+        // SAFETY: the handle is in this multi handle; libcurl is not on the stack.
         unsafe curl_multi_remove_handle(multi, handle.easy)
     }
 }
@@ -216,7 +209,7 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Changes the watch of a socket for libcurl; the result -1 makes the socket's transfers fail.
+    /// Changes the watch of a socket; the result -1 fails its transfers.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
             sockets.forget(descriptor)
@@ -236,12 +229,12 @@ extension ConnectionPool {
         }
     }
 
-    /// Schedules the next call of libcurl; a time of -1 cancels it.
+    /// Schedules the next call of libcurl; -1 cancels the call.
     private func wake(in milliseconds: Int) {
         guard milliseconds == 0 else {
             return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
         }
-        // Requests of one iteration, which start with a timeout of 0, share one call.
+        // All requests of an iteration start with a timeout of 0 and share one call.
         guard !isDue else { return }
         isDue = true
         ServiceLoop.task { [weak self] in
@@ -250,7 +243,6 @@ extension ConnectionPool {
         }
     }
 
-    /// Calls libcurl for a descriptor or its timeout, and completes the ended transfers.
     private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
         if let instant = meter.resumption { return suspend(until: instant) }
         var flags: Int32 = 0
@@ -265,7 +257,7 @@ extension ConnectionPool {
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         let time = meter.end()
         guard code == CURLM_OK else {
-            // `watch` fails only if descriptors or memory are exhausted.
+            // libcurl fails only if descriptors or memory are exhausted.
             let isOurs = code == CURLM_ABORTED_BY_CALLBACK
             return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
         }
@@ -299,8 +291,7 @@ extension ConnectionPool {
         var ended: [(Transfer, EasyHandle, CURLcode)] = []
         var left: Int32 = 0
         while let message = unsafe curl_multi_info_read(multi, &left) {
-            // SAFETY: the message is valid until the next call of libcurl; all fields are read
-            // before.
+            // SAFETY: the message is valid until the next call of libcurl.
             guard unsafe message.pointee.msg == CURLMSG_DONE,
                 let easy = unsafe message.pointee.easy_handle,
                 let transfer = transfers[UInt(bitPattern: easy)], let handle = transfer.handle

@@ -2,6 +2,8 @@
 import CCurl
 private import COpenSSL
 
+// SAFETY: libcurl copies the texts, which end with NUL, and the octets of the body. Its texts are
+// static.
 extension EasyHandle {
     func setUp(for request: HTTPRequest) throws(HTTPError) {
         try setStrictness()
@@ -12,7 +14,6 @@ extension EasyHandle {
     }
 
     func set(url: String) throws(HTTPError) {
-        // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
         let code: CURLcode? = unsafe url.withCString { text in
             var count = 0
             while unsafe text[count] > 0x20, unsafe text[count] < 0x7F { count += 1 }
@@ -26,14 +27,12 @@ extension EasyHandle {
     }
 
     func set(body: [UInt8]) throws(HTTPError) {
-        // SAFETY: exactly the array's octets are copied.
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
     /// Sets the time limit, 1 s after the deadline of `ConnectionPool.expire`.
     ///
-    /// A shorter limit for the connection setup would make every request to a server with a slow
-    /// handshake fail.
+    /// A shorter connect timeout would fail every request to a slow server.
     func set(time: Duration) throws(HTTPError) {
         let last = time.millisecondsRoundedUp + 1000
         try set(CURLOPT_TIMEOUT_MS, last)
@@ -42,23 +41,19 @@ extension EasyHandle {
 
     func check(_ code: CURLcode) throws(HTTPError) {
         guard code != CURLE_OK else { return }
-        // SAFETY: libcurl's text is static and ends with NUL.
         throw .invalidRequest(unsafe String(cString: curl_easy_strerror(code)))
     }
 
     private func set(_ option: CURLoption, _ value: Int) throws(HTTPError) {
-        // SAFETY: the shim passes a number to options that take one.
+        // SAFETY: the shim passes a number to options of type long only.
         try check(unsafe curl_easy_set_long(easy, option, value))
     }
 
     private func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
-        // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
         try check(unsafe value.withCString { unsafe curl_easy_set_text(easy, option, $0) })
     }
 
-    /// Disables redirects, netrc and HTTP/0.9.
-    ///
-    /// libcurl disables cookies, HSTS, alternative services and decompression by default.
+    /// Disables redirects, netrc and HTTP/0.9; other risky features are off by default.
     private func setStrictness() throws(HTTPError) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
@@ -72,10 +67,9 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // libcurl's minimum; the default of 64 KiB is two thirds of a transfer's memory. libcurl
-        // 7.88 refuses CURLOPT_BUFFERSIZE on a handle that was reset.
+        // The minimum, because the buffer dominates a transfer's memory. libcurl 7.88 rejects
+        // CURLOPT_BUFFERSIZE on a reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
-        // Ends transfers slower than 1 octet/s for 5 s.
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
         try set(CURLOPT_MAXAGE_CONN, received.limits.idleTime.millisecondsRoundedUp / 1000)
@@ -83,9 +77,9 @@ extension EasyHandle {
 
     /// Sets the server address and the proxy.
     ///
-    /// A CONNECT_TO entry without host and port matches every URL, so libcurl never resolves a
-    /// name. Unlike a changed RESOLVE entry, it works while a connection is open. With a proxy it
-    /// forces a tunnel, so requests that the proxy can forward omit it.
+    /// CONNECT_TO without host and port matches every URL, so libcurl never resolves a name. Unlike
+    /// a changed RESOLVE entry, CONNECT_TO works while a connection is open. CONNECT_TO forces a
+    /// proxy tunnel, so requests that the proxy can forward omit it.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
@@ -96,13 +90,13 @@ extension EasyHandle {
             try set(CURLOPT_NOPROXY, "")
             try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         } else {
-            // Otherwise libcurl would use http_proxy and similar variables.
+            // An empty proxy: otherwise libcurl would use http_proxy and similar variables.
             try set(CURLOPT_PROXY, "")
             try set(CURLOPT_NOPROXY, "*")
         }
     }
 
-    /// True if a proxy can forward the request; many allow tunnels to port 443 only.
+    /// True if a proxy can forward the request; many proxies allow tunnels to port 443 only.
     private static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
@@ -119,8 +113,7 @@ extension EasyHandle {
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
-        // SAFETY: a null text resets the option. The handle retains the store while libcurl uses
-        // it.
+        // SAFETY: null resets the option; the handle retains the store.
         try check(unsafe curl_easy_set_text(easy, CURLOPT_CAINFO, nil))
         try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
         let code = unsafe curl_easy_set_tls_callback(
@@ -129,7 +122,7 @@ extension EasyHandle {
                 guard let context = unsafe context.map({ OpaquePointer($0) }),
                     let owner = unsafe owner
                 else { return CURLE_SSL_CERTPROBLEM }
-                // SAFETY: the owner is the handle, which libcurl uses.
+                // SAFETY: the owner is the handle, which is in use.
                 let handle = unsafe Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
                 return ServiceLoop.assumeIsolated { unsafe handle.setUp(context) }
             },
@@ -142,20 +135,20 @@ extension EasyHandle {
         guard let trusted, unsafe TLSClient.restrictKeyExchange(of: context) else {
             return CURLE_SSL_CIPHER
         }
-        // SAFETY: the context and the handle's store are alive; OpenSSL adds a reference.
+        // SAFETY: the context and the store are alive; OpenSSL adds a reference.
         unsafe SSL_CTX_set1_cert_store(context, trusted.raw)
-        // As in libcurl: trusts a certificate in the store even if its issuer is not there.
+        // As in libcurl: trusts a certificate in the store even without its issuer.
         unsafe X509_VERIFY_PARAM_set_flags(
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // Otherwise one read processes key updates as long as they arrive.
+        // With AUTO_RETRY, one read would process key updates as long as they arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // The meter ignores handshakes, so another one must not start.
+        // The meter does not measure handshakes, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)
-        // libcurl reads HTTP/2 frames that belong to no reply in one call, as long as they arrive.
-        // So this callback ends the connection.
-        // SAFETY: the connection's pool retains the meter until the connection is freed.
+        // libcurl reads HTTP/2 frames that belong to no reply in one call as long as they arrive.
+        // This callback ends the connection.
+        // SAFETY: the pool retains the meter until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in
             guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter
             else { return }
@@ -176,7 +169,6 @@ extension EasyHandle {
         return CURLE_OK
     }
 
-    /// True if libcurl uses this program's OpenSSL.
     private static let sharesOpenSSL =
         LibraryVersion.curl.contains("OpenSSL/\(OPENSSL_VERSION_MAJOR).")
 
@@ -201,7 +193,6 @@ extension EasyHandle {
         var headers = request.headers
         if request.body != nil {
             try set(CURLOPT_POST, 1)
-            // Never wait for a 100 (Continue).
             headers.append("Expect:")
         } else {
             try set(CURLOPT_HTTPGET, 1)
@@ -209,7 +200,7 @@ extension EasyHandle {
         try set(CURLOPT_HTTPHEADER, to: headers)
     }
 
-    /// True if `line` has a control character, which could end the header line.
+    /// True if `line` has a control character, which could end the header.
     private nonisolated static func hasControl(_ line: String) -> Bool {
         line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }

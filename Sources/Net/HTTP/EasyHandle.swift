@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// Easy handle of libcurl, reused for one kind of request.
+/// Easy handle of libcurl, reused for requests of one kind.
 ///
-/// Creating a handle takes longer than a request over loopback; setting all options takes a fifth
-/// of that. The next request of the same kind sets only URL, body and time limit.
-// SAFETY: made and used on the loop only, freed once, by `deinit`. libcurl points to the lists,
-// which are freed after `forget` has reset the handle, or after the handle.
+/// Creating a handle or setting all options is slow. The next request of the kind sets only URL,
+/// body and time limit.
+// SAFETY: used on the loop only, freed once, in `deinit`. `forget` resets the handle before it
+// frees the lists.
 @safe
 @ServiceLoop
 final class EasyHandle {
@@ -62,7 +62,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Returns the kind of `request`; nil for a rare kind, whose handle is not worth reusing.
+        /// Returns nil for a rare kind, whose handle is not reused.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -93,28 +93,28 @@ extension EasyHandle {
         kind = wanted
     }
 
-    /// Resets all options; the handle must be in no pool.
+    /// Resets the handle, which must be in no pool.
     func forget() {
         kind = nil
-        // SAFETY: in no multi handle; libcurl keeps its caches and drops every pointer.
+        // SAFETY: the handle is in no multi handle; libcurl drops every pointer.
         unsafe curl_easy_reset(easy)
         freeLists()
     }
 
-    /// Erases the URL, which may contain a token; the handle must be in no pool.
+    /// Removes the URL, which may contain a token; the handle must be in no pool.
     func forgetURL() {
-        // SAFETY: a null text resets the option and frees libcurl's copy.
+        // SAFETY: a null text resets the option and frees the copy.
         unsafe curl_easy_set_text(easy, CURLOPT_URL, nil)
     }
 
     private func freeLists() {
-        // SAFETY: each list is freed once, because it is removed first.
+        // SAFETY: each list is removed before it is freed.
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
     }
 
-    /// Sets a list and retains it while libcurl points to it.
+    /// Sets a list option; the handle retains the list.
     func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
-        // SAFETY: libcurl copies each text, which ends with NUL; on failure the list is freed.
+        // SAFETY: libcurl copies each text; on failure the list is freed.
         var list: UnsafeMutablePointer<curl_slist>?
         for text in texts {
             let longer = unsafe text.withCString { unsafe curl_slist_append(list, $0) }
@@ -132,6 +132,7 @@ extension EasyHandle {
 
 // MARK: - The end
 
+// SAFETY: libcurl writes one number, and its texts are static; this handle owns `words`.
 extension EasyHandle {
     var localPort: UInt16 { UInt16(truncatingIfNeeded: long(CURLINFO_LOCAL_PORT)) }
 
@@ -139,7 +140,7 @@ extension EasyHandle {
 
     var isReusing: Bool { wasSent && connectionsOpened == 0 }
 
-    /// True if the request got a connection, including TLS handshake and proxy tunnel.
+    /// True if the request got a connection, including TLS and proxy tunnel.
     var wasSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     var times: TransferTimes {
@@ -152,15 +153,13 @@ extension EasyHandle {
 
     private func time(_ info: CURLINFO) -> Duration {
         var microseconds: curl_off_t = 0
-        // SAFETY: writes one integer.
         unsafe curl_easy_get_offset(easy, info, &microseconds)
         return .microseconds(microseconds)
     }
 
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
-    /// `socketFailure` is the `errno` of a socket that could not be opened; libcurl does not record
-    /// it.
+    /// `socketFailure` is the `errno` of opening a socket, which libcurl does not record.
     func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }
@@ -184,7 +183,7 @@ extension EasyHandle {
         return reply
     }
 
-    /// True if a reused connection ended before any octet of the reply.
+    /// True if a reused connection ended before the first octet of the reply.
     func wasCutOff(_ code: CURLcode) -> Bool {
         guard [CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code) else {
             return false
@@ -195,7 +194,6 @@ extension EasyHandle {
     private func error(_ code: CURLcode, _ socketFailure: Int32) -> HTTPError {
         let tunnel = long(CURLINFO_HTTP_CONNECTCODE)
         if tunnel >= 300 { return .connect("the proxy answers HTTP \(tunnel)") }
-        // SAFETY: libcurl's text is static and ends with NUL.
         let text = unsafe String(cString: curl_easy_strerror(code))
         switch code {
         case CURLE_OPERATION_TIMEDOUT:
@@ -212,8 +210,8 @@ extension EasyHandle {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0:
-            // libcurl takes a reply without a status line for HTTP/0.9, which is disabled. The URL
-            // was valid, because a connection exists.
+            // libcurl reports a reply without a status line as an unsupported protocol. The URL was
+            // valid, because a connection exists.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -229,11 +227,10 @@ extension EasyHandle {
         return isOurs ? .exhausted(errorText(cause)) : .connect(errorText(cause))
     }
 
-    /// libcurl's message for TLS errors; other messages may repeat a secret URL.
+    /// Sanitized libcurl message for a TLS error; other messages may contain a secret URL.
     ///
-    /// Sanitized, because it may quote the peer's certificate.
+    /// The message may quote the peer's certificate.
     private var details: String? {
-        // SAFETY: the buffer is this handle's.
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
         guard !octets.isEmpty else { return nil }
         return String(
@@ -244,7 +241,6 @@ extension EasyHandle {
 
     private func long(_ info: CURLINFO) -> Int {
         var value = 0
-        // SAFETY: writes one integer.
         unsafe curl_easy_get_long(easy, info, &value)
         return value
     }
@@ -286,7 +282,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// Stores `handle`, which must be in no pool, for reuse.
+    /// The handle must be in no pool.
     func giveBack(_ handle: EasyHandle) {
         if idle.count < Self.maximumIdle { idle.append(handle) }
     }

@@ -3,37 +3,35 @@ private import CCurl
 
 /// HTTP client on libcurl and the service loop, without threads or name resolution.
 ///
-/// Servers are not trusted: see ``Limits`` and `EasyHandle+Options.swift`.
+/// ``Limits`` and `EasyHandle+Options.swift` protect against malicious servers.
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
     package struct Limits: Sendable, Hashable {
         /// Maximum octets of a reply body, from 1 octet to 16 MiB.
         package var bodyOctets = 64 << 10
 
-        /// Maximum octets of all headers and bodies being received.
+        /// Maximum octets of all headers and bodies being received; further replies fail.
         ///
-        /// Further replies fail with ``HTTPError/exhausted(_:)``. A provider may use at most as
-        /// much as is still free: half of the limit if it is alone.
+        /// A provider may use at most as many octets as it leaves free: alone, half of the limit.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of a reply's header lines, interim replies and trailers, plus 96 per
-        /// line.
+        /// Maximum octets of headers, interim replies and trailers; each line counts 96 octets
+        /// more.
         package var headerOctets = 16 << 10
 
-        /// Maximum connections per provider and set of trusted certificates; further requests wait.
+        /// Maximum connections per provider and certificate source; further requests wait.
         package var connections = 64
 
-        /// Maximum connections to one server and name.
         package var connectionsPerServer = 32
 
-        /// Maximum concurrent requests per HTTP/2 connection; the server may allow fewer.
+        /// Maximum concurrent requests per HTTP/2 connection.
         package var requestsPerConnection = 1024
 
-        /// Maximum idle connections, and the time after which an idle connection is closed.
+        /// Maximum idle connections, and the time limit of an idle connection.
         package var idleConnections = 32
         package var idleTime: Duration = .seconds(60)
 
-        /// Maximum requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
+        /// Maximum requests in flight; further requests fail.
         package var inFlight = 4096
 
         package init() {}
@@ -52,9 +50,7 @@ package final class HTTPClient: HTTPTransport {
         memory = ReplyMemory(limit: limits.receivedOctets)
     }
 
-    /// Initialises libcurl once per process, which takes milliseconds.
-    ///
-    /// Call it on a worker thread at start. A request that arrives meanwhile waits.
+    /// Initialises libcurl once per process, on a worker thread; requests wait meanwhile.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
     @discardableResult
@@ -80,14 +76,14 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // A completion handler may send again, which must follow the whole reaction to the network
+        // A completion handler may send again, but only after the whole reaction to the network
         // change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }
     }
 
-    /// Returns the provider of `request`; if the provider is new, removes unused providers.
+    /// Returns the provider of a request; a new provider causes the removal of unused ones.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now
@@ -120,7 +116,6 @@ package final class HTTPClient: HTTPTransport {
             if reply.connectionReused { statistics.connectionsReused += 1 }
         case .failure(let error):
             statistics.failures[HTTPStatistics.Failure(error), default: 0] += 1
-            // The next request must not see the state of a failed one.
             transfer.handle?.forget()
         }
         if let handle = transfer.handle {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Connections and memory of one provider of an ``HTTPClient``, which no other provider can use up.
+/// Connections and memory of one provider, which other providers cannot use up.
 @ServiceLoop
 final class HTTPProvider {
     private let memory: ReplyMemory.Share
@@ -8,7 +8,7 @@ final class HTTPProvider {
 
     /// Groups by source of trusted certificates; nil without TLS.
     ///
-    /// libcurl does not record the certificates for which it trusted a connection or a TLS session.
+    /// A connection must not be reused with other certificates, which libcurl does not check.
     private var groups: [TrustSource?: Group] = [:]
 
     private let limits: HTTPClient.Limits
@@ -35,10 +35,8 @@ final class HTTPProvider {
         self.memory = ReplyMemory.Share(of: memory)
     }
 
-    /// Returns the connections and handles for `request`, new ones after a change of the
+    /// Returns the connections and handles for `request`; creates new ones after a change of the
     /// certificates or an exhausted ``LoopBudget``.
-    ///
-    /// Requests in flight finish on their old connections.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -74,7 +72,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Memory of one provider: at most as much as other providers leave free.
+    /// Memory of one provider: at most as much as all providers leave free.
     final class Share {
         private let whole: ReplyMemory
 

@@ -28,12 +28,11 @@ package struct HTTPStatistics: Sendable, Hashable {
 
     package internal(set) var replies = 0
 
-    /// Number of failures by kind; kinds without failures are absent.
     package internal(set) var failures: [Failure: Int] = [:]
 
     package internal(set) var inFlight = 0
 
-    /// Number of opened connections, including failed attempts to open one.
+    /// Number of opened connections, including failed attempts.
     package internal(set) var connectionsOpened = 0
 
     package internal(set) var connectionsReused = 0

@@ -5,11 +5,9 @@
 package protocol HTTPTransport: Sendable {
     typealias Handler = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
 
-    /// Sends `request`, which fails at `deadline`; calls `completion` once, after `send` has
-    /// returned.
+    /// Sends `request`; calls `completion` once, after `send` has returned, by `deadline`.
     ///
-    /// - Returns: a handle; `cancel()` completes the request with `HTTPError.cancelled` before it
-    ///   returns.
+    /// - Returns: a handle; `cancel()` completes the request before it returns.
     @discardableResult
     func send(
         _ request: HTTPRequest,
@@ -19,35 +17,29 @@ package protocol HTTPTransport: Sendable {
 
     /// Drops all connections, for example after a network change.
     ///
-    /// Requests in flight fail with `HTTPError.broken` in the next iteration; callers may retry
-    /// them.
+    /// In the next iteration, requests in flight fail with `HTTPError.broken`.
     func reset()
 }
 
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
-    /// True if the server may have received the request and charged for it; final when it has
+    /// True if the server may have received and billed the request; final when the request has
     /// ended.
-    ///
-    /// False until connection, proxy tunnel and TLS handshake are complete.
     var wasSent: Bool { get }
 }
 
 package struct HTTPRequest: Sendable, Hashable {
-    /// Absolute URL; its host is used for TLS and `Host`, and is never resolved.
+    /// Absolute URL; its host is for TLS and `Host` only, and is never resolved.
     package var url: String
 
-    /// Address to connect to, independent of the URL's host.
     package var server: SocketAddress
 
-    /// Name of the upstream or vendor, which has its own connections, processor time and memory
-    /// share.
+    /// Name of the upstream or vendor, which has separate connections, CPU time and memory.
     package var provider = ""
 
     /// Body of a POST; nil for a GET.
     package var body: [UInt8]?
 
-    /// Header lines, such as `Accept: application/dns-json`.
     package var headers: [String] = []
 
     /// PEM file that replaces the system's trusted certificates.
@@ -57,14 +49,14 @@ package struct HTTPRequest: Sendable, Hashable {
 
     /// HTTP proxy; the environment's proxies are never used.
     ///
-    /// The proxy opens a tunnel, unless the URL has no TLS and its host is the address `server`.
+    /// The proxy opens a tunnel, unless the URL is `http` and its host is the address `server`.
     package var proxy: SocketAddress?
 
     /// True to open a new connection, because an open one may be dead.
     package var wantsFreshConnection = false
 
-    /// True if the request may be billed: after its connection ended, it is not sent again, but
-    /// fails with ``HTTPError/cutOff``.
+    /// True if the request may be billed: after its connection ended, the request fails with
+    /// ``HTTPError/cutOff`` and is not repeated.
     package var isSentOnce = false
 
     package var wantsTimes = false
@@ -86,26 +78,24 @@ package struct HTTPRequest: Sendable, Hashable {
     }
 }
 
-/// Durations from the start of a transfer.
 package struct TransferTimes: Sendable, Hashable {
-    /// Time until the connection was open; zero if it was reused.
+    /// Time until the connection was open; zero if reused.
     package var connected: Duration
 
-    /// Time until the TLS handshake ended; zero without TLS or on a reused connection.
+    /// Time until the TLS handshake ended; zero without a handshake.
     package var secured: Duration
 
     package var firstOctet: Duration
 }
 
 package enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
-    /// HTTP/2 if TLS negotiates it, otherwise 1.1.
+    /// HTTP/2 if TLS negotiates it, otherwise HTTP/1.1.
     case automatic = "auto"
     case http1 = "1.1"
     case http2 = "2"
     case http3 = "3"
 }
 
-/// HTTP reply with any status code.
 package struct HTTPReply: Sendable, Hashable {
     package var status: Int
     package var body: [UInt8]
@@ -118,7 +108,6 @@ package struct HTTPReply: Sendable, Hashable {
 
     package var connectionReused = false
 
-    /// HTTP version, such as `1.1` or `2`.
     package var version = ""
 
     package var times: TransferTimes?
@@ -133,28 +122,27 @@ package struct HTTPReply: Sendable, Hashable {
 }
 
 package enum HTTPError: Error, Hashable {
-    /// The deadline has passed; `reused` is true for a reused connection, which may be dead.
+    /// The deadline has passed; a reused connection may be dead.
     case timedOut(reused: Bool)
 
-    /// There was no connection, or it ended before the first octet of the reply.
+    /// The connection failed, or ended before the first octet of the reply.
     case connect(String)
 
-    /// A reused connection ended before the first octet of the reply, and the request is not sent
-    /// again; the server may have received it.
+    /// A reused connection ended before the first octet of the reply; the server may have received
+    /// the request.
     case cutOff
 
-    /// TLS failed, for example because the certificate does not match the name.
+    /// TLS failed, for example because the certificate does not match.
     case tls(String)
 
     /// The reply was truncated or was not HTTP.
     case broken(String)
 
-    /// A limit of this process was reached; the server is not at fault.
+    /// This process reached a limit; the server is not at fault.
     case exhausted(String)
 
     case bodyTooLarge(limit: Int)
 
-    /// The request is invalid, for example its URL or certificate file.
     case invalidRequest(String)
 
     case cancelled

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Leaky bucket for the processor time of a provider that sends data without replies.
+/// Leaky bucket for the CPU time that libcurl spends on a provider.
 ///
-/// A server can send frames without end that belong to no reply, such as empty DATA frames (RFC
-/// 9113 §10.5), or a reply in frames of one octet.
+/// A server can send endless frames that belong to no reply (RFC 9113 §10.5), or a reply in frames
+/// of one octet.
 ///
-/// - Exhausted: one call of libcurl overflows an empty bucket. The connections are ended, and
-///   requests to the provider fail until half of the bucket is empty.
+/// - Exhausted: one libcurl call overflows an empty bucket. The connections are ended, and requests
+///   to the provider fail until the bucket is half empty.
 /// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
 ///   empty, because fewer and larger reads are cheaper.
 ///
-/// A reply earns more time than libcurl needs for it, so an honest provider is seldom throttled.
+/// Each reply lowers the level by more than its usual CPU time.
 struct LoopBudget {
-    /// Capacity of the bucket; also the maximum that replies can earn in advance.
+    /// Capacity of the bucket, and limit of a negative level.
     static let capacity: Duration = .milliseconds(50)
 
     /// Level at which a throttled provider is read again, after at least 50 ms.
@@ -21,17 +21,17 @@ struct LoopBudget {
     /// Divisor of the leak: the bucket empties by 1/10 of the elapsed time.
     static let leak = 10
 
-    /// Time earned per octet, and per ended transfer.
+    /// Time subtracted from the level, per octet and per ended transfer.
     ///
-    /// A usual reply takes 0.1 ms. With hundreds of transfers on a connection, libcurl checks all
-    /// at each event, which takes up to 1 ms.
+    /// A reply usually takes 0.1 ms. libcurl checks all transfers of a connection at each event, up
+    /// to 1 ms.
     static let perOctet: Duration = .nanoseconds(100)
     static let perTransfer: Duration = .milliseconds(2)
 
-    /// Time allowed per transfer in flight, because each call checks all of them.
+    /// Time allowed per transfer in flight, because each call checks all transfers.
     static let perTransferInFlight: Duration = .microseconds(1)
 
-    /// Level of the bucket at `updated`; negative if replies have earned time.
+    /// Level of the bucket at `updated`; negative if replies have lowered it in advance.
     private var level: Duration = .zero
     private var updated: Instant
 
@@ -52,8 +52,7 @@ struct LoopBudget {
         if level <= Self.capacity / 2 { isExhausted = false }
     }
 
-    /// Returns true if one libcurl call, which delivered `octets`, overflows an otherwise empty
-    /// bucket.
+    /// Returns true if one libcurl call, which delivered `octets`, overflows an empty bucket.
     func overflows(_ time: Duration, octets: Int, inFlight: Int) -> Bool {
         let allowed = Self.perOctet * octets + Self.perTransferInFlight * inFlight
         return min(level, .zero) + time - allowed > Self.capacity
@@ -61,7 +60,7 @@ struct LoopBudget {
 
     /// Adds the time of one libcurl call, less the time that replies earn.
     ///
-    /// `isStopped` is true if the call overflowed the bucket while it was running.
+    /// - Parameter isStopped: true if the bucket overflowed during the call.
     mutating func charge(
         _ time: Duration,
         octets: Int,
@@ -83,16 +82,16 @@ struct LoopBudget {
     }
 }
 
-/// Measures the processor time that libcurl needs to read from a provider.
+/// CPU time meter for libcurl calls that read from a provider.
 ///
-/// TLS handshakes are not counted, because they may exceed the budget. ``HandshakeLimit`` bounds
-/// each, and a connection has only one.
+/// Does not measure TLS handshakes, because they may exceed the budget. ``HandshakeLimit`` bounds
+/// the one handshake of a connection.
 ///
-/// Not isolated: C calls it for each header line and TLS record, on the service loop.
+/// Not isolated: C calls it on the service loop.
 final class LoopMeter {
     private(set) var budget = LoopBudget(at: Clock.now)
 
-    /// Thread time at the first read of the current call.
+    /// Thread CPU time at the first read of the current call.
     private var start: Duration?
 
     private var octets = 0
@@ -136,7 +135,7 @@ final class LoopMeter {
         return Clock.threadTime - start
     }
 
-    /// Charges a call of libcurl; returns false if the budget is exhausted.
+    /// Charges a libcurl call; returns false if the budget is exhausted.
     func charge(_ time: Duration, transfers: Int) -> Bool {
         guard time > .zero else { return true }
         budget.charge(

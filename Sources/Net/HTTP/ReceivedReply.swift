@@ -3,7 +3,7 @@ import CCurl
 
 /// Received part of a reply.
 ///
-/// Not isolated: C calls it for every header line, on the service loop.
+/// Not isolated: C calls it on the service loop.
 // SAFETY: the owning handle lives while libcurl uses it; libcurl is called on the loop only.
 @safe
 final class ReceivedReply {
@@ -17,7 +17,7 @@ final class ReceivedReply {
 
     private var sendings = 0
 
-    /// True if libcurl must not send the request again after a reused connection ended.
+    /// True if libcurl must not repeat the request after a reused connection ended.
     private(set) var isSentOnce = false
 
     private(set) var fault: HTTPError?
@@ -58,14 +58,13 @@ final class ReceivedReply {
         let sending: curl_prereq_callback = { owner, _, _, _, _ in
             guard let owner = unsafe owner else { return CURL_PREREQFUNC_ABORT }
             LoopExecutor.shared.checkIsolated()
-            // SAFETY: the owner is the reply, see the type.
             let reply = unsafe Unmanaged<ReceivedReply>.fromOpaque(owner).takeUnretainedValue()
             return reply.takeSending() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
         unsafe curl_easy_set_sending_callback(easy, sending, owner)
     }
 
-    /// Counts each time that libcurl sends the request; returns false to abort the transfer.
+    /// Returns false to abort the transfer.
     private func takeSending() -> Bool {
         sendings += 1
         guard isSentOnce, sendings > 1 else { return true }
@@ -82,13 +81,11 @@ final class ReceivedReply {
     ) -> Int {
         guard let owner = unsafe owner else { return 0 }
         LoopExecutor.shared.checkIsolated()
-        // SAFETY: the owner is the reply, see the type; `data` has `count` octets.
         let reply = unsafe Unmanaged<ReceivedReply>.fromOpaque(owner).takeUnretainedValue()
         let octets = unsafe UnsafeRawBufferPointer(start: data, count: count)
         return unsafe take(reply, octets) ? count : -1
     }
 
-    /// Stores octets of the body; returns false to abort the transfer.
     private func takeBody(_ octets: UnsafeRawBufferPointer) -> Bool {
         guard body.count + octets.count <= limits.bodyOctets else {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
@@ -109,7 +106,6 @@ final class ReceivedReply {
         return false
     }
 
-    /// Parses a header line; returns false to abort the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         let before = headers.octets
         // SAFETY: the line lives during the call.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 struct ReplyHeaders {
-    /// Octets of all lines, interim replies and trailers, and of libcurl's memory for them.
+    /// Octets of all lines, with interim replies and trailers, plus `lineOctets` per line.
     private(set) var octets = 0
 
     private static let lineOctets = 96
@@ -14,10 +14,10 @@ struct ReplyHeaders {
 
     private(set) var age: String?
 
-    /// True if the body is compressed, which the request did not allow.
+    /// True if the body has a content encoding, which the request did not allow.
     private(set) var isEncoded = false
 
-    /// Parses one line, in libcurl's common form for all HTTP versions.
+    /// Parses one line; libcurl uses one format for all HTTP versions.
     mutating func take(_ line: RawSpan) {
         octets += line.byteCount + Self.lineOctets
         if Self.begins(line, with: "http/") {
@@ -43,7 +43,7 @@ struct ReplyHeaders {
     private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
         guard line.byteCount >= start.utf8CodeUnitCount else { return false }
         return start.withUTF8Buffer { start in
-            // SAFETY: both have at least as many octets as `start`.
+            // SAFETY: `line` and the buffer have at least as many octets as `start`.
             start.indices.allSatisfy { index in
                 let octet = unsafe line.unsafeLoad(fromByteOffset: index, as: UInt8.self)
                 let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet)
@@ -53,7 +53,7 @@ struct ReplyHeaders {
     }
 
     private static func text(_ line: RawSpan, from start: Int) -> String {
-        // SAFETY: the buffer is read during the call only.
+        // SAFETY: the buffer is used during the call only.
         unsafe line.withUnsafeBytes { line in
             let value = unsafe line[start...].drop { $0 <= 0x20 }
             let end = unsafe value.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? value.startIndex

@@ -42,7 +42,7 @@ final class Transfer: RequestHandle {
         self.turn = turn
     }
 
-    /// Leaves the pool and calls the completion handler; does nothing if the transfer has ended.
+    /// Leaves the pool and calls the completion handler; is idempotent.
     func end(_ result: Result<HTTPReply, HTTPError>) {
         guard let completion else { return }
         self.completion = nil

@@ -3,9 +3,9 @@ internal import CLinux
 internal import Glibc
 internal import Locks
 
-/// Bounded queue with a thread for a handler that may block; a full queue drops and counts items.
+/// Bounded queue with a thread for a handler that may block; drops and counts excess items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles `items` on the queue's thread; `dropped` items that followed them were lost.
+    /// Handles `items` on the queue's thread; `dropped` items after them were lost.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {
@@ -22,9 +22,9 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
     private let itemLimit: Int
     private let octetLimit: Int
 
-    /// Creates a queue and its thread, which inherits the caller's capabilities and never ends.
+    /// Creates a queue and a thread, which inherits the caller's capabilities and never ends.
     ///
-    /// The handler may hold another `itemLimit` items. A thread's name has at most 15 octets.
+    /// The handler may hold another `itemLimit` items. `name` has at most 15 octets.
     package init(
         named name: String,
         itemLimit: Int,
@@ -63,7 +63,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         return isAdded
     }
 
-    /// Blocks until all items are handled, or for `time`; only for the end of the process.
+    /// Blocks until all items are handled or `time` has passed; only for the end of the process.
     package func flush(within time: Duration) {
         let end = Clock.now + time
         while state.withLock({ !$0.items.isEmpty || $0.taken > 0 }), Clock.now < end {
@@ -83,7 +83,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
     private func wait() {
         var event = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
         var count: UInt64 = 0
-        // SAFETY: one pollfd and eight octets are written; the queue lives as long as its thread.
+        // SAFETY: one pollfd and eight octets are written.
         unsafe poll(&event, 1, -1)
         _ = unsafe read(descriptor.raw, &count, MemoryLayout<UInt64>.size)
     }

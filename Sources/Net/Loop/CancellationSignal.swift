@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cancellation of unneeded work: the owner cancels, and the stages of the work free their
-/// resources.
+/// Cancellation of work; each stage registers an action that frees its resources.
 @ServiceLoop
 package final class CancellationSignal {
     package private(set) var isCancelled = false
@@ -14,10 +13,10 @@ package final class CancellationSignal {
     private var second: Action?
     private var others: [Action] = []
 
-    /// DNS client whose limits count this work; nil for work of the daemon.
+    /// DNS client to whose limits this work counts; nil for work of the daemon.
     package let client: (any Hashable & Sendable)?
 
-    /// True if the DNS client waits for the result; false for a refresh that the client has caused.
+    /// True if the DNS client waits; false for a refresh that the client has caused.
     package let isAwaited: Bool
 
     package init(client: (any Hashable & Sendable)? = nil, isAwaited: Bool = true) {
@@ -27,7 +26,7 @@ package final class CancellationSignal {
 
     /// Registers an action for cancellation; runs it immediately if the work is cancelled.
     ///
-    /// The action may retain the work, because `finish` releases all actions.
+    /// The action may retain the work: `finish` releases all actions.
     package func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard !isCancelled else { return action() }
         guard !isOver else { return }
@@ -40,7 +39,6 @@ package final class CancellationSignal {
         }
     }
 
-    /// Marks the work as finished and releases all actions.
     package func finish() {
         isOver = true
         (first, second, others) = (nil, nil, [])

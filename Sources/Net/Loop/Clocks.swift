@@ -8,12 +8,12 @@ package struct Clocks: Sendable {
 
     package var now: @Sendable () -> Instant
 
-    /// Returns the wall clock in seconds since 1970, for signatures.
+    /// Wall clock in seconds since 1970, for signatures.
     package var wallSeconds: @Sendable () -> Int64
 
     package var timer: Timing
 
-    /// Creates a set of clocks; `now` and `timer` must use the same clock.
+    /// `now` and `timer` must use the same clock.
     package init(
         now: @escaping @Sendable () -> Instant,
         wallSeconds: @escaping @Sendable () -> Int64,
@@ -32,7 +32,7 @@ package struct Clocks: Sendable {
 }
 
 extension Clocks {
-    /// Suspends the task until `end`, or throws when the task is cancelled.
+    /// Suspends until `end`; throws when the task is cancelled.
     @ServiceLoop
     package func sleep(_ end: Instant) async throws(CancellationError) {
         let waiter = Waiter()
@@ -44,6 +44,6 @@ extension Clocks {
 
 @ServiceLoop
 package protocol Cancellable: AnyObject {
-    /// Cancels the action; does nothing if the action has already run.
+    /// Cancels the action if it has not run.
     func cancel()
 }

@@ -2,8 +2,8 @@
 
 /// Completion handler that is called exactly once.
 ///
-/// A call consumes the handler, so a second call does not compile.  A handler that is released
-/// without a call is a fault of the program, which stops a debug build.
+/// A call consumes the handler, so a second call does not compile. A release without a call stops a
+/// debug build.
 @frozen
 package struct Completion<Value>: ~Copyable {
     package typealias Handler = @ServiceLoop (Value) -> Void
@@ -14,11 +14,9 @@ package struct Completion<Value>: ~Copyable {
     @usableFromInline
     var isCalled = false
 
-    /// Creates a completion handler, which the service loop calls.
     @inlinable
     package init(_ handler: @escaping Handler) { self.handler = handler }
 
-    /// Reports the result.
     @inlinable
     @ServiceLoop
     package consuming func callAsFunction(_ value: Value) {
@@ -26,8 +24,8 @@ package struct Completion<Value>: ~Copyable {
         handler(value)
     }
 
-    /// Returns a completion handler for the result of an earlier step; `body` receives that result
-    /// and this handler.
+    /// Returns a completion handler for an earlier step; `body` receives its result and this
+    /// handler.
     @inlinable
     package consuming func after<Earlier>(
         _ body: @escaping @ServiceLoop (Earlier, consuming Completion) -> Void

@@ -3,9 +3,8 @@ private import CSystemd
 
 /// Watch of a file descriptor by the service loop.
 ///
-/// The watch does not own the descriptor. Cancel it before the descriptor is closed: the kernel may
-/// reuse the number for another file.
-// SAFETY: the only unsafe stored property is the source, explained at `source`.
+/// Cancel the watch before closing the descriptor: the kernel may reuse the number.
+// SAFETY: see `source`.
 @safe
 @ServiceLoop
 final class DescriptorWatch {
@@ -19,15 +18,15 @@ final class DescriptorWatch {
         /// The connection is closed in both directions; always reported.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
         static let error = Events(rawValue: EPOLLERR.rawValue)
-        /// Option: each event is reported once (edge-triggered).
+        /// Option: reports each event once (edge-triggered).
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 
     // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
     private var source: OpaquePointer?
 
-    // SAFETY: isolated to the service loop; only `report` calls it, which checks the thread.
-    // Converted once, because each conversion allocates.
+    // SAFETY: isolated to the loop; only `report` calls it, after a thread check. Converted once,
+    // because each conversion allocates.
     fileprivate nonisolated(unsafe) let handler: (Events) -> Void
 
     /// Watches `descriptor` until cancelled or released; throws if memory or epoll watches run out.
@@ -36,11 +35,10 @@ final class DescriptorWatch {
         _ events: Events,
         handler: @escaping @ServiceLoop (Events) -> Void
     ) throws(SocketError) {
-        // SAFETY: `report` calls the handler on the service loop only.
         unsafe self.handler = unsafeBitCast(handler, to: ((Events) -> Void).self)
         unsafe source = nil
-        // SAFETY: `cancel`, at the latest in `deinit`, ends all callbacks before this object is
-        // freed; a running callback retains the object.
+        // SAFETY: `report` calls the handler on the loop only. `cancel` ends all callbacks; a
+        // running callback retains the object.
         let status = unsafe sd_event_add_io(
             LoopExecutor.shared.event,
             &source,
@@ -68,7 +66,6 @@ final class DescriptorWatch {
     }
 
     func cancel() {
-        // SAFETY: the source is released exactly once.
         unsafe sd_event_source_disable_unref(source)
         unsafe source = nil
     }
@@ -78,7 +75,7 @@ final class DescriptorWatch {
 
 /// Callback of sd-event.
 ///
-/// A closure would cost an isolation check (Swift 6.3) and an allocation at every event.
+/// A closure would cost an isolation check (Swift 6.3) and an allocation per event.
 private func report(
     _: OpaquePointer?,
     _: Int32,
@@ -87,8 +84,7 @@ private func report(
 ) -> Int32 {
     guard let data = unsafe data else { return 0 }
     LoopExecutor.shared.checkIsolated()
-    // SAFETY: `data` is the watch that added this source, which is alive (see `init`); the line
-    // above has checked the thread.
+    // SAFETY: `data` is the watch that added this source; the thread is checked.
     let watch = unsafe Unmanaged<DescriptorWatch>.fromOpaque(data).takeUnretainedValue()
     unsafe watch.handler(DescriptorWatch.Events(rawValue: reported))
     return 0

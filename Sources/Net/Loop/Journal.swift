@@ -9,8 +9,7 @@ package enum Journal {
     /// A child process inherits the variable even if its standard error is redirected.
     package static var isStandardError: Bool {
         var status = stat()
-        // SAFETY: the text of getenv is copied before it can change, as no code here changes the
-        // environment; one `stat` is written.
+        // SAFETY: the text of getenv is copied; fstat writes one `stat`.
         guard let stream = unsafe getenv("JOURNAL_STREAM").map({ unsafe String(cString: $0) }),
             unsafe fstat(STDERR_FILENO, &status) == 0
         else { return false }
@@ -24,7 +23,7 @@ package enum Journal {
             octets += field.utf8
             return octets.count
         }
-        // SAFETY: the vectors lie within the octets, which live during the call and are only read.
+        // SAFETY: the vectors lie within the octets, which live during the call.
         return unsafe octets.withUnsafeMutableBytes { octets in
             var start = 0
             let vectors = unsafe ends.map { end in

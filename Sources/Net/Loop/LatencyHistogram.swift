@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// Histogram of durations from 1 µs to 16 s in 192 buckets, eight per power of two; one thread
-/// writes.
+/// Histogram of durations from 1 µs to 16 s in 192 buckets, eight per power of two.
 package final class LatencyHistogram: Sendable {
     private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
     private let longest = Atomic<UInt64>(0)
@@ -50,7 +49,6 @@ package final class LatencyHistogram: Sendable {
     }
 }
 
-/// Sum of histograms at one moment.
 package struct LatencySum: Sendable {
     fileprivate var buckets = [UInt64](repeating: 0, count: 192)
 
@@ -96,7 +94,7 @@ package struct LatencySum: Sendable {
         return sum
     }
 
-    /// Returns the sum of the events after `earlier`; its `longest` is at most an eighth too high.
+    /// Returns the sum of the events after `earlier`; `longest` is at most an eighth too high.
     package func since(_ earlier: LatencySum) -> LatencySum {
         var difference = self
         for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }

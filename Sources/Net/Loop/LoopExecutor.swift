@@ -7,30 +7,29 @@ private import Synchronization
 
 /// Thread that alternates between polling an sd-event loop and running Swift jobs.
 ///
-/// It is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
-/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival, and then dispatches
-/// at most 16 sources. Therefore neither jobs nor sockets starve.
+/// The executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
+/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then it dispatches
+/// at most 16 sources, so neither jobs nor sockets starve.
 ///
 /// **Waking.** Both sides hold the lock. The loop sets `polling` if the queue is empty, and clears
-/// it after the poll. A thread that queues a job or a wakeup while `polling` is set clears it and
-/// writes to the eventfd, which makes the poll return. So nothing is lost, and only the first of a
-/// burst costs a system call, if the loop sleeps.
-// SAFETY: the only unsafe stored property is the sd-event loop, explained at `event`.
+/// it after the poll. A thread that queues a job while `polling` is set clears `polling` and writes
+/// to the eventfd, which ends the poll. So no job is lost, and a burst needs one system call.
+// SAFETY: see `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
     package static let shared = LoopExecutor()
 
-    /// Queued job and the executor as which it must run.
+    /// Queued job and the executor that must run it.
     ///
-    /// If the executor is not the one that the next function needs, the runtime queues the task
-    /// again. Each call of an async function would then take one more iteration.
+    /// If the next function needs another executor, the runtime queues the task again, which takes
+    /// one more iteration.
     fileprivate enum Job {
         case isolated(UnownedJob)
         case preferring(UnownedJob)
     }
 
     private struct State {
-        /// Jobs that other threads queued, for the next iteration.
+        /// Jobs of other threads, for the next iteration.
         var jobs: [Job] = []
         var wakeups: [LoopWakeup] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
@@ -41,11 +40,10 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// Jobs that the loop's own thread queued, for the next iteration.
+    /// Jobs of the loop's thread, for the next iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
-    /// Collected work, such as datagrams to send, for the end of the iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var batches: [any TurnBatch] = []
 
@@ -53,7 +51,7 @@ package final class LoopExecutor: SerialExecutor {
 
     private let alarm: Int32
 
-    // SAFETY: set once, never freed; used from the loop's thread only, except in `init`.
+    // SAFETY: set once, never freed; used on the loop's thread only, except in `init`.
     nonisolated(unsafe) let event: OpaquePointer
 
     /// The thread's `pthread_t`; 0 while no thread runs.
@@ -63,14 +61,13 @@ package final class LoopExecutor: SerialExecutor {
         alarm = linux_eventfd()
         precondition(alarm >= 0, "no eventfd for the service loop: \(errorText(errno))")
         var made: OpaquePointer?
-        // SAFETY: out-parameter of the right type, checked below.
         let status = unsafe sd_event_new(&made)
         guard let made = unsafe made else {
             preconditionFailure("cannot create the sd-event loop: \(errorText(-status))")
         }
         unsafe event = made
-        // SAFETY: the handler needs no data: it only makes the poll return. The eventfd is
-        // edge-triggered and therefore never read.
+        // SAFETY: the handler needs no data. The eventfd is edge-triggered and therefore never
+        // read.
         let added = unsafe sd_event_add_io(
             event,
             nil,
@@ -86,11 +83,11 @@ package final class LoopExecutor: SerialExecutor {
 // MARK: - Executor
 
 extension LoopExecutor {
-    /// Queues a job that is isolated to the loop; callable from any thread.
+    /// Callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
 
     fileprivate func enqueue(_ job: Job) {
-        // SAFETY: `isCurrent` has checked that this is the loop's thread.
+        // SAFETY: `isCurrent` has checked the thread.
         guard !isCurrent else { return unsafe own.append(job) }
         let wake = state.withLock { state in
             state.jobs.append(job)
@@ -101,7 +98,6 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// Queues the handler of a wakeup; callable from any thread.
     func enqueue(_ wakeup: LoopWakeup) {
         let wake = state.withLock { state in
             state.wakeups.append(wakeup)
@@ -111,19 +107,18 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// True on the loop's thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     package func checkIsolated() {
         precondition(isCurrent, "this runs on the service loop's thread only")
     }
 
-    /// Tells the Swift runtime whether the current thread is the loop's thread.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }
 
 // MARK: - The thread
 
+// SAFETY: properties of the loop's thread are used on that thread only; `event` is never freed.
 extension LoopExecutor {
     func start() {
         state.withLock { state in
@@ -133,7 +128,7 @@ extension LoopExecutor {
 
     /// Creates the thread, which inherits the caller's signal mask and capabilities.
     ///
-    /// Also ignores SIGPIPE in the whole process: a write to a closed connection returns an error.
+    /// Ignores SIGPIPE in the whole process: a write to a closed connection returns an error.
     private static func makeThread() -> pthread_t {
         Glibc.signal(SIGPIPE, SIG_IGN)
         var made = pthread_t()
@@ -157,7 +152,7 @@ extension LoopExecutor {
         precondition(error == 0, "cannot wait for the service thread: \(errorText(error))")
     }
 
-    /// Ends the thread permanently after the current iteration; queued jobs never run.
+    /// Ends the thread after the current iteration; queued jobs never run.
     func stop() {
         let wake = state.withLock { state in
             state.stopping = true
@@ -174,17 +169,15 @@ extension LoopExecutor {
     }
 
     private func run() {
-        // SAFETY: a literal, which ends with NUL.
         _ = unsafe linux_name_thread("service")
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         ServiceLoop.assumeIsolated { LoopTimer.prepare() }
-        // SAFETY: neither executor is ever freed.
+        // SAFETY: this is the loop's thread; no executor is ever freed.
         let serial = unsafe asUnownedSerialExecutor()
         let task = unsafe LoopTaskExecutor.shared.asUnownedTaskExecutor()
         var batch: [Job] = []
         var wakeups: [LoopWakeup] = []
         while true {
-            // SAFETY: this is the loop's thread.
             unsafe swap(&own, &batch)
             let goesOn = state.withLock { state in
                 batch += state.jobs
@@ -194,7 +187,7 @@ extension LoopExecutor {
             }
             guard goesOn else { break }
             for job in batch {
-                // SAFETY: each job was handed to `enqueue` once and is run once.
+                // SAFETY: each job was enqueued once and is run once.
                 switch job {
                 case .isolated(let job):
                     unsafe job.runSynchronously(on: serial)
@@ -212,40 +205,35 @@ extension LoopExecutor {
     }
 
     func flushLater(_ batch: any TurnBatch) {
-        // SAFETY: this is the loop's thread.
         unsafe batches.append(batch)
     }
 
     private func flushBatches() {
-        // SAFETY: this is the loop's thread.
         let due = unsafe batches
         unsafe batches.removeAll(keepingCapacity: true)
         ServiceLoop.assumeIsolated { for batch in due { batch.flush() } }
     }
 
     private var isIdle: Bool {
-        // SAFETY: this is the loop's thread.
         unsafe own.isEmpty && batches.isEmpty
     }
 
-    /// Dispatches ready sources, at most ``sourcesPerTurn``, then flushes the collected work.
+    /// Dispatches at most ``sourcesPerTurn`` ready sources, then flushes the collected work.
     ///
-    /// Waits for the first source if there is neither a job nor collected work. Stops as soon as
-    /// there is a job or collected work, or when no source is ready.
+    /// Waits for the first source if there is no other work. Stops when there is other work, or
+    /// when no source is ready.
     private func poll() {
         for _ in 0..<Self.sourcesPerTurn {
             guard dispatch(waits: isIdle), !isIdle else { break }
         }
         // A flush may set timers, which the next `sd_event_prepare` arms.
-        // SAFETY: this is the loop's thread.
         if unsafe !batches.isEmpty { flushBatches() }
     }
 
     /// Dispatches one ready source; returns false if none is ready.
     ///
-    /// Even if `waits` is true, does not wait if another thread has queued a job.
+    /// If `waits` is true, waits for a source unless another thread has queued a job.
     private func dispatch(waits: Bool) -> Bool {
-        // SAFETY: `event` is never freed, and this is the loop's thread.
         var status = unsafe sd_event_prepare(event)
         if status == 0 {
             let idle =
@@ -268,9 +256,9 @@ extension LoopExecutor {
     }
 }
 
-/// Task executor that runs the nonisolated code of a task on the loop's thread.
+/// Task executor that runs nonisolated code of a task on the loop's thread.
 ///
-/// With this preference, calls into ``ServiceLoop`` need no change of threads.
+/// Calls into ``ServiceLoop`` then need no thread change.
 package final class LoopTaskExecutor: TaskExecutor {
     package static let shared = LoopTaskExecutor()
 

@@ -2,7 +2,6 @@
 private import CSystemd
 private import Glibc
 
-/// Timer that runs an action on the service loop at an instant, unless cancelled before.
 @ServiceLoop
 final class LoopTimer: Cancellable {
     let deadline: Instant
@@ -11,14 +10,14 @@ final class LoopTimer: Cancellable {
 
     fileprivate var index: Int?
 
-    /// Starts a timer; if `deadline` has passed, `action` runs in the next iteration.
+    /// If `deadline` has passed, `action` runs in the next iteration.
     init(at deadline: Instant, _ action: @escaping @ServiceLoop () -> Void) {
         self.deadline = deadline
         self.action = action
         TimerQueue.shared.insert(self)
     }
 
-    /// Creates the shared state of all timers, while descriptors are still available.
+    /// Creates the shared state while descriptors are available.
     static func prepare() { _ = TimerQueue.shared }
 
     func cancel() { TimerQueue.shared.remove(self) }
@@ -26,9 +25,8 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one sd-event source.
 ///
-/// The source is re-armed only for an earlier timer; after a cancelled timer it fires without
-/// effect.
-// SAFETY: the only unsafe stored property is the source, explained at `source`.
+/// Only an earlier timer re-arms the source; after a cancellation, it may fire too early.
+// SAFETY: see `source`.
 @safe
 @ServiceLoop
 private final class TimerQueue {
@@ -44,10 +42,10 @@ private final class TimerQueue {
     private enum Phase {
         case idle
 
-        /// Sources that are pending at this instant go before the timers.
+        /// First the sources that are ready run; the instant is the time at which the timers were
+        /// due.
         case sources(Instant)
 
-        /// Queued jobs go before the timers.
         case jobs
     }
 
@@ -58,8 +56,7 @@ private final class TimerQueue {
 
     private init() {
         var made: OpaquePointer?
-        // SAFETY: out-parameter of the right type; the handler needs no data. The clock is
-        // CLOCK_BOOTTIME, as in `Clock.now`. The accuracy of 1 us prevents coalescing by sd-event;
+        // SAFETY: the handler needs no data. The accuracy of 1 µs prevents coalescing by sd-event;
         // 0 would mean 250 ms.
         let status = unsafe sd_event_add_time(
             LoopExecutor.shared.event,
@@ -98,8 +95,8 @@ private final class TimerQueue {
 
     /// Runs the due timers.
     ///
-    /// If the loop is late, sources that are ready now, and the tasks that they resume, run first:
-    /// a reply may be unread only because the loop is late, and its server must not be blamed.
+    /// If the loop is late, the ready sources and their tasks run first. Otherwise a server would
+    /// be marked as slow although its reply waits unread in a socket.
     private func fire() {
         armed = nil
         switch phase {
@@ -116,9 +113,9 @@ private final class TimerQueue {
         }
     }
 
-    /// Runs the timers that were due at `due`, at most as many as are pending now.
+    /// Runs the timers that were due at `due`, and at most as many as are pending now.
     ///
-    /// The limit stops an action that sets timers in the past from blocking the loop.
+    /// Otherwise actions that set timers in the past could block the loop.
     private func run(dueBy due: Instant) {
         phase = .idle
         for _ in 0..<heap.count {
@@ -133,7 +130,7 @@ private final class TimerQueue {
         guard let first = heap.first?.deadline else { return }
         if let armed, armed <= first { return }
         armed = first
-        // SAFETY: the source is alive; sd-event disables it each time it has fired.
+        // SAFETY: the source is alive. sd-event disables the source when it fires.
         let status = unsafe sd_event_source_set_time(source, Clock.bootMicroseconds(first))
         let enabled = unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
         precondition(status >= 0 && enabled >= 0, "cannot arm the timer of the service loop")

@@ -4,13 +4,12 @@ private import Synchronization
 /// Calls a handler on the service loop at the request of any thread.
 ///
 /// The handler runs after each `ring` and sees all writes before it; several rings may share one
-/// run. The loop clears `rung` first, so a ring during the handler causes another run.
+/// run.
 @ServiceLoop
 package final class LoopWakeup {
     private nonisolated let rung = Atomic(false)
     private let handler: @ServiceLoop () -> Void
 
-    /// Creates a wakeup that has not rung.
     package init(_ handler: @escaping @ServiceLoop () -> Void) { self.handler = handler }
 
     /// Schedules a call: an atomic exchange, and a system call if the loop sleeps.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
-// Each module that uses instants imports this one.
 @_exported public import Monotonic
 
 /// The system's clocks, which no other file reads.
@@ -46,7 +45,7 @@ package enum Clock {
 
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
-        // SAFETY: writes one timespec; the clocks named above exist on every Linux.
+        // SAFETY: writes one timespec.
         unsafe clock_gettime(clock, &time)
         return time
     }
@@ -57,7 +56,7 @@ extension Duration {
     package var nanoseconds: UInt64 {
         let (attoseconds, most) = (self.attoseconds, Int128(UInt64.max))
         guard attoseconds >= 0 else { return 0 }
-        // A 64-bit division is sufficient up to 18 s; `components` takes 190 instructions.
+        // A 64-bit division is faster than `components`.
         guard attoseconds > most else { return UInt64(attoseconds) / 1_000_000_000 }
         return UInt64(clamping: attoseconds / 1_000_000_000)
     }

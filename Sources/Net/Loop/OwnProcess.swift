@@ -5,7 +5,7 @@ private import Glibc
 package enum OwnProcess {
     /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
     ///
-    /// Call it before any secret is read. Root may still trace the process.
+    /// Call it before any secret is read.
     package static func close() throws(SocketError) {
         guard linux_close_process() == 0 else { throw .last("prctl") }
     }

@@ -3,15 +3,15 @@ internal import Synchronization
 
 /// Circular buffer of the latest records of one writer thread, readable by any thread.
 ///
-/// The writer takes no lock and never waits. A reader copies records, then discards those that the
+/// The writer takes no lock and never waits. A reader copies records, discards those that the
 /// writer may have overwritten meanwhile, and counts them as lost. All words are relaxed atomics.
 ///
 ///     published - capacity <= valid records < published <= reserved
-/// The memory of an unused buffer is never touched, so it occupies no page.
+/// An unused buffer occupies no memory page.
 // SAFETY: every word is atomic; the indices are taken modulo the ring's size.
 @safe
 package final class RecordRing: Sendable {
-    /// Number of 64-bit words per record, which has 256 octets.
+    /// Number of 64-bit words per record.
     package static let wordCount = 32
 
     /// Octets of text after the five numbers of a record.
@@ -19,7 +19,7 @@ package final class RecordRing: Sendable {
 
     package static let capacity = 4096
 
-    // SAFETY: allocated by `init`, freed by `deinit`, and never changed in between.
+    // SAFETY: allocated by `init`, freed by `deinit`, and otherwise constant.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
 
     private let reserved = Atomic<UInt64>(0)
@@ -38,14 +38,13 @@ package final class RecordRing: Sendable {
     package func begin(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         reserved.store(start + UInt64(count), ordering: .relaxed)
-        // Before any word changes.
         atomicMemoryFence(ordering: .releasing)
     }
 
     /// Writes the record at `offset` after the last complete one; writer thread only.
     ///
-    /// One call per word would take three times as many instructions. Packs eight octets of `text`
-    /// per word, the first one lowest, and truncates it to `textOctets`.
+    /// Packs eight octets of `text` per word, the first octet lowest; truncates `text` to
+    /// `textOctets`.
     package func write(
         _ numbers: (UInt64, UInt64, UInt64, UInt64, UInt64),
         _ text: RawSpan,
@@ -53,8 +52,8 @@ package final class RecordRing: Sendable {
     ) {
         let place = Self.place(published.load(ordering: .relaxed) &+ UInt64(offset))
         let count = min(text.byteCount, Self.textOctets)
-        // SAFETY: the words of a record lie within the ring, and eight octets are loaded only where
-        // eight are left.
+        // SAFETY: the words lie within the ring, and eight octets are loaded only where eight
+        // remain.
         unsafe words[place].store(numbers.0, ordering: .relaxed)
         unsafe words[place + 1].store(numbers.1, ordering: .relaxed)
         unsafe words[place + 2].store(numbers.2, ordering: .relaxed)
@@ -72,22 +71,21 @@ package final class RecordRing: Sendable {
     }
 
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // One load that ends at the range's end, if eight octets precede it.
+        // A range that ends at octet 8 or later needs one load, of the eight octets before its end.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
-            // SAFETY: within the text, as it is not shorter than the range's end.
+            // SAFETY: the text is not shorter than the range's end.
             let last = unsafe text.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self)
             return last >> UInt64(8 * (8 - range.count))
         }
         var word: UInt64 = 0
         for octet in range.reversed() {
-            // SAFETY: as above.
+            // SAFETY: the text is not shorter than the range's end.
             word = word << 8 | UInt64(unsafe text.unsafeLoad(fromByteOffset: octet, as: UInt8.self))
         }
         return word
     }
 
-    /// Publishes `count` records; writer thread only.
     package func end(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         published.store(start + UInt64(count), ordering: .releasing)
@@ -95,11 +93,9 @@ package final class RecordRing: Sendable {
 
     // MARK: - Reading
 
-    /// Number of all records published so far.
     package var written: UInt64 { published.load(ordering: .acquiring) }
 
     package struct Records {
-        /// Words of the records, the oldest record first.
         package fileprivate(set) var words: [UInt64] = []
 
         /// Number of records that the writer overwrote before they were read.
@@ -109,7 +105,7 @@ package final class RecordRing: Sendable {
         package fileprivate(set) var next: UInt64
     }
 
-    /// Copies the records that are still in the buffer, from number `start` on.
+    /// Copies the records in the buffer from number `start` on.
     package func records(since start: UInt64) -> Records {
         let end = written
         let first = max(start, end > UInt64(Self.capacity) ? end - UInt64(Self.capacity) : 0)
@@ -119,7 +115,6 @@ package final class RecordRing: Sendable {
         for record in first..<end {
             let place = Self.place(record)
             for word in 0..<Self.wordCount {
-                // SAFETY: as above.
                 records.words.append(unsafe words[place + word].load(ordering: .relaxed))
             }
         }

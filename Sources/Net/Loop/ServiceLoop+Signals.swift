@@ -5,11 +5,11 @@ private import Glibc
 extension ServiceLoop {
     /// Blocks `signals` in the calling thread and the threads that it starts later.
     ///
-    /// Call it before any other thread exists: any thread that does not block a signal may get the
-    /// signal, and the default action ends the process.
+    /// Call it before any other thread exists: a thread that does not block a signal could receive
+    /// it.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
-        // SAFETY: the set is initialised by the first call.
+        // SAFETY: the first call initialises the set.
         unsafe sigemptyset(&set)
         for signal in signals { unsafe sigaddset(&set, signal) }
         let error = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
@@ -18,11 +18,10 @@ extension ServiceLoop {
 
     /// Returns the process signals that arrive until the stream is released.
     ///
-    /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked, or is in another
-    ///   stream.
+    /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked or has another stream.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
-        // More than the number of signals; the kernel merges equal pending signals.
+        // The kernel merges equal pending signals, so 64 is sufficient.
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int32.self,
             bufferingPolicy: .bufferingNewest(64)
@@ -37,7 +36,7 @@ extension ServiceLoop {
     }
 }
 
-// SAFETY: the only unsafe stored property is the source, explained at `source`.
+// SAFETY: see `source`.
 @safe
 @ServiceLoop
 private final class SignalSource {
@@ -49,8 +48,7 @@ private final class SignalSource {
     init(_ signal: Int32, _ continuation: AsyncStream<Int32>.Continuation) throws(SocketError) {
         self.continuation = continuation
         unsafe source = nil
-        // SAFETY: `cancel`, at the latest in `deinit`, ends all callbacks before this object is
-        // freed.
+        // SAFETY: `cancel` ends all callbacks. `data` is the object that added this source.
         let status = unsafe sd_event_add_signal(
             LoopExecutor.shared.event,
             &source,
@@ -58,7 +56,6 @@ private final class SignalSource {
             { _, info, data in
                 guard let info = unsafe info, let data = unsafe data else { return 0 }
                 let signal = unsafe Int32(info.pointee.ssi_signo)
-                // SAFETY: `data` is the object that added this source.
                 let source = unsafe Unmanaged<SignalSource>.fromOpaque(data).takeUnretainedValue()
                 ServiceLoop.assumeIsolated { _ = source.continuation.yield(signal) }
                 return 0
@@ -69,7 +66,6 @@ private final class SignalSource {
     }
 
     func cancel() {
-        // SAFETY: the source is released exactly once.
         unsafe sd_event_source_disable_unref(source)
         unsafe source = nil
     }

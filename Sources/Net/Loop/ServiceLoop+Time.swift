@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ServiceLoop {
-    /// Suspends the task until `deadline`, or throws when the task is cancelled.
     @ServiceLoop
     package static func sleep(
         until deadline: Instant

@@ -8,7 +8,7 @@ package actor ServiceLoop {
     package static let shared = ServiceLoop()
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
-        // SAFETY: the executor is a global and never freed.
+        // SAFETY: the executor is global and never freed.
         unsafe LoopExecutor.shared.asUnownedSerialExecutor()
     }
 
@@ -20,12 +20,12 @@ package actor ServiceLoop {
 extension ServiceLoop {
     /// Starts the thread, which the first job would start otherwise.
     ///
-    /// Call this if the thread must inherit the caller's signal mask or capabilities.
+    /// Needed if the thread must inherit the caller's signal mask or capabilities.
     package static func start() { LoopExecutor.shared.start() }
 
     /// Runs `body` as the whole program and returns its exit code.
     ///
-    /// Call it once, from the main thread. When `body` returns, the other tasks are not continued.
+    /// Call it once, from the main thread. When `body` returns, other tasks are not continued.
     package static func run(_ body: @escaping @Sendable @ServiceLoop () async -> Int32) -> Int32 {
         let code = Lock<Int32>(0)
         start()
@@ -42,10 +42,9 @@ extension ServiceLoop {
 // MARK: - Tasks
 
 extension ServiceLoop {
-    /// Starts a task that runs, and resumes, on the loop's thread.
+    /// Starts a task that runs on the loop's thread; child tasks inherit the preference.
     ///
-    /// The task resumes after one iteration, 1 us. `Task { @ServiceLoop in … }` needs two thread
-    /// changes, 20 us (Swift 6.3). Child tasks inherit the preference.
+    /// `Task { @ServiceLoop in … }` would need two thread changes (Swift 6.3).
     @discardableResult
     package static func task<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async -> Success
@@ -63,14 +62,13 @@ extension ServiceLoop {
 // MARK: - Crossing over
 
 extension ServiceLoop {
-    /// Calls `body`, isolated to the loop, in a callback of a C library; traps on any other thread.
+    /// Calls `body`, isolated to the loop, in a C callback; traps on any other thread.
     package static func assumeIsolated<Result: Sendable>(
         _ body: @ServiceLoop () throws -> Result
     ) rethrows -> Result {
         LoopExecutor.shared.checkIsolated()
         return try withoutActuallyEscaping(body) { body in
-            // SAFETY: the two types differ in isolation only, which was checked in the line above;
-            // `MainActor.assumeIsolated` does the same.
+            // SAFETY: the types differ in isolation only, which is checked above.
             let open = unsafe unsafeBitCast(body, to: (() throws -> Result).self)
             return try open()
         }

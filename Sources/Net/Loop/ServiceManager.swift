@@ -2,15 +2,14 @@
 private import CSystemd
 private import Glibc
 
-/// Notifications to systemd and sockets from it (sd_notify(3), systemd.socket(5)).
+/// Notifications to systemd and sockets from systemd (sd_notify(3), systemd.socket(5)).
 ///
 /// Does nothing without systemd.
 @ServiceLoop
 package enum ServiceManager {
     package struct ListenDescriptor: Sendable, Hashable {
-        /// Value of `FileDescriptorName=`, otherwise the name of the socket unit.
+        /// `FileDescriptorName=` or the name of the socket unit.
         package let name: String
-        /// Descriptor, owned by this process.
         package let descriptor: Int32
     }
 
@@ -28,10 +27,10 @@ package enum ServiceManager {
 
     package static func stopping() { notify("STOPPING=1") }
 
-    /// Watchdog timeout, nil if disabled.
+    /// Watchdog timeout; nil if disabled.
     package static var watchdogInterval: Duration? {
         var microseconds: UInt64 = 0
-        // SAFETY: writes one integer; the environment is left as it is.
+        // SAFETY: writes one integer.
         guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
         return .microseconds(Int64(clamping: microseconds))
     }
@@ -39,8 +38,7 @@ package enum ServiceManager {
     /// Sends two watchdog notifications per interval until cancelled.
     ///
     /// Runs on the service loop, so systemd detects a hanging loop. Sends nothing while `isHealthy`
-    /// returns false or does not return. After false, calls it again a thirtieth of an interval
-    /// later.
+    /// returns false or hangs; after false, retries after a thirtieth of an interval.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {
@@ -57,12 +55,12 @@ package enum ServiceManager {
 
     // MARK: - Taking
 
-    /// Returns the sockets of our socket units in order; a second call returns none.
+    /// Returns the sockets from systemd in order; a second call returns none.
     ///
     /// - Throws: `SocketError.system` for malformed environment variables.
     package static func listenDescriptors() throws(SocketError) -> [ListenDescriptor] {
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
-        // SAFETY: writes an array of texts, as many as it returns, both to be freed by us.
+        // SAFETY: writes an array of `count` texts, which the caller frees.
         let count = unsafe sd_listen_fds_with_names(1, &names)
         guard count >= 0 else { throw .system(call: "sd_listen_fds", code: -count) }
         guard let names = unsafe names else { return [] }
@@ -76,21 +74,21 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Queues notifications, because sd_notify(3) blocks while systemd does not read.
+    /// Queues notifications, because sd_notify(3) may block.
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
     private static let notifier: BackgroundQueue<String>? = {
-        // SAFETY: the value is only compared, and nothing here changes the environment.
+        // SAFETY: the value is only compared.
         guard unsafe getenv("NOTIFY_SOCKET") != nil else { return nil }
         return try? BackgroundQueue(named: "notify", itemLimit: notificationLimit) { lines, _ in
-            // SAFETY: the text ends with NUL; the environment is left as it is.
+            // SAFETY: the text ends with NUL.
             for line in lines { _ = unsafe sd_notify(0, line) }
         }
     }()
 
     private static let notificationLimit = 64
 
-    /// Returns `text` with spaces for line breaks, which would begin another assignment.
+    /// Replaces line breaks, which would begin another assignment, by spaces.
     private static func oneLine(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

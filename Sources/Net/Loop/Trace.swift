@@ -3,7 +3,7 @@
 /// Attempts and decisions for one DNS question, for `explain`; must not contain secrets.
 @ServiceLoop
 package final class Trace {
-    /// Maximum number of attempts, and of notes; further ones are only counted.
+    /// Maximum number of attempts, and of notes; excess ones are only counted.
     package static let limit = 64
 
     package enum Why: String, Sendable {
@@ -11,19 +11,16 @@ package final class Trace {
 
         case next
 
-        /// The previous attempt has had no reply for too long.
+        /// The previous attempt is late.
         case hedge
 
-        /// A new connection is tried.
         case fresh
 
         /// The server requires another signature or format.
         case repair
     }
 
-    /// A vendor request or an upstream query.
     package struct Attempt: Sendable {
-        /// Name of the vendor or upstream.
         package let name: String
         package let server: String
         package let why: Why
@@ -33,10 +30,8 @@ package final class Trace {
 
         package var transfer: Transfer?
 
-        /// True if the connection was reused; nil if unknown.
         package var isReused: Bool?
 
-        /// Time and result of the end; nil while in flight.
         package var end: (at: Instant, result: String)?
     }
 
@@ -66,14 +61,13 @@ package final class Trace {
 
     package private(set) var attempts: [Attempt] = []
 
-    /// Decisions, as text for the operator.
     package private(set) var notes: [String] = []
 
     package private(set) var leftOut = 0
 
     package init() {}
 
-    /// Records an attempt; returns nil if the trace is full.
+    /// Nil if the trace is full.
     package func begin(
         _ name: String,
         _ server: String,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Work collected for the end of an iteration of the event loop, such as datagrams to send.
+/// Work for the end of a loop iteration, such as datagrams to send.
 @ServiceLoop
 package protocol TurnBatch: AnyObject {
-    /// Does the collected work; may collect more.
     func flush()
 }
 

@@ -2,15 +2,15 @@
 internal import CLinux
 internal import Glibc
 
-/// System thread for work that blocks, which Swift's pool must not run.
+/// System thread for blocking work, which Swift's thread pool must not run.
 package final class WorkerThread: Sendable {
     private let thread: pthread_t
 
-    /// Starts a thread that runs `body`; `name` has at most 15 octets.
+    /// Starts a thread; `name` has at most 15 octets.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SocketError) {
         let work = unsafe Unmanaged.passRetained(Work(name: name, body: body))
         var thread = pthread_t()
-        // SAFETY: the thread takes over the reference that is passed to it.
+        // SAFETY: the thread takes over the passed reference.
         let status = unsafe pthread_create(
             &thread,
             nil,
@@ -44,7 +44,7 @@ package final class WorkerThread: Sendable {
         precondition(error == 0, "cannot join a worker thread")
     }
 
-    /// Runs `body` on a new thread and returns its result; cannot be cancelled.
+    /// Runs `body` on a new thread; cannot be cancelled.
     @ServiceLoop
     package static func run<Result: Sendable>(
         named name: String,
@@ -53,7 +53,7 @@ package final class WorkerThread: Sendable {
         var failure: SocketError?
         let result: Result? = await withCheckedContinuation { continuation in
             do throws(SocketError) {
-                // Not joined: the thread may release large values for 70 ms.
+                // Not joined: releasing large values may take 70 ms.
                 try WorkerThread(named: name) { continuation.resume(returning: body()) }.detach()
             } catch {
                 failure = error

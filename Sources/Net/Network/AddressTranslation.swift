@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Replacement of IPv4 servers by addresses of the NAT64, where IPv4 has no route.
+/// Replacement of IPv4 servers by NAT64 addresses if IPv4 has no route.
 @ServiceLoop
 package final class AddressTranslation {
     /// Returns the IPv6 octets for IPv4 octets; nil if the address cannot be translated.
@@ -8,32 +8,27 @@ package final class AddressTranslation {
 
     private let hasRoute: (SocketAddress) -> Bool
 
-    /// Nil without a NAT64.
     private var embed: Embedding?
 
-    /// Results for the present network.
     private var known: [SocketAddress: SocketAddress] = [:]
 
-    /// Servers are few, but vendors can name new ones.
+    /// Limit of `known`: vendors can name new servers.
     static let maximumKnown = 1_024
 
-    /// Creates a translation without a NAT64; tests replace the look-up of routes.
     package init(
         hasRoute: @escaping (SocketAddress) -> Bool = { SocketAddress.source(towards: $0) != nil }
     ) {
         self.hasRoute = hasRoute
     }
 
-    /// Uses another NAT64, or none, and looks up the routes again.
+    /// Sets another NAT64, or none, and discards known routes.
     package func use(_ embed: Embedding?) {
         self.embed = embed
         known = [:]
     }
 
-    /// Looks up the routes again.
     package func networkChanged() { known = [:] }
 
-    /// Returns the address to connect to for a server.
     package func address(for server: SocketAddress) -> SocketAddress {
         guard let embed, !server.isIPv6 else { return server }
         if let found = known[server] { return found }
@@ -46,7 +41,6 @@ package final class AddressTranslation {
     }
 }
 
-/// HTTP transport that reaches IPv4 servers through the NAT64.
 package final class TranslatingTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let translation: AddressTranslation
@@ -62,7 +56,6 @@ package final class TranslatingTransport: HTTPTransport {
         _ completion: @escaping Handler
     ) -> any RequestHandle {
         var request = request
-        // A proxy has its own ways to the server.
         if let proxy = request.proxy {
             request.proxy = translation.address(for: proxy)
         } else {

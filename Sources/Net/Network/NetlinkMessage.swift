@@ -4,7 +4,7 @@
 struct NetlinkMessage: Equatable {
     let type: UInt16
 
-    /// Sequence number of the answered request, 0 for a notification.
+    /// Sequence number of the request, 0 for a notification.
     let sequence: UInt32
 
     let body: Octets
@@ -13,7 +13,7 @@ struct NetlinkMessage: Equatable {
 
     typealias Octets = ArraySlice<UInt8>
 
-    /// Parses a whole datagram, or rejects it if a length is invalid.
+    /// Parses a datagram; throws if a length is invalid.
     static func all(in datagram: [UInt8]) throws(NetlinkError) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = datagram[...]
@@ -76,7 +76,6 @@ enum NetlinkError: Error, Hashable {
     /// A length is shorter than the header, or longer than the enclosing object.
     case length(at: Int)
 
-    /// The length of an address is wrong for its family.
     case address(at: Int)
 
     case refused(Int32)

@@ -17,7 +17,7 @@ enum NetworkFact: Hashable {
         let isBridge: Bool
     }
 
-    /// Address that is usable beyond its own link.
+    /// Address with more than link scope.
     struct Address: Hashable {
         let index: Int32
 
@@ -25,7 +25,6 @@ enum NetworkFact: Hashable {
         let octets: [UInt8]
     }
 
-    /// Default route of the main table.
     struct DefaultRoute: Hashable {
         let isIPv6: Bool
 
@@ -37,7 +36,7 @@ enum NetworkFact: Hashable {
 
         let metric: UInt32
 
-        /// Raw attributes with the source address and other forms of next hops.
+        /// Raw attributes with the source address and other next hops.
         let details: [[UInt8]]
     }
 }
@@ -45,11 +44,10 @@ enum NetworkFact: Hashable {
 // MARK: - Reading
 
 extension NetworkFact {
-    /// Parses `message`; returns nil if it is not relevant.
+    /// Parses `message`; nil unless it is a link, a usable address or a default route.
     ///
-    /// Relevant are links, addresses other than loopback and link-local (fe80::/10, 169.254.0.0/16)
-    /// that have passed duplicate address detection, and default routes of the main table that do
-    /// not reject packets.
+    /// Usable addresses have passed duplicate address detection, and are neither loopback nor
+    /// link-local. Routes are in the main table and do not reject packets.
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:
@@ -96,7 +94,7 @@ extension NetworkFact.Address {
         let scope: UInt8 = try body.number(at: 3)
         index = try body.number(at: 4)
         guard Int32(family) == AF_INET || Int32(family) == AF_INET6 else { return nil }
-        // On a point-to-point link ADDRESS is the peer's and LOCAL is our own.
+        // On a point-to-point link, ADDRESS is the peer's address and LOCAL is our address.
         var address: NetlinkMessage.Octets?
         var local: NetlinkMessage.Octets?
         for attribute in try NetlinkAttribute.all(in: body.dropFirst(8)) {

@@ -2,17 +2,16 @@
 private import CLinux
 private import Glibc
 
-/// Query of the network state over rtnetlink(7): about ten requests, which the kernel answers
-/// synchronously.
+/// Query of the network state over rtnetlink(7); does not block.
 struct NetworkLook {
-    /// Opens a netlink socket or returns -1; tests open sockets of another network namespace.
+    /// Opens a netlink socket or returns -1.
     var open: () -> Int32 = openRequests
 
     static let maximumReply = 4 << 20
 
     /// Maximum octets of a reply with routes, of which a router may have a million.
     ///
-    /// The kernel lists the shortest prefixes first, so the default routes come first.
+    /// The kernel lists the shortest prefixes first, hence the default routes.
     static let maximumRoutes = 64 << 10
 
     @Sendable
@@ -25,7 +24,7 @@ struct NetworkLook {
     func state() throws -> NetworkState {
         var state = NetworkState()
         for family in [UInt8(AF_INET), UInt8(AF_INET6)] {
-            // `struct ifaddrmsg` or `struct rtmsg`, whose zeros select all.
+            // `struct ifaddrmsg` or `struct rtmsg`; zeros select all.
             let addresses = [family] + [UInt8](repeating: 0, count: 7)
             var routes = [family] + [UInt8](repeating: 0, count: 11)
             routes[4] = UInt8(ROUTE_TABLE_MAIN)
@@ -33,11 +32,9 @@ struct NetworkLook {
             do {
                 try ask(ROUTE_GET_ROUTE, routes, upTo: Self.maximumRoutes) { state.note($0) }
             } catch NetlinkError.tooMuch {
-                // The remaining routes have longer prefixes.
             }
         }
         for index in state.interfaces {
-            // `struct ifinfomsg` of the interface.
             let link = [0, 0, 0, 0] + Self.octets(UInt32(bitPattern: index)) + [0, 0, 0, 0]
             try ask(ROUTE_GET_LINK, link + [0, 0, 0, 0], flags: 0) { state.note($0) }
         }
@@ -90,7 +87,7 @@ struct NetworkLook {
     }
 
     private static func octets<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
-        // SAFETY: reads the octets of the number itself.
+        // SAFETY: reads the octets of the number.
         unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
     }
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Address families that work towards the Internet.
+/// Address families that have Internet access.
 package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
     case none, v4, v6, dual
 
-    /// Creates a stack from its families.
     package init(hasIPv4: Bool, hasIPv6: Bool) {
         self =
             switch (hasIPv4, hasIPv6) {
@@ -15,7 +14,7 @@ package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
             }
     }
 
-    /// Root servers; only their routes are looked up, nothing is sent.
+    /// Root servers, for route lookups only; no packet is sent.
     private static let targets = [
         SocketAddress("193.0.14.129:53"), SocketAddress("[2001:7fd::1]:53"),
     ]
@@ -23,8 +22,8 @@ package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
 
     /// Stack of this machine, by its routes to the Internet.
     ///
-    /// An address of the own link or machine is no way to the Internet. A translator on this
-    /// machine (464XLAT) has an IPv4 route, so IPv4 works.
+    /// Loopback and link-local source addresses do not count. A translator on this machine
+    /// (464XLAT) has an IPv4 route.
     package static func ofMachine() -> NetworkStack {
         let sources = targets.compactMap(SocketAddress.source).filter { !$0.isLinkLocal }
         return NetworkStack(

@@ -3,7 +3,7 @@ private import CLinux
 
 /// Addresses, default routes and interfaces of this machine at one moment.
 ///
-/// Equal ``ways`` and ``defaultRoutes`` mean the same network.
+/// The network is the same if ``ways`` and ``defaultRoutes`` are equal.
 struct NetworkState: Hashable, Sendable {
     private(set) var addresses: Set<NetworkFact.Address> = []
 
@@ -16,7 +16,7 @@ struct NetworkState: Hashable, Sendable {
     /// Addresses at which other machines can reach this machine.
     ///
     /// Excludes interfaces without carrier, and bridges without a default route, which change with
-    /// containers and virtual machines.
+    /// containers.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
         return addresses.filter { address in
@@ -50,8 +50,7 @@ extension NetworkState {
 extension NetworkState {
     /// Returns true if a notification differs from this state.
     ///
-    /// Renewed address lifetimes, signal strength and container interfaces do not differ, so they
-    /// cause no query.
+    /// Address lifetimes, signal strength and container interfaces cause no query.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
         let isEnd = [ROUTE_DELETED_LINK, ROUTE_DELETED_ADDRESS, ROUTE_DELETED_ROUTE]
             .contains(Int(message.type))
@@ -68,7 +67,7 @@ extension NetworkState {
         }
     }
 
-    /// True if all usable addresses, or all default routes of a family, have gone since `old`.
+    /// True if all usable addresses, or all default routes of a family, are lost since `old`.
     ///
     /// The kernel removes an old address before it adds another, and adds routes last.
     func isLess(than old: NetworkState) -> Bool {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reports changes of the network: differences between two queries of its state.
+/// Reports differences between two queries of the network state.
 ///
-/// A kernel notification only triggers a query. The first change is reported immediately, the next
-/// one at least ``settling`` later. A loss is reported only if no replacement follows within
-/// ``settling``.
+/// A kernel notification triggers a query. The first change is reported immediately, the next at
+/// least ``settling`` later. A loss is reported only if no replacement follows within ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     package struct Change: Sendable, Hashable, CustomStringConvertible {
-        /// Texts of the differences, such as `got 192.0.2.7 on eth0`.
+        /// Differences, such as `got 192.0.2.7 on eth0`.
         package let parts: [String]
 
         static let shown = 8
 
-        /// Text of the first differences, and the number of others.
         package var description: String {
             let first = parts.prefix(Self.shown).joined(separator: ", ")
             return parts.count > Self.shown
@@ -23,8 +21,8 @@ package final class NetworkWatch {
 
     /// Wait for the replacement of a loss, and minimum interval between changes.
     ///
-    /// The interval doubles while changes continue: every change drops connections, and repeated
-    /// requests may be billed.
+    /// The interval doubles while changes continue: each change drops connections and may repeat
+    /// billed requests.
     package static let settling: Duration = .milliseconds(200)
     package static let longestSettling: Duration = .seconds(5)
 
@@ -33,7 +31,7 @@ package final class NetworkWatch {
     private struct Wait {
         let timer: LoopTimer
 
-        /// True if a replacement ends the period early.
+        /// True while a lost address or route may be replaced; a replacement ends the period.
         let isForReplacement: Bool
     }
 
@@ -50,12 +48,12 @@ package final class NetworkWatch {
 
     private var hasNews = false
 
-    /// Failures since the latest query that may hide changes, such as lost notifications.
+    /// Failures that may hide changes, such as lost notifications.
     private var losses: Set<String> = []
 
-    /// Watches this process's network namespace, until released.
+    /// Watches this process's network namespace until released.
     ///
-    /// - Throws: `SocketError` for example in a sandbox without AF_NETLINK; `NetlinkError` if the
+    /// - Throws: `SocketError`, for example without AF_NETLINK in a sandbox; `NetlinkError` if the
     ///   kernel does not return the state.
     package convenience init(_ handler: @escaping @ServiceLoop (Change) -> Void) throws {
         try self.init(
@@ -74,11 +72,11 @@ package final class NetworkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // The notification socket already exists, so no change is missed.
+        // The notification socket is open already, so no change is missed.
         state = try look.state()
         heard = state
         watch = nil
-        // Level-triggered: one iteration may not read all datagrams.
+        // Level-triggered, because one iteration may not read all datagrams.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
     }
 
@@ -121,10 +119,10 @@ extension NetworkWatch {
         }
     }
 
-    /// Queries the state and calls the handler if it has changed.
+    /// Queries the state and calls the handler if the state has changed.
     ///
-    /// `pause` is the interval until the next change. `isOverdue` is true after the wait for a
-    /// replacement; before, no loss is reported.
+    /// `pause` is the interval until the next change. No loss is reported unless `isOverdue`: the
+    /// wait for a replacement has ended.
     private func consider(pause: Duration = settling, isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
@@ -132,7 +130,7 @@ extension NetworkWatch {
         do {
             state = try look.state()
         } catch {
-            // An unknown state counts as a change.
+            // A failed query counts as a change.
             failures.append("cannot query the network state (\(error))")
         }
         if failures.isEmpty, !isOverdue, state.isLess(than: heard) {
@@ -146,7 +144,7 @@ extension NetworkWatch {
         if !parts.isEmpty { handler(Change(parts: parts)) }
     }
 
-    /// Starts a period without calls of the handler, and then queries the state if necessary.
+    /// Starts a period without calls of the handler; queries the state afterwards if necessary.
     private func hold(_ time: Duration, isForReplacement: Bool) {
         let timer = LoopTimer(at: Clock.now + time) { [weak self] in
             guard let self else { return }

@@ -4,11 +4,11 @@ private import Glibc
 
 /// Reports when the machine resumes from suspension.
 ///
-/// The kernel cancels a timer when the wall clock is set, as at every resume. CLOCK_BOOTTIME minus
-/// CLOCK_MONOTONIC grows only during suspension. A pause of a virtual machine is not detected.
+/// The kernel cancels the timer at every resume. CLOCK_BOOTTIME minus CLOCK_MONOTONIC grows only
+/// during suspension. A pause of a virtual machine is not detected.
 @ServiceLoop
 package final class ResumeWatch {
-    /// Shortest suspension that is reported; connections survive shorter ones.
+    /// Shortest reported suspension; connections survive shorter ones.
     package static let shortestSleep: Duration = .seconds(5)
 
     private let timer: OwnedDescriptor
@@ -18,7 +18,6 @@ package final class ResumeWatch {
 
     private var known: Duration
 
-    /// Calls `handler` with the duration of each suspension, until released.
     package convenience init(
         _ handler: @escaping @ServiceLoop (Duration) -> Void
     ) throws(SocketError) {
@@ -37,8 +36,7 @@ package final class ResumeWatch {
         watch = nil
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in
             var expirations: UInt64 = 0
-            // SAFETY: writes at most one integer. The read fails with ECANCELED, which re-arms the
-            // timer; no further information is needed.
+            // SAFETY: writes at most one integer. Fails with ECANCELED, which re-arms the timer.
             _ = unsafe Glibc.read(raw, &expirations, MemoryLayout<UInt64>.size)
             self?.look()
         }

@@ -2,7 +2,7 @@
 internal import Glibc
 
 extension SocketAddress {
-    /// Returns the address from which this machine would send to `target`; sends nothing.
+    /// Source address for packets to `target`; sends nothing.
     package static func source(towards target: SocketAddress) -> SocketAddress? {
         guard
             let socket = try? OwnedDescriptor.socket(target.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)

@@ -4,10 +4,10 @@ private import Glibc
 
 @ServiceLoop
 package protocol DatagramReceiving: AnyObject {
-    /// Takes a datagram, which may be empty; `octets` is valid during the call only.
+    /// Receives a datagram, which may be empty; `octets` is valid during the call only.
     func received(_ octets: Span<UInt8>)
 
-    /// Reports that the socket has failed; no further call follows.
+    /// Reports a failure; no further call follows.
     func failed(_ error: SocketError)
 }
 
@@ -17,13 +17,12 @@ package protocol DatagramReceiving: AnyObject {
 /// and reports ICMP errors: a closed port is ECONNREFUSED.
 @ServiceLoop
 package final class DatagramSocket {
-    /// Watch of `descriptor`; released before it, as ``DescriptorWatch`` requires.
+    /// Released before `descriptor`, as ``DescriptorWatch`` requires.
     private var watch: DescriptorWatch?
     private var descriptor: OwnedDescriptor?
 
     private weak var receiver: (any DatagramReceiving)?
 
-    /// Opens a socket connected to `peer`; sends nothing.
     package init(
         connectedTo peer: SocketAddress,
         receiver: any DatagramReceiving
@@ -36,16 +35,16 @@ package final class DatagramSocket {
         let raw = opened.raw
         descriptor = consume opened
         watch = nil
-        // Level-triggered: no extra system call is needed to detect an empty queue.
+        // Level-triggered: detecting an empty queue needs no system call.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.receive() }
     }
 
     /// Bound address; nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// Queues one datagram until the end of the event loop's iteration.
+    /// Queues one datagram until the end of the loop iteration.
     ///
-    /// The receiver gets send errors, which may concern an earlier datagram.
+    /// The receiver gets send errors, possibly of an earlier datagram.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }
@@ -81,16 +80,15 @@ package final class DatagramSocket {
             return
         }
         for slot in 0..<Int(count) {
-            // The previous call of `received` may have closed the socket.
+            // The receiver may have closed the socket in the previous call of `received`.
             guard descriptor != nil else { return }
             ArrivalBuffers.read(slot) { receiver?.received($0) }
         }
     }
 }
 
-/// Receive buffers of all sockets; the service loop is the only user.
-// SAFETY: all blocks have `count` elements, are allocated once and never freed, and are used on the
-// service loop only. Two uses never overlap, because a ``DatagramReceiving`` never calls `receive`.
+// SAFETY: all blocks have `count` elements and are never freed. Used on the loop only; uses never
+// overlap, because a ``DatagramReceiving`` never calls `receive`.
 @safe
 @ServiceLoop
 private enum ArrivalBuffers {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Descriptor of a stream socket, its watch and its waiting tasks.
+/// Descriptor of a stream socket with its watch and waiting tasks.
 ///
 /// The descriptor is registered once, edge-triggered. An operation calls `attempt`, which discards
-/// earlier edges, then its system call, and waits only after EAGAIN. An edge after `attempt` is
-/// stored and ends the next wait, so no edge is missed.
+/// earlier edges, then the system call, and waits only after EAGAIN. An edge after `attempt` ends
+/// the next wait, so no edge is missed.
 @ServiceLoop
 final class Endpoint {
     struct Direction: OptionSet {
@@ -25,14 +25,14 @@ final class Endpoint {
     private var reader: Waiter?
     private var writer: Waiter?
 
-    /// Closure that receives every edge instead of the waiting tasks.
+    /// Receives every edge instead of the waiting tasks.
     var observer: (@ServiceLoop (Readiness) -> Void)?
 
     private var whenGone: (@ServiceLoop () -> Void)?
 
     private var isGone = false
 
-    /// Takes over a non-blocking descriptor; listeners never write.
+    /// Takes over a non-blocking descriptor; `writes` is false for listeners.
     init(_ descriptor: consuming OwnedDescriptor, writes: Bool) throws(SocketError) {
         let raw = descriptor.raw
         self.descriptor = consume descriptor
@@ -142,16 +142,15 @@ package struct Readiness: Sendable {
 
     package let isWritable: Bool
 
-    /// The peer has shut down its sending side or closed the connection.
     package let hasEnded: Bool
 }
 
-/// Receive buffer of all stream sockets; an idle connection therefore holds no buffer.
+/// Receive buffer of all stream sockets; an idle connection holds no buffer.
 @ServiceLoop
 enum ReceiveBuffer {
     static let capacity = 65_535
 
-    // SAFETY: allocated once, never freed, used on the loop only and never across a suspension.
+    // SAFETY: never freed; used on the loop only and never across a suspension.
     @safe private static let storage = UnsafeMutableRawBufferPointer.allocate(
         byteCount: capacity,
         alignment: 16
@@ -163,7 +162,7 @@ enum ReceiveBuffer {
         upTo limit: Int
     ) throws(SocketError) -> [UInt8]? {
         while true {
-            // SAFETY: never more than the buffer holds.
+            // SAFETY: recv writes at most the size of the buffer.
             let count = unsafe recv(descriptor, storage.baseAddress, min(limit, capacity), 0)
             if count >= 0 {
                 return unsafe [UInt8](UnsafeRawBufferPointer(rebasing: storage[..<count]))

@@ -2,6 +2,7 @@
 import Glibc
 
 /// File descriptor, closed with its owner.
+// SAFETY: pointers are valid during the calls, with their sizes; sockaddr_storage fits any address.
 struct OwnedDescriptor: ~Copyable {
     /// Number of the descriptor; must not be stored.
     let raw: Int32
@@ -27,7 +28,6 @@ struct OwnedDescriptor: ~Copyable {
 
     func set(_ option: Int32, at level: Int32, to value: Int32) throws(SocketError) {
         var value = value
-        // SAFETY: the option's value is one Int32, as its size says.
         let status = unsafe setsockopt(
             raw,
             level,
@@ -38,9 +38,8 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("setsockopt") }
     }
 
-    /// Allows binding an address that no interface has yet.
     func allowAbsentAddress(isIPv6: Bool) throws(SocketError) {
-        // <linux/in.h> and <linux/in6.h>.
+        // IP_FREEBIND in <linux/in.h>, and IPV6_FREEBIND in <linux/in6.h>.
         let (freeBind, freeBindIPv6): (Int32, Int32) = (15, 78)
         if isIPv6 {
             try set(freeBindIPv6, at: Int32(IPPROTO_IPV6), to: 1)
@@ -50,7 +49,6 @@ struct OwnedDescriptor: ~Copyable {
     }
 
     func bind(to address: SocketAddress) throws(SocketError) {
-        // SAFETY: the pointer is valid during the call.
         let status = unsafe address.withSockaddr { unsafe Glibc.bind(raw, $0, $1) }
         guard status == 0 else { throw .last("bind") }
     }
@@ -60,17 +58,15 @@ struct OwnedDescriptor: ~Copyable {
         SocketAddress(localOf: raw)
     }
 
-    /// Address of the peer; nil if the family is not IP or the socket is not connected.
+    /// Address of the peer; nil if not connected or not IP.
     var peerAddress: SocketAddress? {
         var storage = sockaddr_storage()
-        // SAFETY: the storage fits any address, and its size is passed.
         return unsafe Self.read(&storage) { unsafe getpeername(raw, $0, $1) }
     }
 
     var isConnected: Bool {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        // SAFETY: the storage fits any address, and its size is passed.
         return unsafe withUnsafeMutablePointer(to: &storage) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe getpeername(raw, $0, &length) == 0
@@ -82,7 +78,6 @@ struct OwnedDescriptor: ~Copyable {
     var pendingError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
-        // SAFETY: the option's value is one Int32, as `length` says.
         let status = unsafe getsockopt(raw, SOL_SOCKET, SO_ERROR, &error, &length)
         return status == 0 ? error : errno
     }
@@ -92,7 +87,6 @@ struct OwnedDescriptor: ~Copyable {
         _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     ) -> SocketAddress? {
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        // SAFETY: sockaddr_storage is made to be written as any sockaddr.
         let status = unsafe withUnsafeMutablePointer(to: &storage) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe call($0, &length)
@@ -108,10 +102,9 @@ struct OwnedDescriptor: ~Copyable {
 }
 
 extension SocketAddress {
-    /// Reads the bound address of `descriptor`; returns nil if the family is not IP.
     init?(localOf descriptor: Int32) {
         var storage = sockaddr_storage()
-        // SAFETY: the storage fits any address, and its size is passed.
+        // SAFETY: the storage fits any address.
         let address = unsafe OwnedDescriptor.read(&storage) {
             unsafe getsockname(descriptor, $0, $1)
         }

@@ -12,7 +12,7 @@ package struct PassedSocket: Sendable, Hashable {
     package let address: SocketAddress
     package let transport: Transport
 
-    /// Descriptor, which the listener that adopts it owns.
+    /// The listener that adopts the socket owns the descriptor.
     let descriptor: Int32
 
     /// Throws `SocketError.unusable` unless the socket is a bound UDP or a listening TCP socket.
@@ -34,8 +34,7 @@ package struct PassedSocket: Sendable, Hashable {
         default:
             throw .unusable(name: name, why: "is neither UDP nor TCP")
         }
-        // A dual-stack socket reports IPv4 clients with mapped addresses, which match no access
-        // list.
+        // A dual-stack socket maps IPv4 clients to IPv6 addresses, which match no access list.
         if address.isIPv6, address.isUnspecified,
             Self.option(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), of: descriptor) != 1
         {
@@ -49,13 +48,13 @@ package struct PassedSocket: Sendable, Hashable {
     private static func option(_ option: Int32, at level: Int32, of descriptor: Int32) -> Int32? {
         var value: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
-        // SAFETY: the option's value is one Int32, as `length` says.
+        // SAFETY: the option's value is one Int32.
         return unsafe getsockopt(descriptor, level, option, &value, &length) == 0 ? value : nil
     }
 }
 
 extension ServiceManager {
-    /// Returns the sockets from systemd; a second call returns none.
+    /// Sockets from systemd; a second call returns none.
     package static func sockets() throws(SocketError) -> [PassedSocket] {
         var sockets: [PassedSocket] = []
         for passed in try listenDescriptors() { sockets.append(try PassedSocket(passed)) }

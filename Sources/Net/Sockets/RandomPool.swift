@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Random numbers of the kernel; used ones are erased, so memory reveals no query ID in use.
+/// Random numbers of the kernel; used numbers are erased, so memory reveals no query ID.
 package struct RandomPool: RandomNumberGenerator, Sendable {
     /// Numbers per system call; getentropy(3) returns at most 256 octets.
     private static let count = 32
@@ -18,9 +18,9 @@ package struct RandomPool: RandomNumberGenerator, Sendable {
         return numbers[left]
     }
 
-    /// Fills the pool; blocks only during boot, until the kernel has entropy.
+    /// Blocks only during boot, until the kernel has entropy.
     private mutating func fill() {
-        // SAFETY: the array has exactly so many octets.
+        // SAFETY: getentropy writes exactly the size of the array.
         let status = unsafe numbers.withUnsafeMutableBytes {
             unsafe getentropy($0.baseAddress, $0.count)
         }

@@ -3,9 +3,9 @@ package import Glibc
 
 /// IPv4 or IPv6 address and port.
 ///
-/// Parsed from literals only: resolving a name would query the daemon itself.
+/// Parses literals only: resolving a name would query the daemon itself.
 package struct SocketAddress: Sendable, Hashable {
-    /// Address in network byte order, 4 octets (IPv4) or 16 (IPv6).
+    /// Address in network byte order: 4 or 16 octets.
     package let octets: [UInt8]
 
     package var port: UInt16
@@ -55,7 +55,7 @@ extension SocketAddress: CustomStringConvertible {
         var scope: UInt32 = 0
         if let percent = address.firstIndex(of: "%") {
             let zone = String(address[address.index(after: percent)...])
-            // SAFETY: the name of the interface ends with NUL and lives during the call.
+            // SAFETY: the interface name ends with NUL and lives during the call.
             scope = unsafe UInt32(zone) ?? if_nametoindex(zone)
             guard scope != 0 else { return nil }
             address = address[..<percent]
@@ -94,7 +94,7 @@ extension SocketAddress: CustomStringConvertible {
     }
 
     private static func parse(_ text: String) -> [UInt8]? {
-        // SAFETY: inet_pton writes 4 or 16 octets into arrays of exactly that size.
+        // SAFETY: inet_pton writes 4 or 16 octets into arrays of that size.
         var v4 = [UInt8](repeating: 0, count: 4)
         if unsafe inet_pton(AF_INET, text, &v4) == 1 { return v4 }
         var v6 = [UInt8](repeating: 0, count: 16)
@@ -110,7 +110,7 @@ extension SocketAddress {
     ) throws(Failure) -> Result {
         var storage = sockaddr_storage()
         let length = write(to: &storage)
-        // SAFETY: sockaddr_storage is made to be read as any sockaddr, and outlives the call.
+        // SAFETY: sockaddr_storage may be read as any sockaddr, and outlives the call.
         let result = unsafe withUnsafePointer(to: &storage) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 Swift.Result<Result, Failure> { () throws(Failure) in
@@ -122,8 +122,7 @@ extension SocketAddress {
     }
 
     package func write(to storage: inout sockaddr_storage) -> socklen_t {
-        // SAFETY: both socket address types are smaller than sockaddr_storage and aligned with it;
-        // the copied count is the size of the field.
+        // SAFETY: both address types fit in sockaddr_storage; the copied count is the field's size.
         unsafe withUnsafeMutablePointer(to: &storage) { pointer in
             let raw = UnsafeMutableRawPointer(pointer)
             if isIPv6 {
@@ -148,10 +147,9 @@ extension SocketAddress {
         }
     }
 
-    /// Reads the address in `storage`; returns nil if the family is not IP.
     package init?(_ storage: sockaddr_storage) {
         var storage = storage
-        // SAFETY: the family field says which of the two types the kernel wrote.
+        // SAFETY: the family says which of the two types the kernel wrote.
         let parts: ([UInt8], UInt16, UInt32)? = unsafe withUnsafePointer(to: &storage) { pointer in
             let raw = unsafe UnsafeRawPointer(pointer)
             switch unsafe Int32(pointer.pointee.ss_family) {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Failure of a socket, a listener or the service loop.
 package enum SocketError: Error, Hashable {
     case timedOut
 
     case cancelled
 
-    /// The socket was closed by this process, possibly during a wait.
+    /// This process closed the socket, possibly during a wait.
     case closed
 
-    /// The TLS stream is corrupt.
     case broken(String)
 
     case pathInUse(String)
@@ -44,7 +42,6 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True if descriptors or memory are exhausted.
     package var isShortage: Bool {
         guard case .system(_, let code) = self else { return false }
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
@@ -52,7 +49,6 @@ package enum SocketError: Error, Hashable {
 }
 
 extension SocketError: CustomStringConvertible {
-    /// Text such as `connect: Connection refused`.
     package var description: String {
         switch self {
         case .timedOut: "timed out"
@@ -70,7 +66,6 @@ extension SocketError: CustomStringConvertible {
 }
 
 func errorText(_ code: Int32) -> String {
-    // SAFETY: strerror returns a text that ends with NUL; glibc keeps it per thread (since 2.32),
-    // and it is copied immediately.
+    // SAFETY: the text ends with NUL; glibc keeps it per thread.
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
 }

@@ -3,7 +3,7 @@ private import CLinux
 private import Glibc
 private import Locks
 
-/// Reserve of descriptors for upstream queries when clients and files use all others.
+/// Reserve of descriptors for upstream queries, if clients and files use all other descriptors.
 package enum SpareDescriptors {
     /// Number of spare descriptors; many queries can share one socket.
     package static let count = 16
@@ -15,13 +15,12 @@ package enum SpareDescriptors {
 
     private static let stock = Lock(Stock())
 
-    /// Fills the reserve and keeps it full until the process ends.
     package static func keep() {
         stock.withLock { $0.wanted = count }
         refill()
     }
 
-    /// Calls `call`, which opens a descriptor; on EMFILE releases a spare one and calls it again.
+    /// On EMFILE releases a spare descriptor and repeats `call`, which opens a descriptor.
     static func open(_ call: () -> Int32) -> Int32 {
         let first = call()
         return first < 0 && errno == EMFILE && giveUp() ? call() : first
@@ -35,7 +34,7 @@ package enum SpareDescriptors {
         }
     }
 
-    /// Refills the reserve; every closed `OwnedDescriptor` calls it.
+    /// Called by every closed `OwnedDescriptor`.
     static func refill() {
         stock.withLock { stock in
             while stock.kept.count < stock.wanted {

@@ -3,6 +3,7 @@ private import CLinux
 private import Glibc
 
 /// TCP or Unix stream connection; one task may read while another writes.
+// SAFETY: pointers are valid during the calls, and the callers bound the octets.
 @ServiceLoop
 package final class StreamConnection {
     /// Process, user and group of a Unix socket's peer when it connected (SO_PEERCRED).
@@ -20,14 +21,12 @@ package final class StreamConnection {
 
     // MARK: - Making
 
-    /// Connects over TCP without Nagle's algorithm.
     package static func connect(
         to peer: SocketAddress,
         deadline: Instant?
     ) async throws(SocketError) -> StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
-        // SAFETY: the pointer is valid during the call.
         let status = unsafe peer.withSockaddr { unsafe Glibc.connect(descriptor.raw, $0, $1) }
         let error = status == 0 ? 0 : errno
         return try await finish(descriptor, error: error, deadline: deadline)
@@ -44,7 +43,6 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Waits for the end of a connect(2) that returned `error`.
     private static func finish(
         _ descriptor: consuming OwnedDescriptor,
         error: Int32,
@@ -80,20 +78,18 @@ package final class StreamConnection {
     package var peerCredentials: Credentials {
         get throws(SocketError) {
             var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)
-            // SAFETY: writes three integers.
             let status = unsafe linux_peer_credentials(try endpoint.raw, &pid, &uid, &gid)
             guard status == 0 else { throw .last("getsockopt") }
             return Credentials(pid: pid, uid: uid, gid: gid)
         }
     }
 
-    /// Consecutive reads without waiting, until the task yields.
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Returns 1 to `limit` octets, at most 65,535; empty at the end of input.
+    /// Reads at most 65,535 octets.
     ///
-    /// Without waiting, the deadline is checked at every sixteenth read.
+    /// If no read waits, the deadline is checked at every sixteenth read.
     package func read(
         upTo limit: Int,
         deadline: Instant?
@@ -120,7 +116,6 @@ package final class StreamConnection {
 
     // MARK: - Writing
 
-    /// Writes all of `octets`; after an error, part of them may have been sent.
     package func write(
         _ octets: [UInt8],
         deadline: Instant?
@@ -147,8 +142,7 @@ package final class StreamConnection {
     /// Receives at most `limit` octets into `buffer`: 0 at the end of input, nil if none are
     /// pending.
     ///
-    /// Fewer octets mean that new data causes an edge. But the end of input may already have been
-    /// reported; only another call detects it.
+    /// After fewer octets, new data causes an edge, but the end of input perhaps none.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
@@ -188,26 +182,23 @@ package final class StreamConnection {
         }
     }
 
-    /// Not isolated: the runtime checks the thread at each call of an isolated closure (Swift 6.3).
+    /// Not isolated, like `send`: an isolated closure checks the thread at each call (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],
         _ start: Int,
         _ limit: Int
     ) -> Int {
-        // SAFETY: the caller bounds what is written.
         unsafe buffer.withUnsafeMutableBytes {
             unsafe recv(raw, $0.baseAddress.map { unsafe $0 + start }, limit, 0)
         }
     }
 
-    /// Not isolated, as `receive`.
     private nonisolated static func send(
         _ raw: Int32,
         _ octets: [UInt8],
         _ range: Range<Int>
     ) -> Int {
-        // SAFETY: the caller bounds what is read.
         unsafe octets.withUnsafeBytes {
             unsafe Glibc.send(
                 raw,
@@ -221,6 +212,5 @@ package final class StreamConnection {
     /// Calls `act` once when the peer has closed both directions.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 
-    /// Closes the connection; waiting tasks get `SocketError.closed`.
     package func close() { endpoint.close() }
 }

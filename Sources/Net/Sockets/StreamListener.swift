@@ -2,7 +2,7 @@
 private import CLinux
 import Glibc
 
-/// Listening TCP or Unix socket.
+// SAFETY: the system calls use paths as C strings; lstat writes one `stat`.
 @ServiceLoop
 package final class StreamListener {
     /// Maximum connections that wait for `accept`; net.core.somaxconn may reduce it.
@@ -14,7 +14,7 @@ package final class StreamListener {
 
     /// Octets of the buffers of an accepted TCP connection; Linux doubles both values.
     ///
-    /// Otherwise the buffers grow to several MiB (tcp(7)) in the service's control group.
+    /// Otherwise the buffers grow to several MiB (tcp(7)).
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
 
     private var inRow = 0
@@ -24,12 +24,11 @@ package final class StreamListener {
 
     private let endpoint: Endpoint
 
-    /// Socket file to remove on close.
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// Listens at `address`; IPv6 only (IPV6_V6ONLY) for IPv6, so both families can use one port.
+    /// Listens at `address`; IPv4 and IPv6 can use the same port (IPV6_V6ONLY).
     ///
-    /// - Parameter isAbsent: true if no interface needs to have the address yet.
+    /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(binding address: SocketAddress, isAbsent: Bool = false) throws(SocketError) {
         let descriptor = try OwnedDescriptor.socket(
             address.isIPv6 ? AF_INET6 : AF_INET,
@@ -49,9 +48,7 @@ package final class StreamListener {
     /// Listens at a path; clients need write permission in `mode`.
     ///
     /// Replaces the socket file of an ended process, but no other file. Sets mode and group before
-    /// a client can connect. Follows no link, because the owner of the directory could create one.
-    ///
-    /// - Throws: `SocketError.pathInUse`, `.notSocket`, `.pathTooLong`, `.system`.
+    /// clients can connect. Follows no link, because the owner of the directory could create one.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {
         let address = try UnixAddress(path)
         let descriptor = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
@@ -67,7 +64,6 @@ package final class StreamListener {
             endpoint = try Endpoint(descriptor, writes: false)
             file = Self.status(of: path).map { (path: path, device: $0.st_dev, inode: $0.st_ino) }
         } catch {
-            // SAFETY: the path is a text that ends with NUL.
             unsafe unlink(path)
             throw error
         }
@@ -92,9 +88,7 @@ package final class StreamListener {
     /// Bound address; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Waits for the next connection.
-    ///
-    /// Without a free descriptor, calls ``onPause``, pauses and tries again.
+    /// Returns the next connection; without a free descriptor, pauses and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0
@@ -105,7 +99,7 @@ package final class StreamListener {
             if raw >= 0 {
                 inRow += 1
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
-                // Fails on a Unix socket.
+                // A Unix socket does not have this option.
                 try? descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
                 return try StreamConnection(descriptor)
             }
@@ -120,49 +114,45 @@ package final class StreamListener {
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
                 throw .last("accept")
             default:
-                // EINTR, ECONNABORTED, EPROTO, or a connection that has failed (accept(2)).
+                // EINTR, or an error of the new connection (accept(2)).
                 continue
             }
         }
     }
 
-    /// Stops listening; ``accept()`` throws `SocketError.closed`.
+    /// Makes ``accept()`` throw `SocketError.closed`.
     package func close() {
         endpoint.close()
         guard let file, let now = Self.status(of: file.path),
             now.st_dev == file.device, now.st_ino == file.inode
         else { return }
-        // SAFETY: the path is a text that ends with NUL.
         unsafe unlink(file.path)
     }
 
     // MARK: - Files
 
-    /// Sets mode and group; throws EPERM for a link, or a file that is not this process's socket.
+    /// Sets mode and group; throws EPERM for a link or a file that is not this process's socket.
     static func setAccess(
         of path: String,
         mode: UInt32,
         group: UInt32?
     ) throws(SocketError) {
-        // SAFETY: the path is a text that ends with NUL.
         guard unsafe linux_set_socket_file(path, mode, group ?? .max) == 0 else {
             throw .last("chmod")
         }
     }
 
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        // Removed meanwhile; the next `bind` reports the current state.
+        // Another process has removed the file; the next `bind` reports other errors.
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
         guard address.connect(probe.raw) == ECONNREFUSED else { throw .pathInUse(address.path) }
-        // SAFETY: the path is a text that ends with NUL.
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
     private static func status(of path: String) -> stat? {
         var status = stat()
-        // SAFETY: the path is a text that ends with NUL; one `stat` is written.
         return unsafe lstat(path, &status) == 0 ? status : nil
     }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
+// SAFETY: the path and its NUL fit, as `init` checked; pointers are valid during the calls.
 struct UnixAddress {
     let path: String
 
-    /// Maximum octets of a path, without the terminating NUL.
     static let maximumOctets = 107
 
-    /// Throws `SocketError.pathTooLong` if `path` is too long, is empty or contains NUL.
+    /// Throws if `path` is too long, is empty or contains NUL.
     init(_ path: String) throws(SocketError) {
         guard (1...Self.maximumOctets).contains(path.utf8.count), !path.utf8.contains(0) else {
             throw .pathTooLong(path)
@@ -15,23 +15,18 @@ struct UnixAddress {
         self.path = path
     }
 
-    /// Connects `descriptor` to this address; returns 0 or an `errno`.
+    /// Returns 0 or an `errno`.
     func connect(_ descriptor: Int32) -> Int32 {
-        // SAFETY: the pointer is valid during the call.
         unsafe withSockaddr { unsafe Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
-    /// Binds `descriptor` to this address; returns 0 or an `errno`.
     func bind(_ descriptor: Int32) -> Int32 {
-        // SAFETY: the pointer is valid during the call.
         unsafe withSockaddr { unsafe Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
     private func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // SAFETY: the path and its terminating NUL fit, as `init` checked; sockaddr_un is read as
-        // any sockaddr.
         unsafe withUnsafeMutableBytes(of: &address.sun_path) {
             unsafe $0.copyBytes(from: path.utf8)
         }

@@ -3,12 +3,12 @@ internal import COpenSSL
 
 /// Limit of the messages in one TLS handshake, for OpenSSL's message callbacks.
 ///
-/// OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1) in a handshake, in one call as long as they
-/// arrive.
+/// OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1) during a handshake, in one call as long as
+/// they arrive.
 enum HandshakeLimit {
     /// Maximum number of records and messages in one handshake.
     ///
-    /// A chain of 100 KiB, OpenSSL's maximum, in records of 1,300 octets needs 160.
+    /// OpenSSL's longest chain, 100 KiB in records of 1,300 octets, needs 160.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(
@@ -22,8 +22,7 @@ enum HandshakeLimit {
 
     /// Counts a record or message; returns false beyond the limit of one handshake.
     static func allows(_ connection: OpaquePointer) -> Bool {
-        // SAFETY: the connection is alive during the callback.  The pointer is a number that
-        // nothing dereferences.
+        // SAFETY: the connection is alive. The pointer is a number, never dereferenced.
         let last = unsafe UInt(bitPattern: SSL_get_ex_data(connection, index))
         let count = unsafe SSL_in_init(connection) == 0 ? 0 : last + 1
         unsafe SSL_set_ex_data(connection, index, UnsafeMutableRawPointer(bitPattern: count))
@@ -32,7 +31,7 @@ enum HandshakeLimit {
 
     /// Ends the connection: each further read reports the end of input.
     static func end(_ connection: OpaquePointer) {
-        // SAFETY: the connection is alive during the callback.
+        // SAFETY: the connection is alive.
         unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN)
     }
 }

@@ -15,7 +15,7 @@ package protocol OctetStream: AnyObject, Sendable {
         deadline: Instant?
     ) async throws(SocketError)
 
-    /// Closes the stream; waiting tasks get `SocketError.closed`.
+    /// Waiting tasks get `SocketError.closed`.
     func close()
 }
 

@@ -21,11 +21,10 @@ package final class TLSClient {
 
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.
     ///
-    /// - Parameter certificateFile: PEM file; nil for the system's certificates (`SSL_CERT_FILE`,
-    ///   `SSL_CERT_DIR`).
+    /// - Parameter certificateFile: PEM file; nil for the system's certificates.
     package init(certificateFile: String?, protocols: [String] = []) throws(TLSError) {
         source = TrustSource(certificateFile)
-        // Reports an unreadable file now and not at the first query.
+        // Reports an unreadable file before the first query.
         if certificateFile != nil { _ = try TrustStores.shared.store(for: source) }
         OpenSSLErrors.clear()
         guard let made = unsafe SSL_CTX_new(TLS_client_method()) else {
@@ -45,13 +44,13 @@ package final class TLSClient {
         try Self.check(unsafe Self.restrictKeyExchange(of: context))
         let list = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
         guard !list.isEmpty else { return }
-        // SAFETY: exactly the array's octets are copied.  The function returns 0 on success.
+        // SAFETY: exactly the array's octets are copied. Returns 0 on success.
         try Self.check(unsafe SSL_CTX_set_alpn_protos(context, list, UInt32(list.count)) == 0)
     }
 
-    /// Allows key exchange over elliptic curves only; returns false if OpenSSL rejects that.
+    /// Allows elliptic curves only; returns false if OpenSSL rejects the setting.
     ///
-    /// With finite fields, one handshake with a large group could block the loop for a second.
+    /// A handshake over a large finite field could block the loop for a second.
     nonisolated static func restrictKeyExchange(of context: OpaquePointer) -> Bool {
         var curves = Array("X25519:P-256:P-384:P-521".utf8CString)
         // SAFETY: both texts end with NUL and are copied.
@@ -64,14 +63,14 @@ package final class TLSClient {
 
     /// Disables renegotiation and compression, which only attacks use, and limits the certificates.
     ///
-    /// A HelloRequest (RFC 5246 §7.4.1.1) could start a handshake that never ends. Each certificate
-    /// costs processor time before the server is authenticated, with some keys 0.5 ms.
+    /// A HelloRequest (RFC 5246 §7.4.1.1) could start an endless handshake. Certificates cost CPU
+    /// time before the server is authenticated.
     nonisolated static func limitHandshakes(in context: OpaquePointer) {
         _ = unsafe SSL_CTX_set_options(context, noRenegotiation | noCompression)
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, certificateOctets, nil)
     }
 
-    /// Maximum octets of a server's certificate chain; usual chains have 3,000 to 6,000.
+    /// Maximum octets of a certificate chain; usual chains have 3,000 to 6,000.
     private nonisolated static let certificateOctets = 24 << 10
 
     private static func check(_ isDone: Bool) throws(TLSError) {
@@ -80,7 +79,6 @@ package final class TLSClient {
 
     isolated deinit { unsafe SSL_CTX_free(context) }
 
-    /// Options of OpenSSL, whose macros Swift cannot import.
     private nonisolated static let noRenegotiation: UInt64 = 1 << 30
     private nonisolated static let noCompression: UInt64 = 1 << 17
 
@@ -114,7 +112,7 @@ package final class TLSClient {
             return connection
         } catch {
             stream.close()
-            // The session may have caused the failure.
+            // The resumed session may have caused the failure.
             sessions[place] = nil
             throw error
         }
@@ -126,7 +124,7 @@ package final class TLSClient {
     private func trustCurrentCertificates() throws(TLSError) {
         let store = try TrustStores.shared.store(for: source)
         guard store !== trusted else { return }
-        // SAFETY: both are alive; the context adds a reference.
+        // SAFETY: the context adds a reference.
         unsafe SSL_CTX_set1_cert_store(context, store.raw)
         trusted = store
         sessions = [:]
@@ -139,8 +137,7 @@ package final class TLSClient {
 
     // MARK: - Sessions
 
-    /// Session for resumption (RFC 8446 §2.2).
-    // SAFETY: owns one reference of the session, which OpenSSL counts; used on the loop only.
+    // SAFETY: owns one reference, which OpenSSL counts; used on the loop only.
     @safe
     @ServiceLoop
     final class Session {

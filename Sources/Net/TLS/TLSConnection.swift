@@ -9,19 +9,16 @@ package final class TLSConnection: OctetStream {
 
     private var isFlushing = false
 
-    /// Octets since the last data, such as tickets and key updates.
     private var octetsWithoutData = 0
 
-    /// Maximum of `octetsWithoutData`, two records (RFC 8446 §5.2): key updates must not occupy the
+    /// Maximum of `octetsWithoutData`, two records (RFC 8446 §5.2): key updates must not block the
     /// loop.
     private static let controlLimit = 32 << 10
 
     /// Maximum octets per read, whose records are processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Reads since the task yielded.
-    ///
-    /// Many reads of records of one octet, without a pause, would block the loop.
+    /// Reads since the task yielded; many reads of short records would otherwise block the loop.
     private var readsInRow = 0
     private static let longestRow = 16
 
@@ -39,7 +36,6 @@ package final class TLSConnection: OctetStream {
 
     package var isResumed: Bool { engine.isResumed }
 
-    /// TLS version, such as `TLSv1.3`.
     package var version: String { engine.version }
 
     // MARK: - Talking
@@ -76,12 +72,12 @@ package final class TLSConnection: OctetStream {
         }
         while true {
             let step = engine.read(upTo: limit)
-            // A key update of the peer needs a reply.
+            // Sends a reply to a key update of the peer, if any.
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
                 octetsWithoutData = 0
-                // Session tickets precede the first data (RFC 8446 §4.6.1).
+                // The server sends session tickets before the first data (RFC 8446 §4.6.1).
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
                     keep(session)
@@ -117,13 +113,12 @@ package final class TLSConnection: OctetStream {
         if !isFlushing {
             engine.sendCloseNotify()
             let farewell = engine.give()
-            // The peer may have closed the connection.
             _ = try? stream.attemptWrite(farewell, farewell.indices)
         }
         stream.close()
     }
 
-    /// Reads from the socket into the engine; returns false at the end of the stream.
+    /// Returns false at the end of the stream.
     private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: Self.inputLimit, deadline: deadline)
         guard !octets.isEmpty else { return false }
@@ -132,7 +127,7 @@ package final class TLSConnection: OctetStream {
         return true
     }
 
-    /// Writes the engine's output; a task that is already writing writes this output, in order.
+    /// Writes the engine's output; if another task is writing, that task writes this output, too.
     private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

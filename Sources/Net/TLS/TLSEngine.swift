@@ -3,8 +3,8 @@ internal import COpenSSL
 private import Glibc
 
 /// Client side of a TLS connection on memory buffers, which ``TLSConnection`` fills and sends.
-// SAFETY: the connection is made in `init` and freed once, in `deinit`, with both its buffers; it
-// is used on the loop only.
+// SAFETY: the connection is made in `init` and freed once, in `deinit`, with both buffers; used on
+// the loop only.
 @safe
 @ServiceLoop
 final class TLSEngine {
@@ -15,7 +15,6 @@ final class TLSEngine {
         case failed(String)
     }
 
-    /// Size of a TLS record.
     private static let chunk = 16_384
 
     private let connection: OpaquePointer
@@ -38,7 +37,7 @@ final class TLSEngine {
     }
 
     isolated deinit {
-        // Otherwise OpenSSL treats a lost connection as truncated and invalidates its session.
+        // Without this, OpenSSL would invalidate the session of a lost connection as truncated.
         unsafe SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         unsafe SSL_free(connection)
     }
@@ -75,10 +74,10 @@ final class TLSEngine {
 
 // MARK: - Steps
 
+// SAFETY: the connection is alive, see the type.
 extension TLSEngine {
     func handshake() -> Step<Void> {
         OpenSSLErrors.clear()
-        // SAFETY: the connection is alive, see the type.
         let status = unsafe SSL_do_handshake(connection)
         return status == 1 ? .done(()) : outcome(of: status)
     }
@@ -89,7 +88,7 @@ extension TLSEngine {
         let octets = unsafe [UInt8](unsafeUninitializedCapacity: min(limit, Self.chunk)) {
             buffer,
             count in
-            // SAFETY: OpenSSL writes no more than the buffer holds and says how much it wrote.
+            // SAFETY: OpenSSL writes at most the size of the buffer and returns the count.
             status = unsafe SSL_read(connection, buffer.baseAddress, Int32(buffer.count))
             count = max(0, Int(status))
         }
@@ -106,13 +105,12 @@ extension TLSEngine {
 
     func sendCloseNotify() {
         OpenSSLErrors.clear()
-        // SAFETY: the connection is alive, see the type.
         _ = unsafe SSL_shutdown(connection)
         OpenSSLErrors.clear()
     }
 
     private func outcome<Value>(of status: Int32) -> Step<Value> {
-        // SAFETY: the connection is alive, see the type, and the step was the last one on it.
+        // SAFETY: the step was the last call on the connection.
         switch unsafe SSL_get_error(connection, status) {
         case SSL_ERROR_WANT_READ: .wantsInput
         case SSL_ERROR_ZERO_RETURN: .ended
@@ -125,7 +123,7 @@ extension TLSEngine {
 
 extension TLSEngine {
     func take(_ octets: [UInt8]) {
-        // SAFETY: exactly the array's octets are copied; memory always takes all of them.
+        // SAFETY: exactly the array's octets are copied.
         let count = unsafe BIO_write(input, octets, Int32(octets.count))
         precondition(count == octets.count, "OpenSSL is out of memory")
     }
@@ -134,7 +132,7 @@ extension TLSEngine {
         let waiting = unsafe BIO_ctrl_pending(output)
         guard waiting > 0 else { return [] }
         return unsafe [UInt8](unsafeUninitializedCapacity: waiting) { buffer, count in
-            // SAFETY: OpenSSL writes no more than the buffer holds and says how much it wrote.
+            // SAFETY: OpenSSL writes at most the size of the buffer and returns the count.
             let status = unsafe BIO_read(output, buffer.baseAddress, Int32(buffer.count))
             count = max(0, Int(status))
         }
@@ -143,25 +141,23 @@ extension TLSEngine {
 
 // MARK: - Facts
 
+// SAFETY: the connection is alive, see the type; OpenSSL's texts are static.
 extension TLSEngine {
     var complaint: String? {
         let result = unsafe SSL_get_verify_result(connection)
         guard result != Int(X509_V_OK) else { return nil }
-        // SAFETY: the text is static.
         return unsafe X509_verify_cert_error_string(result).map { unsafe String(cString: $0) }
             ?? "certificate error \(result)"
     }
 
-    // SAFETY: the connection is alive, see the type.
     var isResumed: Bool { unsafe SSL_session_reused(connection) == 1 }
 
     var version: String {
-        // SAFETY: the text is static.
         unsafe SSL_get_version(connection).map { unsafe String(cString: $0) } ?? ""
     }
 
     var session: TLSClient.Session? {
-        // SAFETY: this function owns the reference; it is either passed on or freed here.
+        // SAFETY: this function owns the reference, which it passes on or frees.
         guard let session = unsafe SSL_get1_session(connection) else { return nil }
         guard unsafe SSL_SESSION_is_resumable(session) == 1 else {
             unsafe SSL_SESSION_free(session)

@@ -24,9 +24,7 @@ extension TLSError: CustomStringConvertible {
     }
 }
 
-/// OpenSSL's error queue of the calling thread.
 enum OpenSSLErrors {
-    /// Clears the queue, as is required before calls that report errors.
     static func clear() { ERR_clear_error() }
 
     static func take() -> String? {

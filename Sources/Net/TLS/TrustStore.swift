@@ -3,16 +3,16 @@ internal import COpenSSL
 private import Glibc
 
 /// Trusted certificates of one source, parsed once: the system's bundle takes 20 ms and 2 MiB.
-// SAFETY: owns one reference of the store, freed once, in `deinit`; OpenSSL counts references
-// atomically and locks the store's contents, so any thread may release or use it.
+// SAFETY: owns one reference of the store, freed once, in `deinit`. OpenSSL counts references
+// atomically and locks the contents, so any thread may use or release the store.
 @safe
 final class TrustStore: @unchecked Sendable {
     let raw: OpaquePointer
 
     /// Parses the certificates of `source`; callable from any thread.
     ///
-    /// Throws if a configured file cannot be read or has no certificate. As in OpenSSL, files of
-    /// the system may be missing.
+    /// Throws if a configured file is unreadable or has no certificate. Files of the system may be
+    /// missing, as in OpenSSL.
     init(_ source: TrustSource) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let made = unsafe X509_STORE_new() else {
@@ -26,7 +26,7 @@ final class TrustStore: @unchecked Sendable {
                 throw .setup("\(file): \(OpenSSLErrors.take() ?? "no certificates to trust")")
             }
         }
-        // SAFETY: the text ends with NUL and is copied.  OpenSSL reads the files when a chain needs
+        // SAFETY: the text ends with NUL and is copied. OpenSSL reads the files when a chain needs
         // them.
         for directory in source.directories { unsafe X509_STORE_load_path(raw, directory) }
         OpenSSLErrors.clear()
@@ -35,11 +35,12 @@ final class TrustStore: @unchecked Sendable {
     deinit { unsafe X509_STORE_free(raw) }
 }
 
+// SAFETY: the texts end with NUL and are copied.
 enum TrustSource: Hashable, Sendable {
-    /// Certificates of the system, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
+    /// Certificates of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     case system
 
-    /// Certificates in the file of the setting `ca-file`.
+    /// Certificates in the file of `ca-file`.
     case file(String)
 
     init(_ file: String?) { self = file.map { .file($0) } ?? .system }
@@ -59,7 +60,6 @@ enum TrustSource: Hashable, Sendable {
 
     private static let systemFile: String? = {
         if let file = environment("SSL_CERT_FILE") { return file }
-        // SAFETY: OpenSSL's text is static and ends with NUL.
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
         // On Debian, only the package openssl installs the built-in path.
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
@@ -67,19 +67,16 @@ enum TrustSource: Hashable, Sendable {
     }()
 
     private static let systemDirectories: [String] = {
-        // SAFETY: OpenSSL's text is static and ends with NUL.
         let builtIn = unsafe X509_get_default_cert_dir().map { unsafe String(cString: $0) }
         return (environment("SSL_CERT_DIR") ?? builtIn ?? "").split(separator: ":").map(String.init)
     }()
 
     private static func environment(_ name: String) -> String? {
-        // SAFETY: the value ends with NUL and is copied before anything can change it.
         let text = unsafe getenv(name).map { unsafe String(cString: $0) }
         return text?.isEmpty == false ? text : nil
     }
 }
 
-/// Attributes that change when a file is written or replaced.
 struct FileVersion: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
@@ -88,7 +85,7 @@ struct FileVersion: Hashable, Sendable {
 
     init?(_ path: String) {
         var status = stat()
-        // SAFETY: the text ends with NUL; one `stat` is written.
+        // SAFETY: the text ends with NUL; stat writes one `stat`.
         guard unsafe stat(path, &status) == 0 else { return nil }
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)

@@ -10,7 +10,7 @@ package final class TrustStores {
     package enum Notice: Sendable {
         case reloaded(source: String)
 
-        /// The certificates cannot be read, so the previous ones remain in force.
+        /// The previous certificates remain in force.
         case failed(source: String, TLSError)
     }
 
@@ -62,7 +62,7 @@ package final class TrustStores {
 
     private func reload(_ source: TrustSource, _ version: [FileVersion?]) {
         entries[source]?.isLoading = true
-        // After a failure, parse only after the next change.
+        // After a failure, the next attempt waits for another change of the files.
         entries[source]?.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>

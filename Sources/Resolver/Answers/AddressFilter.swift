@@ -3,28 +3,27 @@ internal import DNSWire
 
 /// Filter of the addresses in an upstream's answer.
 struct AddressFilter {
-    /// Addresses to use as hints in an SVCB or HTTPS record.
+    /// Source of the address hints in an SVCB or HTTPS record.
     enum Hints {
         case theirs
 
-        /// Addresses that this daemon has cached for the target, valid for `seconds`; may be empty.
+        /// Cached addresses of the target, valid for `seconds`; may be empty.
         case ours([IPAddress], seconds: UInt32)
     }
 
     var guards: Bool
 
-    /// Address types whose hints are removed.
+    /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
-    /// Returns the hints to use for a target; called once per target.
     private let hints: (_ target: Name) -> Hints
     private var hintsByTarget: [Name: Hints] = [:]
 
     private var bindings = 0
 
-    /// Maximum number of SVCB and HTTPS records, and of inserted hints per family.
+    /// Maximum numbers of SVCB and HTTPS records per answer, and of hints per family in a record.
     ///
-    /// A reply of 64 KiB has up to 2,700 such records, each with its own copy of the hints.
+    /// A reply of 64 KiB has up to 2,700 such records.
     private static let mostBindings = 64
     fileprivate static let mostHints = 16
 
@@ -54,7 +53,7 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // Even unchanged hints are now from the cache, and expire with its entries.
+            // The TTL of the cached hints applies, even if the upstream sent the same addresses.
             records[index].ttl = lifetime
             hasChanged = true
         }
@@ -69,7 +68,7 @@ struct AddressFilter {
         }
     }
 
-    /// Adds a record, with only the allowed hints.
+    /// Adds an SVCB or HTTPS record with only the allowed hints.
     ///
     /// Records in alias mode have no parameters (RFC 9460 §2.4.2).
     private mutating func keep(_ record: Record, _ binding: ServiceBinding) {
@@ -117,7 +116,6 @@ struct AddressFilter {
         )
     }
 
-    /// Removes private addresses from the hint with this key; removes a malformed hint.
     private mutating func dropInside(of binding: inout ServiceBinding, _ key: ServiceKey) {
         let addresses: [IPAddress]? =
             key == .ipv4Hint
@@ -134,7 +132,7 @@ struct AddressFilter {
 }
 
 extension ServiceBinding {
-    /// Sets a hint to the addresses of its family; removes the hint if there are none.
+    /// Sets a hint to the addresses of its family; removes the hint if the family has none.
     fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
         let most = AddressFilter.mostHints
         if key == .ipv4Hint {

@@ -3,7 +3,7 @@ internal import DNSWire
 
 /// CNAME chain from a question to its answer (RFC 1034 §3.6.2).
 struct AliasChain: Equatable {
-    /// Names in the chain: the queried name, then the target of each CNAME.
+    /// The queried name, then the target of each CNAME.
     var names: [Name]
 
     var end: Name { names[names.count - 1] }
@@ -16,14 +16,12 @@ struct AliasChain: Equatable {
         /// The last CNAME points to a name in the chain.
         case loop
 
-        /// The chain has more CNAMEs than `ResolverLimits.longestChain`.
         case tooLong
     }
 }
 
 extension Message {
     func aliasChain(from question: Question) -> AliasChain {
-        // A linear search is faster than a hash table for so few names.
         var chain = AliasChain(names: [question.name])
         guard question.type != .cname else { return chain }
         while true {
@@ -42,7 +40,7 @@ extension Message {
         }
     }
 
-    /// True if the target must be queried: no record has the queried type, and there is no SOA.
+    /// True if the answer lacks the records of the chain's last name, which must then be queried.
     ///
     /// A message with an SOA is a negative answer (RFC 2308 §2.2).
     func lacksTarget(of chain: AliasChain, _ question: Question) -> Bool {
@@ -51,10 +49,9 @@ extension Message {
             && !authorities.contains { $0.type == .soa }
     }
 
-    /// Returns the records of `chain`: the first CNAME of each name, DNAMEs, and requested
-    /// signatures.
+    /// Returns the CNAMEs and DNAMEs of `chain`, with their signatures if the client set DO.
     ///
-    /// Only the first CNAME of a name is used, because a name has at most one (RFC 2181 §10.1).
+    /// A name has at most one CNAME (RFC 2181 §10.1).
     func records(of chain: AliasChain, for query: Query) -> [Record] {
         var aliases = Set<Name>()
         return answers.filter { record in
@@ -90,7 +87,6 @@ extension [Record] {
         numbers.reserveCapacity(count)
         var number = 0
         for index in indices {
-            // Most records are in the same RRset as the record before them.
             if index == 0 || !self[index].isInSet(of: self[index - 1]) {
                 let key = self[index].setKey
                 number = sets[key] ?? lowest.count
@@ -117,7 +113,7 @@ extension [Record] {
 }
 
 extension Record {
-    /// True if both records are certainly in the same RRset.
+    /// True if the records are in the same RRset; false if unknown.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

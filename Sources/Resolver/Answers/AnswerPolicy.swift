@@ -22,14 +22,13 @@ package struct AnswerPolicy: Sendable {
     /// True if AAAA queries are answered NODATA (`aaaa: suppress`).
     package var suppressesAAAA = false
 
-    /// Types whose queries are answered NODATA.
     var suppressed: Set<RecordType> {
         Set((suppressesA ? [.a] : []) + (suppressesAAAA ? [.aaaa] : []))
     }
 
     /// Names that get synthesized addresses (`dns64`).
     package enum Synthesis: Sendable {
-        /// Names that a route sends to vendors.
+        /// Names with a route to vendors.
         case vendors
         case all
         case off
@@ -41,14 +40,13 @@ package struct AnswerPolicy: Sendable {
 
     /// Order of the addresses in an answer.
     package enum Order: Sendable {
-        /// Order in which the source sent them; the cache may rotate its copy (`order: rotate`).
+        /// Order of the source; with `order: rotate` the cache may rotate the addresses.
         case asReceived
 
-        /// The address that accepts connections fastest comes first.
         case fastest([ProbeRule])
     }
 
-    /// Names whose servers are measured, and the port.
+    /// Names and port of the servers to measure.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Numbers of vendor servers and upstreams, which cache entries store; thread-safe.
+/// Numbers that identify answer sources (vendor servers and upstreams) in cache entries;
+/// thread-safe.
 ///
-/// Numbers are never reused. An upstream has an additional number for each vendor for which it is
-/// the fallback: a cache hit on an answer from there counts as an avoided call of the vendor.
+/// Numbers are never reused. An upstream has another number for answers as the fallback of a
+/// vendor: cache hits then count as avoided calls of the vendor.
 package final class AnswerSourceRegistry: Sendable {
-    /// Number that stands for this daemon as the source of an answer.
+    /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
-    /// Answer source, and the vendor that a cache hit on its answer does not need to call.
+    /// Answer source, and the vendor that would be called without a cache hit.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
 
-        /// True for answers that DNS64 made from answers of this source.
+        /// True for answers that DNS64 synthesized from answers of this source.
         var isSynthesized = false
     }
 
@@ -22,10 +23,8 @@ package final class AnswerSourceRegistry: Sendable {
         var origins: [Origin]
         var numbers: [Origin: UInt16]
 
-        /// Names of sources that are trusted to validate DNSSEC.
         var believed: Set<String> = []
 
-        /// Vendors without TLS or authentication: their replies can be forged in transit.
         var unprotectedVendors: Set<String> = []
 
         init() {
@@ -39,11 +38,10 @@ package final class AnswerSourceRegistry: Sendable {
 
     package init() {}
 
-    /// Returns the number of the source `name`, and registers a new one; `itself` if all 65,535
+    /// Returns the number of the source `name`, and registers a new source; `itself` if all 65,535
     /// numbers are in use.
     ///
-    /// - Parameter vendor: the vendor that owns the server, or the vendor for which the upstream is
-    ///   the fallback.
+    /// - Parameter vendor: the vendor of a server, or the vendor that an upstream replaced.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }
@@ -58,19 +56,18 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the number of the same upstream as the fallback of `vendor`.
+    /// Returns the number of an upstream as the fallback of `vendor`.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
 
-    /// Returns the number for answers that DNS64 made from answers of this source.
     func number(synthesizedFrom number: UInt16) -> UInt16 {
         guard var origin = origin(number) else { return number }
         origin.isSynthesized = true
         return self.number(of: origin)
     }
 
-    /// True for answers that DNS64 made from answers of another number.
+    /// True if DNS64 synthesized the answers with this number.
     package func isSynthesized(_ number: UInt16) -> Bool {
         origin(number)?.isSynthesized ?? false
     }
@@ -93,7 +90,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor to which a cache hit with this source number saves a call; nil if none.
+    /// Returns the vendor that would be called without a cache hit on this source; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -102,9 +99,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    // MARK: - Believing
+    // MARK: - DNSSEC trust
 
-    /// Trusts exactly these sources to validate DNSSEC, also for answers from a snapshot.
+    /// Sets the only sources whose DNSSEC validation is trusted, also in answers from a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }
@@ -121,9 +118,8 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// True if an answer from this source could have been forged in transit.
-    ///
-    /// That applies to vendors without TLS or authentication, and to plain DNS upstreams.
+    /// True if an answer of this source can be forged in transit: plain DNS, or a vendor without
+    /// TLS or authentication.
     package func isUnprotected(_ number: UInt16) -> Bool {
         let parts = name(number).split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }
@@ -131,18 +127,18 @@ package final class AnswerSourceRegistry: Sendable {
         return table.withLock { $0.unprotectedVendors.contains(String(parts[0])) }
     }
 
-    // MARK: - Over a restart
+    // MARK: - Snapshots
 
-    /// Returns the label of a source for snapshots: the vendor, if any, with a tab, then the name.
+    /// Returns the label of a source in snapshots: the vendor, if any, with a tab, then the name.
     ///
-    /// The vendor comes first because long texts are truncated at the end.
+    /// The vendor is first because long labels are truncated at the end.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return "?" }
         let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
         return origin.isSynthesized ? "\t" + label : label
     }
 
-    /// Returns the number that a label's source has in this process.
+    /// Returns the number of the source with this label in the present process.
     package func number(labelled label: String) -> UInt16 {
         guard label.first != "\t" else {
             return number(synthesizedFrom: number(labelled: String(label.dropFirst())))

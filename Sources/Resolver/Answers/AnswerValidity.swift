@@ -5,19 +5,19 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Answer sources for the names of a route, or for names without a route.
+/// Answer sources of the names of a route, or of names without a route.
 struct NameSources: Equatable {
     let vendors: [String]
     let fallsBack: Bool
     let allowsPrivateAnswers: Bool
 
-    /// Vendor parameters of the route; nil if the vendors' settings apply.
     let parameters: RouteParameters?
 
-    /// True if the route has its own upstreams, which may answer with private addresses.
+    /// True if the route has its own upstreams; their answers may have private addresses.
     let hasOwnUpstreams: Bool
 
-    /// True for each upstream server that validates DNSSEC, by its name in `AnswerSourceRegistry`.
+    /// Upstream servers by name in `AnswerSourceRegistry`; the value is true if a server validates
+    /// DNSSEC.
     let servers: [String: Bool]
 
     @ServiceLoop
@@ -46,40 +46,37 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns the former sources that an answer implies if the former settings are unknown.
+    /// Returns these sources with only `vendor` as vendor, in place of unknown former sources.
     ///
-    /// - Parameter vendor: the vendor that gave the answer, or that had no address before an
-    ///   upstream answered; nil if unknown.
+    /// - Parameter vendor: the vendor that answered, or had no address; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
 }
 
-/// Rule that decides if a cached answer stays valid under new settings; usable on any thread.
+/// Rule that decides if a cached answer is valid under new settings; thread-safe.
 ///
-/// An answer is valid if the new settings use its source, and do not put a source before it that
-/// the old settings did not query. Therefore a vendor added at the end of a list causes no calls,
-/// and a name that moved to another network gets no answer from the former network.
+/// An answer is valid if the new settings use its source, and query no new source before that
+/// source.
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
-    /// Names of vendors whose answers did not change with the settings.
+    /// Names of the vendors that give the same answers under the new settings.
     let sameVendors: Set<String>
 
     /// Returns true for questions with a local answer under the new settings, such as `hosts`.
     let overridden: @Sendable (Question) -> Bool
 
-    /// True if the settings for service bindings have changed.
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
-    /// True if other names get synthesized addresses.
+    /// True if the names with synthesized addresses have changed.
     var synthesisChanged = false
 
-    /// True if the old settings' vendor parameters for routes are unknown.
+    /// True if it is unknown which vendor parameters the routes had before.
     var parametersUnknown = false
 
-    /// True if the answer is invalid whatever the sources of its name are.
+    /// True if the answer is invalid, independent of the sources of the name.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
         if synthesisChanged, question.type == .aaaa || question.type == .ptr { return true }
@@ -87,14 +84,13 @@ struct AnswerValidity: Sendable {
         return question.type.isAddress && rebindingChanged && source == .upstream
     }
 
-    /// True if both values have the same sources, and these give the same answers.
     func areSame(_ old: NameSources, _ new: NameSources) -> Bool {
         old == new && new.vendors.allSatisfy(sameVendors.contains)
     }
 
     /// True if an answer is valid although the sources of its name have changed.
     ///
-    /// - Parameter number: the number of the answer's source in `AnswerSourceRegistry`.
+    /// - Parameter number: the number of the source in `AnswerSourceRegistry`.
     func keeps(
         _ question: Question,
         _ source: AnswerSource,
@@ -102,7 +98,7 @@ struct AnswerValidity: Sendable {
         _ old: NameSources,
         _ new: NameSources
     ) -> Bool {
-        // The cached record does not show which vendor's addresses are its hints.
+        // A cached service binding does not show which vendor's addresses are in its hints.
         guard !question.type.isServiceBinding else { return false }
         let isVendors = question.type.isAddress && question.name.isHostname
         switch source {
@@ -134,7 +130,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings queried all of `vendors`, and these are unchanged.
+    /// True if the old settings queried all of `vendors`, which give the same answers as before.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

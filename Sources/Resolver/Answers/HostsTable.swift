@@ -2,30 +2,27 @@
 package import DNSWire
 
 /// Static hosts: names and addresses from hosts files and settings.
-///
-/// The size is bounded, because some hosts files are block lists with a million names.
 package struct HostsTable: Sendable, Equatable {
-    /// Maximum number of names: about 30 MB.
+    /// Maximum number of names, about 30 MB; some hosts files are block lists with a million names.
     package static let mostNames = 200_000
 
-    /// Maximum number of addresses per name; more do not fit into a message.
+    /// Maximum number of addresses per name; more addresses do not fit into a message.
     package static let mostAddresses = 256
 
-    /// Addresses by name, in the order of the sources.
+    /// Addresses by name, in the order of the hosts files and settings.
     private var addresses: [Name: [IPAddress]] = [:]
 
-    /// First name of each address, by the address's reverse name.
+    /// First name of each address, by reverse name.
     private var pointers: [Name: Name] = [:]
 
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
-    /// Number of names and addresses left out because of the limits.
     package private(set) var leftOut = 0
 
     package init() {}
 
-    /// Creates a table with the entries of the settings, which take precedence over hosts files.
+    /// Creates a table with the entries of the settings, which override hosts files.
     package init(records: [(name: Name, addresses: [IPAddress])]) {
         for record in records {
             for address in record.addresses { add(address, names: [record.name]) }
@@ -37,9 +34,9 @@ package struct HostsTable: Sendable, Equatable {
 // MARK: - Filling
 
 extension HostsTable {
-    /// Adds a line of a hosts file: an address, its canonical name and further names.
+    /// Adds a line of a hosts file: an address, its canonical name and its aliases.
     ///
-    /// `localhost` and names below it are ignored (RFC 6761 §6.3).
+    /// `localhost` and names below `localhost` are ignored (RFC 6761 §6.3).
     package mutating func add(_ address: IPAddress, names: [Name]) {
         for name in names where !name.isEqualOrBelow(.localhost) && !fixed.contains(name) {
             add(address, to: name)
@@ -66,7 +63,7 @@ extension HostsTable {
 extension IPAddress {
     /// True if the table answers PTR queries for the address.
     ///
-    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, to which block lists map all their names.
+    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, the addresses of all names in block lists.
     fileprivate var hasPointer: Bool {
         switch unmapped {
         case .v4(let address): !address.isUnspecified && address.value != 0x7F00_0001
@@ -82,18 +79,18 @@ extension HostsTable {
 
     package var count: Int { addresses.count }
 
-    /// Returns the addresses of `name` of both families; nil if the name is not in the table.
+    /// Returns all addresses of `name`, IPv4 and IPv6; nil if the name is not in the table.
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }
 
     func pointer(_ name: Name) -> Name? { pointers[name] }
 
-    /// True if the table has addresses for `name`, or `name` is the reverse name of an address.
+    /// True if `name` is a host or the reverse name of an address in the table.
     func contains(_ name: Name) -> Bool { addresses[name] != nil || pointers[name] != nil }
 
     /// True if the table determines the answer to `question`, which may be NODATA.
     ///
-    /// This includes SVCB and HTTPS: their hints would lead clients to other addresses (RFC 9460
-    /// §7.3).
+    /// SVCB and HTTPS are included, because their hints would give clients other addresses
+    /// (RFC 9460 §7.3).
     func covers(_ question: Question) -> Bool {
         guard !addresses.isEmpty else { return false }
         return switch question.type {

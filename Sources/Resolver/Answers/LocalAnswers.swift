@@ -2,16 +2,15 @@
 internal import DNSWire
 internal import Net
 
-/// Answers that the settings determine: no source is queried, and they are not cached.
+/// Answers that the settings determine: no source is queried, and nothing is cached.
 ///
-/// Workers answer from the cache before the resolver sees a query. Therefore no cache entry may
-/// contradict the settings: no answer for the other family from a vendor's reply, no result that
-/// was in flight when the hosts changed, and no entry of a loaded snapshot.
+/// Workers answer from the cache before the resolver receives a query. Therefore no cache entry may
+/// contradict the settings: no sibling in a vendor's reply, no result that was in flight when the
+/// hosts changed, and no entry of a snapshot.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable()
 
-    /// Types whose queries are answered NODATA.
     let suppressed: Set<RecordType>
 
     init(suppressed: Set<RecordType>) {
@@ -23,15 +22,16 @@ final class LocalAnswers {
         suppressed.contains(question.type) || hosts.covers(question)
     }
 
-    /// Removes from a result the answers that the settings determine by now.
+    /// Removes from a result the answers that the settings now determine.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
-            // The settings determined the answer while the query was in flight.
+            // The static hosts have changed while the query was in flight.
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The hosts have the name. After NXDOMAIN a client would not query it (RFC 8020 §2).
+            // The name has a static host. After a cached NXDOMAIN, a client would not query the
+            // name (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 
 extension Query {
-    /// The variant of cached answers that fits the query.
+    /// Variant of cached answers that answers the query.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
     }

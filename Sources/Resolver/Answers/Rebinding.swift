@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
-/// Such an address would let a web page access printers, routers or this machine. A route with its
-/// own upstreams is for internal names, so its answers are not changed.
+/// With such an address, a web page could access printers, routers or this machine. Routes with
+/// their own upstreams are for internal names, and are exempt.
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 

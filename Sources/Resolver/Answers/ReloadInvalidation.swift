@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Decides after a reload which cached answers are still valid, by the rule in `AnswerValidity`.
+/// Decides after a reload which cached answers are valid, by the rule of `AnswerValidity`.
 ///
 /// Invalid answers are removed, not marked stale: they must not be served even if no source
 /// responds.
@@ -18,7 +18,7 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// A name's old and new sources, by `RouteTable.Match.sources`; nil without a route.
+    /// Value of `RouteTable.Match.sources` under the old and new settings; nil without a route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -29,12 +29,12 @@ final class ReloadInvalidation {
     private let comparison: RouteTable.Comparison?
     private let validity: AnswerValidity
 
-    /// Sources of the pairs that were compared; nil if old and new are equal.
+    /// Old and new sources of the pairs compared so far; nil if the sources are equal.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
-    /// Prepares the comparison of the old and the new settings.
+    /// Prepares the comparison of the settings.
     ///
-    /// - Parameter comparison: result of comparing the routes; nil to compare them when needed.
+    /// - Parameter comparison: the comparison of the routes; nil to compare when needed.
     init(
         from old: Plan,
         to new: Plan,
@@ -56,8 +56,7 @@ final class ReloadInvalidation {
         )
     }
 
-    /// True if all cached answers stay valid: every name has the same sources, and answers are
-    /// treated in the same way.
+    /// True if all cached answers stay valid, because sources and answer policy are unchanged.
     var isUneventful: Bool {
         guard !validity.bindingsChanged, !validity.rebindingChanged, !validity.synthesisChanged
         else { return false }
@@ -66,7 +65,7 @@ final class ReloadInvalidation {
             && comparison.pairs.allSatisfy { same($0.old, $0.new) }
     }
 
-    /// True if an answer from this source is still valid; `number` is from `AnswerSourceRegistry`.
+    /// True if an answer from this source is still valid.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)

@@ -43,8 +43,8 @@ extension Resolution {
     /// dropped. RDATA is unchanged (RFC 3597 §5, RFC 5625 §4); the settings bound the TTLs.
     ///
     /// The resolution is authentic if the reply has AD and its source is trusted. Then the lower
-    /// TTL bounds do not apply, because the validator limits TTLs by the signatures (RFC 4035
-    /// §5.3.3).
+    /// TTL bounds do not apply, because the validator limits TTLs by the signatures
+    /// (RFC 4035 §5.3.3).
     ///
     /// - Parameter isBelieved: true if AD in the reply is trusted.
     /// - Throws: `BuildError` if the records do not fit into a message.
@@ -60,12 +60,12 @@ extension Resolution {
         let policy = isProven ? policy.withoutLowerBounds : policy
         let aliases = message.aliasChain(from: question)
         let (chain, end) = (aliases.names, aliases.end)
-        // The records are filtered before TTLs are bounded: a reply can have thousands of records.
+        // Records are filtered first, because a reply can have thousands of records.
         let answers = policy.clamped(
             message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
-                // DNAME comes before the queried type, which may itself be DNAME.
+                // This case is first, because the queried type may itself be DNAME.
                 case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 case question.type, .cname: return chain.contains(record.name)
                 case .rrsig where query.dnssecOK: return chain.contains(record.name)

@@ -28,7 +28,8 @@ extension Resolution {
         sections.message(to: question)?.answers ?? []
     }
 
-    /// Returns a copy with other records and without AD; nil if they do not fit into a message.
+    /// Returns a copy with other records and without AD; nil if the records do not fit into a
+    /// message.
     func replacing(
         answers: [Record],
         of question: Question,

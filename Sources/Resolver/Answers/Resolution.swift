@@ -6,7 +6,7 @@ package import DNSWire
 package struct Resolution: Sendable {
     package var rcode: RCode
 
-    /// Records in the wire form in which they follow the question.
+    /// Records after the question, in wire form.
     package var sections: AnswerSections
 
     /// Seconds for which the answer can be cached; 0 if it must not be cached.
@@ -15,23 +15,23 @@ package struct Resolution: Sendable {
     /// DO and CD bits of the queries for which the answer is valid.
     package var variant: AnswerVariant
 
-    /// Extended DNS error for clients that use EDNS.
     package var explanation: Explanation?
 
     package var provenance: Provenance
 
     /// AD flag: true if a trusted upstream validated all records (RFC 4035 §3.2.3).
     ///
-    /// True only for an upstream's reply and its cached copy; initializers with records set false.
+    /// True only for an upstream's reply and its cached copy.
     package var isAuthentic = false
 
     /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if a server did not answer an attempt in time, even if it answered a repetition.
+    /// True if a server did not answer an attempt in time, even if the server answered a
+    /// repetition.
     var hasLostAttempt = false
 
-    /// Creates an answer with these records, whose TTLs are sent unchanged.
+    /// Creates an answer with these records; their TTLs are not changed.
     init(
         _ question: Question,
         rcode: RCode = .noError,
@@ -83,21 +83,20 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// SERVFAIL for a query that was evicted by other queries; not cached.
+    /// SERVFAIL for a query that other queries evicted; not cached.
     static let evicted = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .other, text: "too many pending queries"),
         provenance: .local
     )
 
-    /// SERVFAIL for a query whose client reached a limit; not cached.
+    /// SERVFAIL for a client that reached a limit; not cached.
     static let refused: Resolution = {
         var refused = evicted
         refused.isRefused = true
         return refused
     }()
 
-    /// AD flag of the header, or 0.
     package var flags: UInt16 { isAuthentic ? HeaderFlags.authenticData : 0 }
 
     package var isFailure: Bool { rcode == .servFail }
@@ -107,7 +106,7 @@ package struct Resolution: Sendable {
 package struct Explanation: Sendable, Equatable {
     package var code: ExtendedError
 
-    /// Text that users may read, without addresses, accounts or secrets.
+    /// Text for users, without addresses, accounts or secrets.
     package var text: String
 
     /// Encoded EDNS option (RFC 8914 §2).
@@ -118,14 +117,14 @@ package struct Explanation: Sendable, Equatable {
     }
 }
 
-/// Source of an answer, and why this source answered.
+/// Source of an answer, and the reason for this source.
 package struct Provenance: Sendable, Equatable {
     package var source: AnswerSource
 
-    /// Number of the vendor server or upstream in `AnswerSourceRegistry`.
+    /// Number of the source in `AnswerSourceRegistry`.
     package var origin: UInt16
 
-    /// True if the query got the result of an equal query in flight.
+    /// True if the query was answered with the result of an equal query in flight.
     package var wasMerged = false
 
     package var isStale = false
@@ -143,7 +142,7 @@ package struct Provenance: Sendable, Equatable {
         /// No vendor answered in time, or no vendor could be called.
         case failed
 
-        /// No vendor has answered yet (`fallback-after`).
+        /// The vendors have not answered yet (`fallback-after`).
         case early
     }
 

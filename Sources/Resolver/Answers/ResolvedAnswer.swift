@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Answer, and the answers to other questions from the same call.
+/// Answer, and answers to other questions from the same call.
 package struct ResolvedAnswer: Sendable {
     package var resolution: Resolution
 
-    /// Answers to other questions, such as for the other family, which are cached but not sent.
+    /// Answers to other questions, such as the other address family; cached, but not sent.
     package var siblings: [(question: Question, resolution: Resolution)]
 
     package init(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Digest of settings, which is the same in every process: FNV-1a, 64 bits.
+/// Digest of settings, equal in every process: FNV-1a, 64 bits.
 ///
-/// It detects changes. It need not resist attackers, who cannot choose settings.
+/// A digest only detects changes, and attackers cannot choose the settings.
 struct SettingsDigest {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

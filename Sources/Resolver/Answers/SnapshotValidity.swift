@@ -3,22 +3,22 @@ package import DNSCache
 internal import DNSWire
 internal import HTTPDNS
 
-/// Decides after a restart which answers of a cache snapshot are still valid; thread-safe.
+/// Decides after a restart which answers of a snapshot are valid; thread-safe.
 ///
-/// A snapshot contains digests of the settings that produced it. If all digests are unchanged, all
-/// answers are valid. Otherwise `AnswerValidity` judges each answer. If the routes or upstreams
-/// differ, the only known former source of an answer is its own; an answer that depends on other
-/// sources is invalid.
+/// A snapshot contains digests of its settings. If all digests are unchanged, all answers are
+/// valid. Otherwise `AnswerValidity` judges each answer. If routes or upstreams differ, only the
+/// source of an answer is known: an answer that also depends on another source is invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// Sources for names without a route, and for routes by `RouteTable.Match.sources`.
+    /// Sources of names without a route; `sources` has the sources of routes, indexed by
+    /// `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
 
     let answers: AnswerPolicy
 
-    /// Settings that determine a vendor's answers, as text, by the vendor's name.
+    /// Settings that determine a vendor's answers, as text, by vendor name.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry
@@ -28,7 +28,7 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Digests
 
-    /// Digests of the present settings; the work is linear in the number of domains in routes.
+    /// Digests of the present settings; the time is linear in the number of domains in routes.
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))
@@ -57,13 +57,13 @@ package struct SnapshotValidity: Sendable {
         return routes.digest(sources.map { SettingsDigest.of($0.parameters?.text ?? "") })
     }
 
-    // MARK: - Judging
+    // MARK: - Selection
 
-    /// Returns a function that returns true for a valid answer of a snapshot.
+    /// Returns a predicate that is true for the valid answers of a snapshot.
     ///
     /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
-        // The NAT64 prefix may have changed.
+        // Synthesized answers are invalid, because the NAT64 prefix may have changed.
         let isSynthesized = { [origins] (answer: CachedAnswer) in
             origins.isSynthesized(answer.server)
         }
@@ -101,14 +101,13 @@ package struct SnapshotValidity: Sendable {
         }
     }
 
-    /// True if the present settings allow the addresses of an answer.
     private func isAllowed(_ answer: CachedAnswer, _ match: RouteTable.Match?) -> Bool {
         guard answer.question.type.isAddress else { return true }
         switch answer.source {
         case .local:
             return false
         case .vendor:
-            // The former settings may have had no fallback, and the present fallback may have an
+            // NODATA may be from settings without a fallback, and the present fallback may have an
             // address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// TTL bounds in the settings, which determine how long answers are cached.
+/// TTL bounds of the settings, which determine how long answers are cached.
 package struct TTLPolicy: Sendable, Equatable {
-    /// Bounds in seconds for positive answers; the default has no lower bound.
-    ///
-    /// RFC 2181 §8 limits a TTL to 2³¹ - 1.
+    /// Bounds of positive TTLs in seconds; RFC 2181 §8 limits a TTL to 2³¹ - 1.
     package var positive: ClosedRange<UInt32> = 0...86_400
 
-    /// Bounds in seconds for negative answers; RFC 2308 §5 suggests at most one to three hours.
+    /// Bounds of negative TTLs in seconds; RFC 2308 §5 suggests a maximum of one to three hours.
     package var negative: ClosedRange<UInt32> = 5...300
 
     package init() {}
@@ -29,7 +27,7 @@ package struct TTLPolicy: Sendable, Equatable {
         return policy
     }
 
-    /// Returns `records` without duplicates, with bounded, equal TTLs per RRset (RFC 2181 §5.2).
+    /// Returns `records` without duplicates, with equal, bounded TTLs per RRset (RFC 2181 §5.2).
     func clamped(_ records: [Record]) -> [Record] {
         var records = records.consolidated
         for index in records.indices {
@@ -55,7 +53,7 @@ package struct TTLPolicy: Sendable, Equatable {
 }
 
 extension Record {
-    /// Creates an SOA for a negative answer that has none, so that clients can cache the answer
+    /// Creates an SOA for a negative answer without one, so that clients can cache the answer
     /// (RFC 2308 §5).
     ///
     /// The primary server is `localhost`, because no zone exists.

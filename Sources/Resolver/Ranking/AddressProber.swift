@@ -5,8 +5,8 @@ package import Net
 
 /// Measures how fast servers accept connections, and reorders cached addresses.
 ///
-/// It runs in the background; no answer waits for it. The load is bounded: few names at a time, and
-/// each server once in 5 min. If the queue is full, an answer keeps its order.
+/// No answer waits for a measurement. Few names are measured at a time, and each server once in 5
+/// min. If the queue is full, an answer keeps its order.
 @ServiceLoop
 package final class AddressProber {
     /// Connects to a server before `deadline`; returns true if the server accepted.
@@ -14,7 +14,6 @@ package final class AddressProber {
         @Sendable @ServiceLoop (AddressRanking.Target, _ deadline: Instant) async ->
         Bool
 
-    /// Cached answer whose addresses are to be ordered.
     struct Job {
         let question: Question
         let variant: AnswerVariant
@@ -22,19 +21,16 @@ package final class AddressProber {
         let port: UInt16
     }
 
-    /// Maximum number of names in the queue.
     static let queueLimit = 256
 
-    /// Number of names measured concurrently.
     static let concurrency = 4
 
-    /// Maximum number of servers measured per name.
     static let addressLimit = 8
 
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause after a name, for each measured server; limits the rate to 40 servers/s.
+    /// Pause per measured server after each name; limits the rate to 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()
@@ -45,12 +41,12 @@ package final class AddressProber {
     private var queue: [Job] = []
     private var running = 0
 
-    /// Measurements in flight, which all names with the same server share.
+    /// Measurements in flight, shared by names with the same server.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
     private var networksLeft: UInt64 = 0
 
-    /// Number of names not measured because the queue was full.
+    /// Names that were not measured because the queue was full.
     private(set) var dropped: UInt64 = 0
 
     init(_ probe: @escaping Probe, cache: AnswerCache, clocks: Clocks) {
@@ -59,7 +55,7 @@ package final class AddressProber {
         self.clocks = clocks
     }
 
-    /// Measures the servers that have no result, then reorders the cached answer.
+    /// Measures the servers without a result, then reorders the cached answer.
     func order(_ job: Job) {
         guard !unknown(job).isEmpty else {
             reorder(job)
@@ -78,7 +74,7 @@ package final class AddressProber {
         }
     }
 
-    /// Discards all results, also of measurements in flight, after a network change.
+    /// Discards all results and measurements in flight after a network change.
     func networkChanged() {
         networksLeft += 1
         ranking.removeAll()
@@ -86,7 +82,7 @@ package final class AddressProber {
         queue = []
     }
 
-    // MARK: - Trying
+    // MARK: - Measurements
 
     private func unknown(_ job: Job) -> [AddressRanking.Target] {
         let now = clocks.now()
@@ -95,7 +91,7 @@ package final class AddressProber {
             .filter { !ranking.knows($0, now: now) }
     }
 
-    /// Measures the servers of a name concurrently; joins measurements of other names.
+    /// Measures the servers of a name concurrently; shares measurements in flight.
     private func run(_ job: Job) async {
         let targets = unknown(job)
         let new = targets.filter { underWay[$0] == nil }

@@ -2,11 +2,8 @@
 package import DNSWire
 internal import Net
 
-/// Measured connection times of servers, which order the addresses of a name.
-///
-/// Results expire after 5 min, and their number has a limit.
+/// Connection times of servers, which order the addresses of a name; limited in number and age.
 package struct AddressRanking {
-    /// Address and port of a server to which clients connect.
     package struct Target: Hashable, Sendable {
         package var address: IPAddress
         package var port: UInt16
@@ -29,7 +26,7 @@ package struct AddressRanking {
 
     static let lifetime: Duration = .seconds(300)
 
-    /// Times that differ by less count as equal, so that noise does not change the order.
+    /// Granularity of latencies, so that noise does not change the order.
     static let step: Duration = .milliseconds(10)
 
     init() {}
@@ -46,7 +43,7 @@ package struct AddressRanking {
         results[target].map { now < $0.until } ?? false
     }
 
-    /// Returns the addresses: measured ones by latency, then unknown, then unreachable ones.
+    /// Returns the addresses by latency, then unknown addresses, then unreachable addresses.
     ///
     /// Addresses of equal rank keep their order.
     func ordered(
@@ -62,7 +59,7 @@ package struct AddressRanking {
 
     mutating func removeAll() { results = [:] }
 
-    /// Returns the latency as a number of steps; unknown and unreachable servers come last.
+    /// Returns the latency in steps; unknown and unreachable servers are last.
     private func rank(
         _ address: IPAddress,
         _ port: UInt16,
@@ -74,7 +71,7 @@ package struct AddressRanking {
         return result.latency.map { Int($0 / Self.step) } ?? .max
     }
 
-    /// Removes expired results; if no result has expired, removes the older half.
+    /// Removes expired results; if the table is still full, also the older half.
     private mutating func makeRoom(_ now: Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }

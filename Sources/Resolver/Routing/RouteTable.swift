@@ -14,18 +14,17 @@ package struct Route: Sendable {
     /// Upstreams for other types and for fallback; nil for the default group.
     package var upstreams: UpstreamGroup?
 
-    /// True if upstreams are queried when the vendors have no answer (`fallback: upstream`).
+    /// True if upstreams are queried when vendors have no answer (`fallback: upstream`).
     package var fallsBack: Bool
 
     /// True if vendors may answer with private addresses (`private-answers: allow`).
     package var allowsPrivateAnswers: Bool
 
-    /// True if stale answers are allowed (`stale: on`).
     package var servesStale: Bool
 
     package var options: Options
 
-    /// Options of a route, which override the general options and those of the route's vendors.
+    /// Options of a route, which override the general options and the vendors' options.
     package struct Options: Sendable {
         /// Lower bound of positive TTLs in seconds; nil for the general bound.
         package var minimumTTL: UInt32?
@@ -33,7 +32,7 @@ package struct Route: Sendable {
         /// Upper bound of positive TTLs in seconds; nil for the general bound.
         package var maximumTTL: UInt32?
 
-        /// False if answers are not refreshed before they expire (`prefetch: off`).
+        /// False with `prefetch: off`.
         package var isPrefetched = true
 
         /// True if vendors' answers are shared with the fleet (`share: on`).
@@ -42,10 +41,8 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Time without a vendor's answer after which upstreams are queried for a name not in the
-        /// cache.
-        ///
-        /// Nil if upstreams are queried only after the vendors.
+        /// Delay after which upstreams are queried if no vendor has answered; nil for no early
+        /// query.
         package var fallbackAfter: Duration?
 
         /// Address families to request from vendors; nil for the vendor's setting.
@@ -81,7 +78,7 @@ package enum RoutePattern: Hashable, Sendable {
     /// `=www.example.com`: this name only.
     case exact(Name)
 
-    /// `*.example.com`: all names below it, without the name itself.
+    /// `*.example.com`: all names below, without the name itself.
     case below(Name)
 
     package var domain: Name {
@@ -101,9 +98,9 @@ package enum RoutePattern: Hashable, Sendable {
 
 /// Map from names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// Route of a name, with the pattern that matched; created once per pattern.
+    /// Route and pattern that match a name; one object per pattern.
     ///
-    /// This is a class, because every miss passes its match through all stages.
+    /// A class, because each cache miss passes the match through all stages.
     package final class Match: Sendable {
         fileprivate let entry: Entry
 
@@ -111,10 +108,9 @@ package struct RouteTable: Sendable {
 
         package var route: Route { entry.route }
 
-        /// Index of the route in the table.
         var number: Int { entry.number }
 
-        /// Number that identifies the sources; equal for routes with the same sources and options.
+        /// Number of the sources; equal for routes with the same sources and options.
         var sources: Int { entry.sources }
 
         fileprivate var exceptions: [RoutePattern] { entry.exceptions }
@@ -124,7 +120,7 @@ package struct RouteTable: Sendable {
             self.pattern = pattern
         }
 
-        /// Domain of the pattern, which is the zone of synthetic negative answers.
+        /// Domain of the pattern; the zone of synthetic negative answers.
         package var domain: Name { pattern.domain }
 
         var hasVendors: Bool { !route.vendors.isEmpty }
@@ -138,7 +134,7 @@ package struct RouteTable: Sendable {
         var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
-    /// A route, once for all its patterns: a route may have 100,000 patterns.
+    /// Route with its exceptions, shared by all its patterns: a route may have 100,000 patterns.
     fileprivate final class Entry: Sendable {
         let route: Route
         let number: Int
@@ -153,13 +149,12 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// The patterns of one domain.
+    /// Matches of the patterns with one domain.
     private struct Claims: Sendable {
         var exact: Match?
         var suffix: Match?
         var below: Match?
 
-        /// True if both values have routes with the same indexes.
         func areThose(of other: Claims) -> Bool {
             exact?.number == other.exact?.number && suffix?.number == other.suffix?.number
                 && below?.number == other.below?.number
@@ -183,19 +178,19 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// Routes in order, each as the match of a pattern for the root.
+    /// One match per route, in the order of the settings, with the root as pattern.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources; there are few, even with many routes.
+    /// Number of each distinct set of sources; many routes have few such sets.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources; the index is the number of the set.
+    /// One match for each number in `sources`, by this number.
     private(set) var examples: [Match] = []
 
     package init() {}
 
-    /// Adds a route; patterns of earlier routes take precedence over equal patterns.
+    /// Adds a route; patterns of earlier routes have precedence over equal patterns.
     package mutating func add(
         _ route: Route,
         for patterns: [RoutePattern],
@@ -230,7 +225,6 @@ package struct RouteTable: Sendable {
     /// Returns the route of `name`; nil if no pattern matches or an `except` pattern does.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
-    /// Returns the route of `name`, and reports more specific routes that exclude the name.
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
         guard !claims.isEmpty else { return nil }
         func accepted(_ match: Match?) -> Match? {
@@ -258,11 +252,11 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// One example for each distinct pair of old and new sources at the same route index.
+        /// For each distinct combination of old and new sources: a pair of routes with equal index.
         let pairs: [(old: Match, new: Match)]
     }
 
-    /// Compares this table with an `older` table in linear time; usable on any thread.
+    /// Compares this table with an `older` table in linear time; thread-safe.
     package func comparison(with older: RouteTable) -> Comparison {
         struct Pair: Hashable {
             let old: Int
@@ -287,11 +281,9 @@ extension RouteTable {
 // MARK: - Digest
 
 extension RouteTable {
-    /// Returns a digest of the map from names to sources, which is the same in every process.
+    /// Returns a digest of the map from names to sources, equal in every process; linear time.
     ///
-    /// The time is linear in the size of the table.
-    ///
-    /// - Parameter sources: digests of the sets of sources, by their number.
+    /// - Parameter sources: digests of the sets of sources, by number.
     func digest(_ sources: [UInt64]) -> UInt64 {
         let routes = matches.map { match in
             var digest = SettingsDigest()
@@ -299,7 +291,7 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // The digests are summed, because the order of a dictionary differs between processes.
+        // Sums the digests, because the order of a dictionary differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

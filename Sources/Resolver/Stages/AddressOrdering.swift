@@ -5,8 +5,7 @@ internal import Net
 
 /// Puts the fastest address first (`order: fastest`).
 ///
-/// The stage runs after the answer was cached, because most clients are answered from the cache.
-/// The first answer has the order of its source; it does not wait for measurements.
+/// The first answer does not wait for measurements, and has the order of its source.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]
@@ -34,7 +33,6 @@ final class AddressOrdering {
         }
     }
 
-    /// Returns the port at which the servers of a name are measured; nil to not measure them.
     private func port(_ name: Name, _ match: RouteTable.Match?) -> UInt16? {
         guard rules.isEmpty else { return rules.first { $0.names.covers(name) }?.port }
         return match?.hasVendors ?? false ? Self.standardPort : nil
@@ -42,7 +40,7 @@ final class AddressOrdering {
 
     private static let standardPort: UInt16 = 443
 
-    /// Orders the addresses by known results, and starts the missing measurements.
+    /// Orders the addresses by known results, and starts missing measurements.
     private func order(_ resolution: inout Resolution, of question: Question, _ port: UInt16) {
         guard question.type.isAddress, resolution.sections.answerCount > 1,
             let message = resolution.sections.message(to: question)
@@ -54,7 +52,7 @@ final class AddressOrdering {
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
-                // A record keeps the TTL that its address had.
+                // Each address keeps its TTL.
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }

@@ -3,7 +3,7 @@ package import DNSCache
 package import Net
 
 extension CacheSweep {
-    /// Runs the sweep to its end with a pause after each step; returns the number of entries.
+    /// Runs the sweep to its end with pauses; returns the number of entries that the sweep changed.
     ///
     /// The first step runs before the first suspension.
     @ServiceLoop
@@ -16,15 +16,13 @@ extension CacheSweep {
 }
 
 extension Clocks {
-    /// Suspends for 50 µs, so that other threads get the cache lock.
-    ///
-    /// A step of the sweep also takes about 50 µs, so the lock is free half of the time.
+    /// Suspends for 50 µs, about as long as a step, so that other threads get the cache lock.
     @ServiceLoop
     package func pause() async {
         do {
             try await sleep(now() + .microseconds(50))
         } catch {
-            // The task was cancelled, so it cannot sleep; the sweep continues.
+            // The task was cancelled and cannot sleep; the sweep continues.
             await Task.yield()
         }
     }

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Writer of answers to the cache; no other part of the resolver adds entries.
+/// Writer of answers to the cache; no other stage of the resolver adds entries.
 @ServiceLoop
 final class CacheWriter {
     private let freshness: Freshness
@@ -13,8 +13,7 @@ final class CacheWriter {
 
     private(set) var networksLeft: UInt64 = 0
 
-    /// Cache writer of the settings that replaced these, and the rule for valid answers; nil while
-    /// these settings are active.
+    /// After a reload: the new cache writer, and the rule for the answers that stay valid.
     private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
 
     init(
@@ -32,7 +31,7 @@ final class CacheWriter {
     /// Prevents failures of queries in flight from being cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Marks the settings as replaced: only answers valid under the new settings are cached.
+    /// Marks the settings as replaced; then only answers that stay valid are cached.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = (cacheWriter, succession)
     }
@@ -50,10 +49,10 @@ final class CacheWriter {
         return true
     }
 
-    /// Caches the answer to a query, and the siblings of the answer.
+    /// Caches an answer, and the answers to other questions from the same call.
     func keep(_ answer: ResolvedAnswer, _ query: PendingQuery) {
         if answer.resolution.isFailure {
-            // A cached failure would hide the answer that the snapshot may contain.
+            // A cached failure would hide the answer in a snapshot that is being loaded.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
                 keep(answer.resolution, for: query.query.question, query.match, query.trace)
             }
@@ -104,6 +103,5 @@ final class CacheWriter {
 }
 
 extension Explanation {
-    /// Extended error of a cached failure (RFC 8914 §4.14).
     fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
 }

@@ -3,9 +3,9 @@ internal import Net
 
 /// Limit of events per minute, as an exact sliding window.
 ///
-/// A token bucket would allow up to twice the limit in a minute, but this one bounds paid calls.
+/// A token bucket would allow twice the limit in a minute.
 struct CallWindow {
-    /// Times of the latest events, at most `limit`: a ring buffer that starts at `oldest`.
+    /// Times of the latest events, at most `limit`: a ring buffer with start `oldest`.
     private var times: [Instant] = []
     private var oldest = 0
     private let limit: Int
@@ -14,14 +14,13 @@ struct CallWindow {
         self.limit = limit
     }
 
-    /// Copies the latest events from `old`, whose limit may differ.
     mutating func takeOver(from old: CallWindow) {
         let times = old.times[old.oldest...] + old.times[..<old.oldest]
         self.times = Array(times.suffix(limit))
         oldest = 0
     }
 
-    /// Counts an event and returns true; returns false if the limit is reached.
+    /// Counts an event and returns true; false if the limit is reached.
     mutating func take(_ now: Instant) -> Bool {
         guard limit > 0 else { return false }
         guard times.count == limit else {

@@ -5,17 +5,15 @@ internal import Net
 
 /// Replaces an upstream's NXDOMAIN with NODATA for names that vendors serve.
 ///
-/// NXDOMAIN applies to all types of a name (RFC 8020 §2), but upstreams do not know names that are
-/// registered only with a vendor.  A stub resolver that caches NXDOMAIN for TXT or HTTPS would drop
-/// the vendor's addresses.  NODATA is correct even if the name does not exist.
+/// NXDOMAIN applies to all types of a name (RFC 8020 §2). For a name that is registered only with a
+/// vendor, a stub resolver would drop the vendor's addresses after NXDOMAIN for TXT or HTTPS.
+/// NODATA is correct even if the name does not exist.
 @ServiceLoop
 struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
     /// Seconds for which an upstream's NXDOMAIN or NODATA is cached after the vendors have failed.
-    ///
-    /// A vendor may have addresses for the name.
     let unconfirmedLifetime: UInt32
 
     /// Returns an upstream's answer to `query`, with NODATA instead of an unreliable NXDOMAIN.
@@ -23,8 +21,8 @@ struct DenialFilter {
     /// - Parameters:
     ///   - match: the route of the name; without vendors the answer is not changed.
     ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
-    ///   - hasVendorFailed: true if vendors were called and no vendor answered.
-    ///   - siblings: answers to other types of the name from the vendor's reply.
+    ///   - hasVendorFailed: true if no vendor answered.
+    ///   - siblings: answers to other types of the name in the vendor's reply.
     func filtered(
         _ resolution: Resolution,
         _ query: Query,
@@ -53,11 +51,11 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // For A and AAAA the vendors have answered before the upstreams are queried.
+        // For A and AAAA, the vendors have answered before the upstreams are queried.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // The answer relies on a cached NXDOMAIN, so both expire at the same time.
+            // The answer relies on a cached NXDOMAIN, so both expire together.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial
@@ -75,7 +73,7 @@ extension Resolution {
         rcode == .nxDomain || rcode == .noError && sections.answerCount == 0
     }
 
-    /// Limits the lifetime and all TTLs of an answer to `question` to a number of seconds.
+    /// Limits the lifetime and the TTLs of an answer to `question`, in seconds.
     mutating func shorten(to seconds: UInt32, _ question: Question) {
         lifetime = min(lifetime, seconds)
         sections = sections.mappingTTLs(of: question) { min($0, seconds) }

@@ -14,36 +14,33 @@ protocol FairEntry: AnyObject {
 }
 
 extension FairEntry {
-    /// True if the entry is not in the table, or no longer.
     var isOver: Bool { place == nil }
 }
 
 package struct FairLimits: Sendable {
-    /// Maximum number of entries of all clients.
     package let all: Int
 
-    /// Maximum number of entries of one client; beyond it the client replaces its own oldest entry.
+    /// Maximum number of entries of one client; then the client replaces its own oldest entry.
     package let perClient: Int
 
-    /// Number of entries up to which a client is protected: larger clients are evicted first.
+    /// Number of protected entries per client: clients with more entries are evicted first.
     package let share: Int
 
     /// Minimum age of an entry before its own client can replace it.
     package let grace: Duration
 }
 
-/// Table with limits in total and per client; unbound calls such a table the jostle list.
+/// Table with limits in total and per client, similar to unbound's jostle list.
 ///
 /// When the table is full, a new entry evicts the oldest entry of the largest client, if that
-/// client has more than `FairLimits.share` entries.  If no client has more, it evicts the oldest
-/// entry of clients without a verified address, if these have more than half of the table, and
-/// otherwise that of verified clients.  A flood from forged addresses therefore evicts no work of
-/// this machine.
+/// client has more than `FairLimits.share` entries.  Otherwise the entry evicts the oldest entry of
+/// clients without a verified address if such clients have more than half of the table, or else of
+/// verified clients.  A flood from forged addresses therefore evicts no queries of this machine.
 ///
-/// A new entry of the largest client replaces the oldest entry of that client.  It is refused if
-/// that entry is younger than `LossWindow.grace`, which bounds the rate of new work.
+/// A new entry of the largest client replaces the client's oldest entry, or is refused if that
+/// entry is younger than `LossWindow.grace`.
 ///
-/// The limit of a client shrinks while much of its work is lost (``LossWindow``).
+/// The limit of a client shrinks while many of its queries are lost (``LossWindow``).
 @ServiceLoop
 struct FairTable<Entry: FairEntry> {
     private let limits: FairLimits
@@ -59,27 +56,23 @@ struct FairTable<Entry: FairEntry> {
         case refused
     }
 
-    /// Entry, and the index of the list of its client.
     private struct Slot {
         var entry: Entry?
         var line = 0
     }
 
-    /// List of the entries of a client.
     private struct Line {
         var ends = Links()
         var count = 0
         let client: ClientNetwork?
 
-        /// Limit of the client.
         var window: LossWindow
     }
 
-    /// Entries and lists of clients, and the unused indices of both.
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Neighbours of each entry in the list of its client, and in that of all clients of its kind.
+    /// Neighbours of each entry in the list of its client; `ofAll`: in `verified` or `unverified`.
     private var ofClient: [Links] = []
     private var ofAll: [Links] = []
 
@@ -90,28 +83,18 @@ struct FairTable<Entry: FairEntry> {
     private var (verified, unverified) = (Links(), Links())
     private var unverifiedCount = 0
 
-    /// Index of the list of each client that has entries.
+    /// Index of each client's list in `lines`.
     private var places: [ClientNetwork?: Int] = [:]
 
-    /// List of the client that used the table last, because one client often sends many queries in
-    /// a row; it may be empty.
+    /// List of the client that used the table last; may be empty.
     private var latest: Int?
 
-    /// Lists with more entries than `limits.share`: at most `limits.all / limits.share`.
+    /// Lists with more than `limits.share` entries: at most `limits.all / limits.share`.
     private var large: Set<Int> = []
 
-    /// Reduced limits of clients without entries.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// The client that lost work last, and the last other client before it.
-    private var losers:
-        (
-            latest: (client: ClientNetwork?, lostAt: Instant),
-            previous: (client: ClientNetwork?, lostAt: Instant)
-        ) = ((nil, Instant(nanoseconds: 0)), (nil, Instant(nanoseconds: 0)))
-
-    /// Time for which lost work of one client permits the reduction of another client's limit.
-    private static var rivalry: Duration { .seconds(10) }
+    private var overload = OverloadEvidence()
 
     private static var mostReduced: Int { 256 }
 
@@ -141,25 +124,24 @@ struct FairTable<Entry: FairEntry> {
         freeSlots.append(place)
     }
 
-    /// Counts a result of a client's work before its entry is removed; ignores the daemon's own
-    /// work.
+    /// Counts the result of a client's query before its entry is removed; ignores queries of the
+    /// daemon.
     mutating func note(_ entry: Entry, _ result: LossWindow.Result, now: Instant) {
         guard let place = entry.place, let client = entry.client else { return }
-        if result == .lost, losers.latest.client != client { losers.previous = losers.latest }
-        if result == .lost { losers.latest = (client, now) }
-        let rival = losers.latest.client == client ? losers.previous : losers.latest
         let line = slots[place].line
+        let isReduced = lines[line].window.isReduced(limits)
+        overload.note(result, of: client, isRepeated: !isReduced, now: now)
         lines[line].window.note(
             result,
             age: now - entry.began,
             entries: lines[line].count,
-            hasRival: rival.client != nil && now - rival.lostAt < Self.rivalry,
+            isOverloaded: overload.concerns(client, now: now),
             now: now,
             limits
         )
     }
 
-    /// Counts work that its own client replaces as lost, if it is old enough.
+    /// Counts an entry as lost when its own client replaces the entry at a sufficient age.
     mutating func noteReplaced(_ entry: Entry, by client: ClientNetwork?, now: Instant) {
         guard let place = entry.place, entry.client == client,
             now - entry.began >= lines[slots[place].line].window.grace(limits)
@@ -167,7 +149,7 @@ struct FairTable<Entry: FairEntry> {
         note(entry, .lost, now: now)
     }
 
-    /// Moves an entry, whose client has changed, to the list of its new client as the newest entry.
+    /// Moves an entry to the list of its new client.
     mutating func move(_ entry: Entry) {
         guard let place = entry.place else { return }
         leave(place)
@@ -191,11 +173,17 @@ struct FairTable<Entry: FairEntry> {
         return admission(replacing: larger.oldest)
     }
 
+    /// Returns true if the limit of a client is reduced, because many of its queries were lost.
+    func isReduced(_ client: ClientNetwork?) -> Bool {
+        guard let line = places[client] else { return reduced[client] != nil }
+        return lines[line].window.isReduced(limits)
+    }
+
     private func admission(replacing place: Int?) -> Admission {
         place.flatMap { slots[$0].entry }.map(Admission.replaces) ?? .refused
     }
 
-    /// Returns the client's own oldest entry for replacement, if it is old enough.
+    /// Returns the client's oldest entry for replacement, or a refusal if the entry is too young.
     private func replacement(in line: Int, _ now: Instant) -> Admission {
         guard let place = lines[line].ends.oldest, let oldest = slots[place].entry,
             now - oldest.began >= lines[line].window.grace(limits)
@@ -203,7 +191,6 @@ struct FairTable<Entry: FairEntry> {
         return .replaces(oldest)
     }
 
-    /// Returns the list of a client, and stores it in `latest`.
     private mutating func line(of client: ClientNetwork?) -> Int {
         if let latest {
             if lines[latest].client == client { return latest }
@@ -225,7 +212,7 @@ struct FairTable<Entry: FairEntry> {
         return line
     }
 
-    /// Removes the list of a client without entries; keeps its limit if it is reduced.
+    /// Removes the list of a client without entries; `reduced` retains a reduced limit.
     private mutating func forget(_ line: Int) {
         let (client, window) = (lines[line].client, lines[line].window)
         places[client] = nil
@@ -266,12 +253,11 @@ struct FairTable<Entry: FairEntry> {
     }
 }
 
-/// Oldest and newest element of a list, or older and newer neighbour of an element, by index.
+/// Ends of a list, or neighbours of an element, by index.
 private struct Links {
     private(set) var oldest: Int?
     private(set) var newest: Int?
 
-    /// Adds the newest element.
     mutating func append(_ place: Int, _ links: inout [Links]) {
         links[place] = Links(oldest: newest, newest: nil)
         if let newest { links[newest].newest = place } else { oldest = place }

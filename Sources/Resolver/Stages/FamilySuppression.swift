@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Suppression of an address family that the network lacks (`a: suppress`, `aaaa: suppress`).
+/// Suppression of an address family (`a: suppress`, `aaaa: suppress`): NODATA, because the name may
+/// exist.
 ///
-/// The answer is NODATA, because the name may exist. Static hosts and `localhost` keep their
-/// addresses.
+/// Static hosts and `localhost` are exempt.
 enum FamilySuppression {
-    /// Returns NODATA for a query of the suppressed family.
     static func answer(
         _ question: Question,
         _ match: RouteTable.Match?,

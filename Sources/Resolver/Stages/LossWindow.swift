@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of the work of one client, which shrinks while much of this work is lost.
+/// Limit of one client's queries, which shrinks while an upstream drops many of these queries.
 ///
-/// An upstream that limits its rate drops the queries of all clients alike, so one client that
-/// sends too much makes the names of others fail.  The client with the most work loses the most;
-/// its limit shrinks until the upstream answers nearly all queries again.
+/// A rate-limited upstream drops the queries of all clients alike, so a client with too many
+/// queries makes queries of others fail.
 ///
-/// Once per second the limit is halved if more than an eighth of the work was lost, another client
-/// has lost work lately, and the client has more than `FairLimits.share` entries.  Otherwise the
-/// limit grows by `FairLimits.share`.  A client without rivals is never limited.
+/// Once per second the limit shrinks to the answered part of the queries, or to a half if that is
+/// less, when more than an eighth was lost, the upstreams are overloaded (``FairTable``), and the
+/// client has more than `FairLimits.share` entries.  Otherwise the limit grows by
+/// `FairLimits.share`.
 struct LossWindow {
     enum Result {
         case answered
 
-        /// No server has answered in time, or only a repetition was answered.
+        /// A server answered only a repetition.
+        case repeated
+
+        /// No server answered in time.  The name may be the reason.
         case lost
     }
 
@@ -25,22 +28,22 @@ struct LossWindow {
     /// Start of the current period; nil before the first result.
     private var since: Instant?
 
-    /// Moving average of the time until work is answered.
+    /// Moving average of the time until an answer.
     private var usual = Duration.zero
 
     private static var period: Duration { .seconds(1) }
 
-    /// One part in this many may be lost.
+    /// One of this number of queries may be lost without a reduction.
     private static var tolerance: Int { 8 }
 
     private static var longestGrace: Duration { .seconds(4) }
 
     init(_ limits: FairLimits) { size = limits.perClient }
 
-    /// True if the limit was reduced and has not grown back at the last result.
+    /// True if the limit was reduced and has not recovered at the last result.
     func isReduced(_ limits: FairLimits) -> Bool { size < limits.perClient }
 
-    /// Returns the maximum number of queries that the client may have in the table.
+    /// Returns the maximum number of the client's queries in the table.
     ///
     /// - Parameter limits: the limits that this window was created with.
     func size(at now: Instant, _ limits: FairLimits) -> Int {
@@ -49,10 +52,8 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the minimum age of an entry that the client may replace.
-    ///
-    /// It is twice the usual time of an answer, so that a slow server does not lose all its
-    /// answers.
+    /// Returns the minimum age of an entry that the client may replace: twice the usual time of an
+    /// answer, so that a slow server can still answer.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }
@@ -60,14 +61,14 @@ struct LossWindow {
     /// Counts a result.
     ///
     /// - Parameters:
-    /// - age: the time that the work took.
-    /// - entries: the number of entries of the client, including this one.
-    /// - hasRival: true if another client has lost work lately.
+    ///   - age: time since the query began.
+    ///   - entries: number of entries of the client, including this entry.
+    ///   - isOverloaded: true if the upstreams seem to drop queries of several clients.
     mutating func note(
         _ result: Result,
         age: Duration,
         entries: Int,
-        hasRival: Bool,
+        isOverloaded: Bool,
         now: Instant,
         _ limits: FairLimits
     ) {
@@ -76,14 +77,15 @@ struct LossWindow {
         ended += 1
         switch result {
         case .answered:
-            // An eighth; `/` would take 400 instructions.
+            // A shift by 3 divides by 8; `/` takes 400 instructions.
             usual += Duration(attoseconds: (age - usual).attoseconds >> 3)
-        case .lost: lost += 1
+        case .repeated, .lost: lost += 1
         }
         guard now - start >= Self.period, ended >= limits.share / 2 else { return }
         size = size(at: now, limits)
-        if hasRival, lost * Self.tolerance > ended, entries > limits.share {
-            size = max(limits.share, min(size, entries) / 2)
+        if isOverloaded, lost * Self.tolerance > ended, entries > limits.share {
+            let part = min(ended / 2, ended - lost)
+            size = max(limits.share, min(size, entries) * part / ended)
         }
         since = now
         ended = 0

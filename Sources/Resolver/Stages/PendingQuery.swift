@@ -2,27 +2,28 @@
 internal import DNSWire
 internal import Net
 
-/// A query that is being resolved, once for all clients that wait for it.
+/// A query that is resolved once for all waiting clients.
 ///
-/// ``SingleFlight`` owns it, its deadline and its waiting clients.  ``SharedResolution`` resolves it,
-/// and reports the answer with ``end(_:)``.
+/// ``SingleFlight`` owns the query.  ``SharedResolution`` resolves it, and reports the answer with
+/// ``end(_:)``.
 @ServiceLoop
 final class PendingQuery: FairEntry {
-    let key: Key
+    var key: Key
     var match: RouteTable.Match?
     let began: Instant
 
-    /// Time by which resolving ends.
     let deadline: Instant
 
-    /// Records the steps; nil except for an operator's request.
+    /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    /// Ends the work early; a failure of cancelled work is not cached.
     let cancellation: CancellationSignal
 
-    /// Client that the work counts against: the one that started it, or after an eviction the next
-    /// one that waits; nil for the daemon itself.
+    /// False if each upstream gets the query only once, because its client overloads the upstreams.
+    let isRepeated: Bool
+
+    /// Client that the query counts against, or after an eviction the next waiting client; nil for
+    /// the daemon itself.
     var client: ClientNetwork?
 
     /// Answer of another machine whose TTL is over, for use if no server answers.
@@ -31,12 +32,15 @@ final class PendingQuery: FairEntry {
     /// Stage that resolves the query; nil before the start.
     var resolution: SharedResolution?
 
+    /// Table of the query; nil if the query has no waiting clients.
+    var table: SingleFlight?
+
     /// Value of `CacheWriter.networksLeft` at the start.
     var networksLeft: UInt64 = 0
 
     var place: Int?
 
-    /// The waiting clients; some of them may have been completed.
+    /// Waiting clients; some may already be completed.
     var waiters: [Waiter] = []
     private var tidiedAt = 64
 
@@ -46,6 +50,9 @@ final class PendingQuery: FairEntry {
     struct Key: Hashable {
         let query: Query
         private let hash: Int
+
+        /// Client whose limits prevent vendor calls; no other client may join the query.
+        var refused: ClientNetwork?
 
         init(_ query: Query) {
             self.query = query
@@ -57,13 +64,19 @@ final class PendingQuery: FairEntry {
 
     var query: Query { key.query }
 
-    /// A waiting client.
+    /// The client to which vendor calls are charged.
+    var payer: ClientNetwork? { cancellation.client as? ClientNetwork }
+
     final class Waiter: FairEntry {
         let client: ClientNetwork?
+
+        /// Client to which the vendor calls for this waiter are charged.
+        let payer: ClientNetwork?
+
         let began: Instant
         let deadline: Instant
 
-        /// True if the client has joined a query of another one.
+        /// True if the client joined a query of another client.
         let wasMerged: Bool
 
         var place: Int?
@@ -72,12 +85,14 @@ final class PendingQuery: FairEntry {
 
         init(
             _ client: ClientNetwork?,
+            payer: ClientNetwork?,
             _ began: Instant,
             _ deadline: Instant,
             wasMerged: Bool,
             _ completion: consuming Completion<Resolution>
         ) {
             self.client = client
+            self.payer = payer
             self.began = began
             self.deadline = deadline
             self.wasMerged = wasMerged
@@ -91,9 +106,7 @@ final class PendingQuery: FairEntry {
 
     /// Creates a query without waiting clients.
     ///
-    /// - Parameters:
-    ///   - payer: the client to which vendor calls are charged.
-    ///   - completion: receives this query and its answer.
+    /// - Parameter payer: the client to which vendor calls are charged.
     init(
         _ key: Key,
         _ match: RouteTable.Match?,
@@ -101,6 +114,7 @@ final class PendingQuery: FairEntry {
         payer: ClientNetwork? = nil,
         now: Instant,
         deadline: Instant,
+        isRepeated: Bool = true,
         trace: Trace? = nil,
         _ completion: consuming Completion<(PendingQuery, ResolvedAnswer)>
     ) {
@@ -109,14 +123,13 @@ final class PendingQuery: FairEntry {
         self.client = client
         began = now
         self.deadline = deadline
+        self.isRepeated = isRepeated
         self.trace = trace
         cancellation = CancellationSignal(client: payer, isAwaited: client != nil)
         self.completion = consume completion
     }
 
-    /// Adds a waiting client; removes completed ones whenever the list has doubled.
-    ///
-    /// A search of the list for each evicted client would be slow in a flood.
+    /// Adds a waiting client; removes completed clients whenever the list has doubled.
     func add(_ waiter: Waiter) {
         if waiters.count >= tidiedAt {
             waiters.removeAll { $0.isOver }
@@ -125,7 +138,7 @@ final class PendingQuery: FairEntry {
         waiters.append(waiter)
     }
 
-    /// Reports the answer, and releases the work; has no effect after the first time.
+    /// Reports the answer; later calls have no effect.
     func end(_ answer: ResolvedAnswer) {
         cancellation.finish()
         if let completion = completion.take() { completion((self, answer)) }

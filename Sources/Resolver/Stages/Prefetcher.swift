@@ -4,11 +4,10 @@ package import DNSWire
 internal import HTTPDNS
 package import Net
 
-/// Prefetch: refreshes cached answers before they expire, so that no client waits for them.
+/// Refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// Queries go through `SingleFlight`, which shares them with clients. Refreshes are bounded: an
-/// answer is refreshed once, and only in demand; vendor calls have a budget per minute; nothing is
-/// sent while no vendor of the route accepts queries.
+/// The first cache hit past the refresh age (`prefetch.at`) requests a refresh. Vendor calls have a
+/// budget per minute. Nothing is sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -23,17 +22,16 @@ package final class Prefetcher {
 
     private var underWay: Set<Subject> = []
 
-    /// Time of the next check of each name in `prefetch.names`; absent while the name is checked.
+    /// Time of the next check of each name in `prefetch.names`; absent during a check.
     private var due: [Name: Instant] = [:]
     private var isKeeping = false
 
-    /// Number of consecutive failures of each name in `prefetch.names`.
+    /// Consecutive failures of each name in `prefetch.names`.
     private var failures: [Name: Int] = [:]
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
     package var numbers: RefreshNumbers { statistics.refreshes }
 
-    /// Creates the prefetcher; `start` begins to refresh the names in `prefetch.names`.
     init(
         _ rule: Freshness.Prefetch?,
         routes: RouteTable,
@@ -55,10 +53,9 @@ package final class Prefetcher {
 
     // MARK: - In demand
 
-    /// Refreshes an answer that a client got from the cache, when the cache requests it.
+    /// Refreshes an answer when a cache hit requests it.
     ///
-    /// - Parameter client: the client to whose limits the vendor calls are charged; nil for the
-    ///   daemon.
+    /// - Parameter client: the client to which vendor calls are charged; nil for the daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
@@ -76,12 +73,11 @@ package final class Prefetcher {
         }
     }
 
-    /// True unless the route of the name has `prefetch: off`.
     private func isPrefetched(_ name: Name) -> Bool {
         routes.route(for: name)?.route.options.isPrefetched ?? true
     }
 
-    // MARK: - Always kept
+    // MARK: - Configured names
 
     package func start() {
         isKeeping = true
@@ -94,7 +90,7 @@ package final class Prefetcher {
         alarm.set(nil)
     }
 
-    /// Continues the work of `old`, with its calls of the current minute and its failure counts.
+    /// Continues the work of `old`, with its budget and its failure counts.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -130,16 +126,16 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes those addresses of a name that are due.
+    /// Refreshes those addresses of a name whose refresh is due.
     ///
-    /// A is queried before AAAA, because a call for A may return both families.
+    /// A is queried first, because a call for A may return both families.
     private func keep(_ name: Name) async {
         let shortest = Duration.seconds(ResolverLimits.shortestRefresh)
         var next = clocks.now() + ResolverLimits.longestRetry
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // A local answer needs no refresh; hosts and settings can change later.
+            // The name is checked again later, because hosts and settings can change.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -156,7 +152,7 @@ package final class Prefetcher {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// False for an AAAA query that no client sends, if the vendor bills each family.
+    /// False for AAAA if no client queries it and the vendor bills each family.
     private func isWanted(_ query: Query) -> Bool {
         guard query.question.type == .aaaa,
             let route = routes.route(for: query.question.name)?.route,
@@ -179,7 +175,7 @@ package final class Prefetcher {
 
     // MARK: - Queries
 
-    /// Unit of one refresh: a question, or a name if one call returns both families.
+    /// Key of a refresh in flight; `type` is nil if one call returns both families.
     private struct Subject: Hashable {
         let name: Name
         let type: RecordType?
@@ -188,11 +184,10 @@ package final class Prefetcher {
     private enum Outcome {
         case done, failed
 
-        /// Not started: the query is in flight, no vendor is available, or the budget is used up.
+        /// Not started: already in flight, no vendor available, or no budget left.
         case refrained
     }
 
-    /// Refreshes an answer, unless it is in flight, over the budget or without an available vendor.
     private func attempt(_ query: Query, for payer: ClientNetwork? = nil) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []
@@ -239,12 +234,12 @@ package final class Prefetcher {
 }
 
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Refreshes started; each is later counted in `done` or `failed`.
+    /// Started refreshes; each is later counted in `done` or `failed`.
     package var started: UInt64 = 0
 
     package var done: UInt64 = 0
 
-    /// Refreshes that failed; the cached answer did not change.
+    /// Refreshes that failed; the cached answer is unchanged.
     package var failed: UInt64 = 0
 
     /// Refreshes not started because of the budget per minute.

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Table of values by name, with an expiry time; if it is full, the oldest name is evicted.
+/// Table of values by name, with expiry times; a full table evicts the oldest name.
 struct RecentNames<Value> {
     private let limit: Int
     private var values: [Name: (value: Value, until: Instant)] = [:]
@@ -13,7 +13,6 @@ struct RecentNames<Value> {
         self.limit = limit
     }
 
-    /// Returns the value of `name`; nil if the table has none or it has expired.
     func value(of name: Name, now: Instant) -> Value? {
         values[name].flatMap { now < $0.until ? $0.value : nil }
     }

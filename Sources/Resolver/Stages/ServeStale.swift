@@ -3,33 +3,29 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Serve-stale: gives a client a stale answer when a fresh one takes too long (RFC 8767).
+/// Serve-stale: gives a client a stale answer when a fresh answer takes too long (RFC 8767).
 ///
-/// Resolving continues after the stale answer, and its result is cached.
+/// Resolving continues, and the result is cached.
 @ServiceLoop
 final class ServeStale {
     private let rule: Freshness.Stale?
     private let cache: AnswerCache
 
-    /// Creates the stage.
-    ///
-    /// - Parameter rule: settings; nil if stale answers are disabled.
     init(_ rule: Freshness.Stale?, cache: AnswerCache) {
         self.rule = rule
         self.cache = cache
     }
 
-    /// Cached answer for a client that gets no better answer in time.
+    /// Cached answer that a client gets if no better answer arrives in time.
     struct LastResort {
         let resolution: Resolution
 
-        /// Longest time to wait for a better answer; nil to send the cached answer without waiting.
+        /// Longest time to wait for a better answer; nil for no wait.
         let delay: Duration?
 
-        /// Returns `found` if its RCODE describes the name, otherwise the cached answer.
+        /// Returns `found` if its RCODE applies to the name, otherwise the cached answer.
         func unless(_ found: Resolution) -> Resolution {
-            // SERVFAIL and other RCODEs describe the server, not the name (RFC 8767 §5, RFC 6672
-            // §2.2).
+            // Other RCODEs, such as SERVFAIL, apply to the server (RFC 8767 §5, RFC 6672 §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }
@@ -52,7 +48,8 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns for `explain` the stale entry, its TTL in seconds and the wait before it is served.
+    /// Returns the stale entry, its TTL in seconds and the delay before it is served, for
+    /// `explain`.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -69,18 +66,16 @@ final class ServeStale {
         return (entry, rule.ttl, delay)
     }
 
-    /// Returns the rule for names of a route; nil if stale answers are disabled there.
     private func rule(_ match: RouteTable.Match?) -> Freshness.Stale? {
         match?.route.servesStale ?? true ? rule : nil
     }
 
-    /// Returns the time to wait for a better answer; nil for no wait.
     private static func delay(
         _ rule: Freshness.Stale,
         isFresh: Bool,
         isHeld: Bool
     ) -> Duration? {
-        // While a failure is cached, another attempt would be pointless (RFC 9520 §3.2).
+        // While a failure is cached, another attempt is pointless (RFC 9520 §3.2).
         isFresh || isHeld ? nil : rule.after
     }
 }

@@ -4,12 +4,11 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Stage that queries upstreams, and removes addresses that the settings do not allow.
+/// Removes addresses that the settings do not allow from upstreams' answers.
 ///
 /// Private addresses of public names are removed. Address hints in SVCB and HTTPS records are
-/// replaced with cached addresses if a vendor or the setting `hosts` resolves their target. Without
-/// cached addresses the hints are removed, and clients send A and AAAA queries (RFC 9460 §7.3). No
-/// vendor is called for a hint.
+/// replaced with cached addresses if a vendor or `hosts` resolves the target. Without cached
+/// addresses the hints are removed (RFC 9460 §7.3). No vendor is called for a hint.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy
@@ -54,7 +53,7 @@ final class ServiceBindingFilter {
 
     // MARK: - Local answers
 
-    /// Returns the answer for service bindings of a vendor's name that are never forwarded.
+    /// Returns the local answer to an SVCB or HTTPS query for a vendor's name; nil to forward.
     func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
@@ -65,7 +64,7 @@ final class ServiceBindingFilter {
         case .block:
             return noData(query, match, .blocked, "HTTPS and SVCB records are blocked here", .any)
         case .align where query.dnssecOK:
-            // Signed records cannot be changed: the client gets them unchanged or not at all.
+            // Signed records cannot be changed, so the client gets NODATA.
             return noData(query, match, .synthesized, Self.misaligned, query.variant)
         case .align:
             return nil
@@ -76,7 +75,6 @@ final class ServiceBindingFilter {
 
     // MARK: - Filtering replies
 
-    /// Returns the answer without the addresses that the settings do not allow.
     func shaped(
         _ resolution: Resolution,
         _ query: Query,
@@ -91,7 +89,6 @@ final class ServiceBindingFilter {
 
         var shaping = AddressFilter(
             guards: guards,
-            // Signed records must not be changed.
             suppressed: query.dnssecOK ? [] : policy.suppressed
         ) { [self] target in
             policy.serviceBindings == .align ? hints(target, query, match) : .theirs
@@ -116,10 +113,10 @@ final class ServiceBindingFilter {
 
     private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// Returns the hints to use for `target`.
+    /// Returns the hints for `target`.
     ///
-    /// If the queried name has vendors and the target has none, all hints are removed: the route
-    /// exists to avoid the addresses that upstreams return.
+    /// If only the queried name has vendors, there are no hints: its route exists to avoid the
+    /// upstreams' addresses.
     private func hints(
         _ target: Name,
         _ query: Query,

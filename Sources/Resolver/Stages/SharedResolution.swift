@@ -6,8 +6,8 @@ internal import Upstream
 
 /// Resolves a query once for all waiting clients, and caches the result.
 ///
-/// It chooses the source of the answer: the vendors of a route, or upstreams.  Vendors resolve only
-/// addresses of hostnames, and bill each call.  All other types and names go to upstreams.
+/// Vendors of the route resolve addresses of hostnames.  All other types and names are sent to
+/// upstreams.
 @ServiceLoop
 final class SharedResolution {
     private let policy: TTLPolicy
@@ -16,14 +16,13 @@ final class SharedResolution {
     private let addressGuard: ServiceBindingFilter
     private let denials: DenialFilter
 
-    /// Upstreams for queries that no route sends elsewhere; nil if there are none.
+    /// Upstreams for queries without other sources; nil if there are none.
     private let standard: UpstreamGroup?
 
     private let dns64: DNS64
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
 
-    /// Nil if addresses keep the order in which they were received.
     private let addressOrdering: AddressOrdering?
 
     init(
@@ -54,7 +53,7 @@ final class SharedResolution {
         match?.route.upstreams ?? standard
     }
 
-    /// Returns the sources of `begin` in order; sends nothing.
+    /// Returns the sources that `begin` would query, in order; sends nothing.
     func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.ResolutionPlan {
         let match = dns64.match(query, match)
         let group = group(match)
@@ -72,13 +71,13 @@ final class SharedResolution {
         return plan
     }
 
-    /// Records that `client` also waits for `query`, which is pending.
+    /// Adds `client` to the clients that wait for the pending `query`.
     func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
         guard let match, match.asksVendors(query) else { return }
         vendors.join(query, match, of: client)
     }
 
-    /// Resolves `query`, which ends by its deadline, possibly before this returns.
+    /// Resolves `query` by its deadline, possibly before this function returns.
     func begin(_ query: PendingQuery) {
         query.networksLeft = cacheWriter.networksLeft
         query.resolution = self
@@ -96,7 +95,6 @@ final class SharedResolution {
         }
     }
 
-    /// Takes the answer of the upstreams to a query that is not for vendors.
     private func upstreamsAnswered(_ query: PendingQuery, _ answer: Resolution) {
         guard let match = query.match else { return end(query, ResolvedAnswer(answer)) }
         let isEmpty = vendors.emptyVendor(query.query) != nil
@@ -104,7 +102,7 @@ final class SharedResolution {
         end(query, ResolvedAnswer(filtered))
     }
 
-    /// Queries the upstreams, and removes from their answer what the settings do not allow.
+    /// Queries the upstreams, and filters their answer.
     func askUpstreams(_ query: PendingQuery, _ completion: consuming Completion<Resolution>) {
         if let refusal = addressGuard.refusal(query.query, query.match) {
             return completion(refusal)
@@ -128,7 +126,7 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Replaces, in the cache only, the early answer of an upstream by that of a vendor.
+    /// Replaces an upstream's early answer in the cache with a vendor's answer.
     func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         dns64.complete(answer, query, Completion { _ = query.resolution?.cached($0, query) })
     }

@@ -3,24 +3,23 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Query deduplication: clients with equal queries wait for one result.
+/// Query deduplication: a table of pending queries, their waiting clients and all deadlines.
 ///
-/// The table of pending queries, their waiting clients and all deadlines.  A query is resolved once
-/// for all clients, and continues when clients stop waiting, unless it is evicted (``FairTable``).  A
-/// query that has not ended after `limit` is cancelled, so that a fault of a lower layer cannot
-/// occupy an entry permanently.
+/// A query is resolved once for all clients, and continues when clients stop waiting, unless it is
+/// evicted (``FairTable``).  A query that has not ended after `limit` is cancelled, so that no
+/// fault can occupy an entry permanently.
 ///
 /// A query counts against the limits of the client that started it.  When the query is evicted, the
 /// waiting clients of the same network fail.  If other clients also wait, resolving continues and
-/// counts against the first of them.
+/// counts against the first other client.
 ///
-/// Deduplication also prevents a forger from multiplying the outstanding queries for one name (RFC
-/// 5452 §5).
+/// Deduplication also prevents a forger from multiplying the outstanding queries for one name
+/// (RFC 5452 §5).
 @ServiceLoop
 package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
 
-    /// Reason for which clients stop waiting.
+    /// Reason that ends the wait of clients.
     private enum Ending {
         case answered(Resolution)
         case late
@@ -33,27 +32,27 @@ package final class SingleFlight {
     private let limit: Duration
 
     private var pending: [PendingQuery.Key: PendingQuery] = [:]
+
+    /// Number of queries in `pending` with `Key.refused`.
+    private var separations = 0
+
     private var places: FairTable<PendingQuery>
     private var seats: FairTable<Waiter>
 
-    /// Number of evicted entries.
     private var evictions: UInt64 = 0
 
-    /// Clients with a known answer that later turns of the service loop complete.
+    /// Clients with a known answer, whose completion handlers run in later turns of the service
+    /// loop.
     ///
-    /// A task is queued if and only if a list is in it.
+    /// A completing task is queued if and only if the array is not empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
-    /// Timer for the next deadline of a client, or for the time limit of a query.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Number of queries answered by work that another query had started.
     package var merged: UInt64 { statistics.merged }
 
-    /// Number of these queries by origin, as numbered in `AnswerSourceRegistry`.
     package var mergedByOrigin: [UInt16: UInt64] { statistics.mergedByOrigin }
 
-    /// Number of queries answered by upstreams before the vendors (`fallback-after`).
     package var earlyFallbacks: UInt64 { statistics.earlyFallbacks }
 
     /// Client queries answered with an answer that another machine has shared.
@@ -65,10 +64,10 @@ package final class SingleFlight {
     /// Creates an empty table.
     ///
     /// - Parameters:
-    ///   - work: bounds of the pending queries.
-    ///   - waiting: bounds of the waiting clients.
-    ///   - limit: time after which a query is cancelled: longer than `ResolverLimits.work`, so that
-    ///     resolving can report the reason of its failure.
+    ///   - work: limits of the pending queries.
+    ///   - waiting: limits of the waiting clients.
+    ///   - limit: time after which a query is cancelled; longer than `ResolverLimits.work`, so that
+    ///     the resolver can report the reason of a failure.
     ///   - begin: resolves a query; see ``SharedResolution``.
     init(
         _ statistics: ResolverStatistics,
@@ -88,19 +87,19 @@ package final class SingleFlight {
 
     var count: Int { pending.count }
 
-    /// Returns the start time of the pending `query`; nil if it is not pending.
     func began(_ query: Query) -> Instant? { pending[PendingQuery.Key(query)]?.began }
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Joins the pending `query`, or starts to resolve it, even if the client's deadline has passed.
+    /// Joins the pending `query`, or starts to resolve it, even if the client's deadline has
+    /// passed.
     ///
     /// The client gets SERVFAIL at `deadline` at the latest.
     ///
     /// - Parameters:
     ///   - client: the client that waits; nil for the daemon itself.
     ///   - payer: the client to which vendor calls are charged; nil for `client`.
-    /// - Returns: true if the client joined a query of another one.
+    /// - Returns: true if the client joined a query of another client.
     @discardableResult
     func ask(
         _ query: Query,
@@ -114,7 +113,8 @@ package final class SingleFlight {
         let waits = deadline > now
         let before = evictions
         let key = PendingQuery.Key(query)
-        var joined = pending[key]
+        let payer = payer ?? client
+        var joined = pendingQuery(key, of: payer)
         guard joined != nil || makePlace(for: client, now), !waits || makeSeat(for: client, now)
         else {
             statistics.evicted += 1
@@ -122,29 +122,21 @@ package final class SingleFlight {
             return false
         }
         // The completion handler of an evicted client may have started the query.
-        if evictions != before { joined = pending[key] }
-        let current =
-            joined
-            ?? PendingQuery(
-                key,
-                match,
-                of: client,
-                payer: payer ?? client,
-                now: now,
-                deadline: now + ResolverLimits.work,
-                Completion { [self] in end($0.0, $0.1) }
-            )
-        if joined == nil {
-            pending[key] = current
-            places.add(current)
-            alarm.bring(forward: now + limit)
-        }
+        if evictions != before { joined = pendingQuery(key, of: payer) }
+        let current = joined ?? start(key, match, of: client, payer: payer, now)
         guard waits else {
             if joined == nil { begin(current) }
             completion(.late)
             return joined != nil
         }
-        let waiter = Waiter(client, now, deadline, wasMerged: joined != nil, completion)
+        let waiter = Waiter(
+            client,
+            payer: payer,
+            now,
+            deadline,
+            wasMerged: joined != nil,
+            completion
+        )
         current.add(waiter)
         seats.add(waiter)
         alarm.bring(forward: deadline)
@@ -152,11 +144,66 @@ package final class SingleFlight {
         return joined != nil
     }
 
+    /// Adds a query to the table, without resolving it.
+    private func start(
+        _ key: PendingQuery.Key,
+        _ match: RouteTable.Match?,
+        of client: ClientNetwork?,
+        payer: ClientNetwork?,
+        _ now: Instant
+    ) -> PendingQuery {
+        let query = PendingQuery(
+            key,
+            match,
+            of: client,
+            payer: payer,
+            now: now,
+            deadline: now + ResolverLimits.work,
+            isRepeated: !places.isReduced(client),
+            Completion { [self] in end($0.0, $0.1) }
+        )
+        query.table = self
+        pending[key] = query
+        places.add(query)
+        alarm.bring(forward: now + limit)
+        return query
+    }
+
+    /// Separates the other clients from a query that a limit of its payer prevents.
+    ///
+    /// The query is resolved again for them, at the expense of the first of them.
+    func separate(_ query: PendingQuery) {
+        let key = query.key
+        guard let payer = query.payer, key.refused == nil, pending[key] === query else { return }
+        query.key.refused = payer
+        // The payer may also wait for such a query of another client.
+        guard pending[query.key] == nil else { return query.key = key }
+        pending[key] = nil
+        pending[query.key] = query
+        separations += 1
+        let others = query.waiters.filter { $0.payer != payer && !$0.isOver }
+        guard let first = others.first else { return }
+        query.waiters.removeAll { $0.payer != payer || $0.isOver }
+        let now = clocks.now()
+        guard makePlace(for: first.client, now) else {
+            for waiter in others { seats.remove(waiter) }
+            return complete(others[...], .evicted)
+        }
+        // The completion handler of an evicted client may have started the query.
+        let started = pending[key]
+        let next =
+            started ?? start(key, query.match, of: first.client, payer: first.payer, now)
+        for waiter in others where !waiter.isOver { next.add(waiter) }
+        // A later turn: the next query may also be refused immediately.
+        if started == nil { ServiceLoop.task { [self] in begin(next) } }
+    }
+
     private func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         guard !query.isOver else { return }
         let resolution = answer.resolution
         if resolution.hasLostAttempt {
-            places.note(query, .lost, now: clocks.now())
+            let result = resolution.isFailure ? LossWindow.Result.lost : .repeated
+            places.note(query, result, now: clocks.now())
         } else if resolution.provenance.source != .local || resolution.isFailure {
             places.note(query, .answered, now: clocks.now())
         }
@@ -168,17 +215,31 @@ package final class SingleFlight {
 
     private func finish(_ query: PendingQuery) {
         places.remove(query)
+        guard pending[query.key] === query else { return }
         pending[query.key] = nil
+        if query.key.refused != nil { separations -= 1 }
+    }
+
+    /// Returns the pending query that a query of `payer` joins; nil if there is none.
+    private func pendingQuery(
+        _ key: PendingQuery.Key,
+        of payer: ClientNetwork?
+    ) -> PendingQuery? {
+        if let query = pending[key] { return query }
+        guard separations > 0, let payer else { return nil }
+        var key = key
+        key.refused = payer
+        return pending[key]
     }
 
     // MARK: - Completing clients
 
-    /// Maximum number of clients of one answer that are completed in one turn of the service loop.
+    /// Maximum number of clients of one answer that one turn of the service loop completes.
     ///
-    /// Each completion renders and sends a reply, and one client can have thousands of queries.
+    /// One client can have thousands of queries.
     static var completedTogether: Int { 64 }
 
-    /// Completes the clients that are not complete yet, those beyond the first few in later turns.
+    /// Completes the first waiting clients now, and the others in later turns.
     private func complete(_ waiters: ArraySlice<Waiter>, _ ending: Ending) {
         completeFirst(of: waiters, ending)
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -187,7 +248,7 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Completes the next clients of `unfinished`; its lists take turns.
+    /// Completes the next clients of `unfinished`; the lists alternate.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -224,9 +285,9 @@ package final class SingleFlight {
         waiter.complete(merged)
     }
 
-    // MARK: - Making room
+    // MARK: - Eviction
 
-    /// Evicts queries until `client` can start another; returns false if the client is refused.
+    /// Evicts queries until `client` can start a query; returns false if the client is refused.
     private func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch places.admission(of: client, now: now) {
@@ -240,7 +301,7 @@ package final class SingleFlight {
         }
     }
 
-    /// Evicts waiting clients until `client` can wait, too; returns false if the client is refused.
+    /// Evicts waiting clients until `client` can wait; returns false if the client is refused.
     private func makeSeat(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch seats.admission(of: client, now: now) {
@@ -253,7 +314,7 @@ package final class SingleFlight {
         }
     }
 
-    /// Fails the clients that the query counts against; without others, ends the query.
+    /// Fails the clients of `query.client`; if no other clients wait, ends the query.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }
@@ -275,7 +336,7 @@ package final class SingleFlight {
 
     // MARK: - Deadlines
 
-    /// Completes the clients with an expired deadline, and cancels queries that last too long.
+    /// Completes clients with an expired deadline, and cancels queries that exceed `limit`.
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []
@@ -303,7 +364,7 @@ package final class SingleFlight {
             finish(query)
         }
         for waiter in late { seats.remove(waiter) }
-        // The next timer runs no sooner than `grain`, so that many deadlines share one timer.
+        // The next timer runs no sooner than `grain`, so that deadlines share timers.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for query in endless { query.cancellation.cancel() }
         complete(late[...], .late)

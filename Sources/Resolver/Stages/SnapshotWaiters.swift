@@ -5,9 +5,9 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the snapshot's answer as soon as its entry is loaded. It gets a failure only at
-/// its deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` applies, because a
-/// query waits here longer than in ``SingleFlight``.
+/// A client gets the snapshot's answer as soon as the entry is loaded. A client gets a failure only
+/// at the client's deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` limits
+/// the clients, because a query waits longer here than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -17,13 +17,13 @@ package final class SnapshotWaiters {
 
         let began: Instant
 
-        /// Start of the first query for this name; the wait before a stale answer counts from here.
+        /// Start of the first query for the name; the serve-stale delay counts from here.
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
         var place: Int?
 
-        /// Answer from the snapshot, and the time at which the client gets it.
+        /// Answer from the snapshot, and the time at which the client gets the answer.
         fileprivate var restored: (answer: ServeStale.LastResort, due: Instant)?
 
         fileprivate var failure: Resolution?
@@ -48,7 +48,7 @@ package final class SnapshotWaiters {
             self.completion = consume completion
         }
 
-        /// Time at which the client gets an answer if nothing changes; nil while it waits for one.
+        /// Time at which the client gets the answer known so far; nil without an answer.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
@@ -63,13 +63,12 @@ package final class SnapshotWaiters {
     /// Waiting clients in order of arrival; answered clients are removed lazily.
     private var clients: [Waiting] = []
 
-    /// Clients that the current check of the cache has not reached yet; empty between checks.
+    /// Clients that the current check of the cache has not reached; empty between checks.
     private var unchecked: ArraySlice<Waiting> = []
 
-    /// True if another check of the cache must follow the current one.
     private var checksAgain = false
 
-    /// Start of loading the snapshot; nil if no snapshot is being loaded.
+    /// Start of loading; nil if no snapshot is being loaded.
     private var began: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.check() }
@@ -77,7 +76,7 @@ package final class SnapshotWaiters {
     /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    /// Minimum interval between two checks, so that many deadlines share one check.
+    /// Minimum interval between two checks, so that deadlines share checks.
     static let grain: Duration = .milliseconds(20)
 
     /// Maximum number of clients checked in one turn of the service loop.
@@ -97,7 +96,7 @@ package final class SnapshotWaiters {
 
     var isLoading: Bool { began != nil }
 
-    /// True if failures may be cached; false while the first clients may wait for the snapshot.
+    /// True if failures may be cached; false for ``ResolverLimits/total`` after loading has begun.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
@@ -113,8 +112,8 @@ package final class SnapshotWaiters {
     /// Adds a client; if a limit refuses the client, calls `completion` and returns nil.
     ///
     /// - Parameters:
-    ///   - client: the client whose limits the query counts against; nil for the daemon.
-    ///   - firstBegan: start of the first query for this name.
+    ///   - client: the client that the query counts against; nil for the daemon.
+    ///   - firstBegan: start of the first query for the name.
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -149,7 +148,7 @@ package final class SnapshotWaiters {
         return waiting
     }
 
-    /// Takes a client's result from the resolver; ignored if the client already has its answer.
+    /// Receives the resolver's result; ignored if the client already has an answer.
     func resolved(_ waiting: Waiting, _ resolution: Resolution) {
         guard !waiting.isOver else { return }
         if let restored = waiting.restored {
@@ -191,7 +190,7 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    /// Answers a client if the cache now has its answer, or if waiting is pointless.
+    /// Answers a client if the cache now has the answer, or if waiting is pointless.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,

@@ -3,16 +3,17 @@ internal import DNSWire
 
 /// Names and types that are answered locally and never forwarded.
 ///
-/// A route for a special name overrides this: networks can have their own `home.arpa`.  A route for
-/// `.` does not; otherwise `localhost` and the names of hidden services would leak to its vendors.
+/// A route for a special name overrides this rule: networks can have their own `home.arpa`.  A
+/// route for `.` does not; otherwise its vendors would get `localhost` and names of hidden
+/// services.
 package enum SpecialNames {
     // MARK: - Types
 
-    /// Returns the answer for types that do not ask for records of a name; nil for other types.
+    /// Returns the answer for types that are not forwarded; nil for other types.
     static func refusal(_ question: Question) -> Resolution? {
         switch question.type {
         case .any:
-            // A short answer instead of all records (RFC 8482 §4.2).
+            // A minimal answer to ANY (RFC 8482 §4.2).
             let hinfo = Record(
                 name: question.name,
                 type: .hinfo,
@@ -42,12 +43,12 @@ package enum SpecialNames {
 
     // MARK: - Names
 
-    /// Returns the local answer to `question`; nil if a route claims the name or it is not special.
+    /// Returns the local answer; nil if a route claims the name, or the name is not special.
     static func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         match?.claimsSpecialNames ?? false ? nil : answer(question)
     }
 
-    /// Returns the local answer to `question`; nil if the name is not special.
+    /// Returns the local answer; nil if the name is not special.
     static func answer(_ question: Question) -> Resolution? {
         let name = question.name
         guard topLabels.contains(name.topLabel) || name.labelCount == 1 else { return nil }
@@ -83,12 +84,12 @@ package enum SpecialNames {
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
-            // An upstream's designation of itself would not apply to this server (RFC 9462 §6.4).
+            // An upstream's designation of itself does not apply to this server (RFC 9462 §6.4).
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // The root has no addresses for single labels, which hosts files and search lists
-            // resolve.
+            // Hosts files and search lists resolve single labels; the root has no addresses for
+            // them.
             return denial(question, zone: .root)
         }
         return nil
@@ -128,7 +129,6 @@ package enum SpecialNames {
         )
     }
 
-    /// Returns NXDOMAIN, or NODATA, with a synthetic SOA.
     private static func denial(
         _ question: Question,
         zone: Name,
@@ -164,13 +164,13 @@ package enum SpecialNames {
     /// Names that do not exist in the global DNS.
     ///
     /// RFC 6761 (invalid, test), RFC 7686 (onion), RFC 6762 §22.1 (local), RFC 9476 (alt).
-    /// `ipv4only.arpa` is forwarded, because it detects the NAT64 of the network (RFC 8880).
+    /// `ipv4only.arpa` is not listed, because it detects NAT64 (RFC 8880).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Last labels of all special names of several labels.
+    /// Top labels of special names; any other name is special only if it has one label.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses with a local meaning.

@@ -5,7 +5,7 @@ internal import Net
 
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
-/// Static hosts override special names and routes, as `/etc/hosts` does in libc. Types other than
+/// Static hosts override special names and routes, as `/etc/hosts` in libc. Types other than
 /// addresses are forwarded, except for special names and single labels.
 @ServiceLoop
 final class StaticHosts {
@@ -34,7 +34,7 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Otherwise special names would get NXDOMAIN, and single labels would go to the root.
+        // Otherwise special names would get NXDOMAIN, and single labels would be sent to the root.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil
@@ -52,7 +52,6 @@ final class StaticHosts {
 }
 
 extension HostsTable {
-    /// Returns the records for a question that the table covers; empty for NODATA.
     fileprivate func records(_ question: Question) -> [Record] {
         let data: [RecordData]
         switch question.type {

@@ -12,13 +12,11 @@ package final class UpstreamStage {
     private let clocks: Clocks
     private let aliases: AliasGroups
 
-    /// Number in `origins` of each upstream that has answered.
     private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
-    /// Latency of upstreams' answers, including failed attempts.
     package nonisolated var latency: LatencyHistogram { statistics.upstreamLatency }
 
-    /// Returns the upstreams for the target of an alias; nil if the target is not queried.
+    /// Returns the upstreams for the target of an alias; nil if the target must not be queried.
     typealias AliasGroups = @ServiceLoop (Question) -> UpstreamGroup?
 
     init(
@@ -33,7 +31,6 @@ package final class UpstreamStage {
         self.aliases = aliases
     }
 
-    /// A query, from its first question to the answer.
     @ServiceLoop
     private final class Work {
         let query: PendingQuery
@@ -65,11 +62,9 @@ package final class UpstreamStage {
         }
     }
 
-    /// Queries the group, and calls `completion` with its answer, or with SERVFAIL and an EDE.
+    /// Queries the group, and calls `completion` with the answer, or with SERVFAIL and an EDE.
     ///
     /// `completion` may be called before this function returns.
-    ///
-    /// - Parameter filter: removes from the answer what the settings do not allow.
     func ask(
         _ query: PendingQuery,
         through group: UpstreamGroup?,
@@ -90,7 +85,7 @@ package final class UpstreamStage {
         forward(query.query, of: work, through: group, completion)
     }
 
-    /// Takes the answer to the question of the query.
+    /// Receives the answer to the question of the query.
     private func received(_ outcome: UpstreamGroup.Outcome, work: Work) {
         switch outcome {
         case .success(let reply):
@@ -115,7 +110,6 @@ package final class UpstreamStage {
         }
     }
 
-    /// Sends a question to a group: the question of the query, or one for the target of an alias.
     private func forward(
         _ query: Query,
         of work: Work,
@@ -126,6 +120,7 @@ package final class UpstreamStage {
         group.ask(
             query,
             deadline: work.query.deadline,
+            isRepeated: work.query.isRepeated,
             cancellation: work.query.cancellation,
             trace: work.query.trace,
             completion
@@ -134,12 +129,12 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// The reply so far, and the upstream that sent its first part.
+    /// Reply so far, including replies to alias targets, and the upstream that sent the first.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
 
-        /// True if all upstreams that contributed validate DNSSEC.
+        /// True if all contributing upstreams validate DNSSEC.
         var isBelieved: Bool
 
         init(_ message: Message, _ upstream: any Forwarding, isBelieved: Bool) {
@@ -151,9 +146,8 @@ package final class UpstreamStage {
 
     /// Completes the answer: queries the target if the reply ends with an alias.
     ///
-    /// A target is queried once: without records of the type and without an SOA, its reply is NODATA
-    /// (RFC 2308 §2.2). So each recursion adds an alias or is the last, and there are at most
-    /// `ResolverLimits.longestChain`.
+    /// A target is queried once: a reply without records of the type and without an SOA is NODATA
+    /// (RFC 2308 §2.2).
     ///
     /// - Parameter queried: the target that was queried last.
     private func complete(
@@ -187,17 +181,17 @@ package final class UpstreamStage {
         forward(target, of: work, through: group, completion)
     }
 
-    /// The chain of a reply while the target of its last alias is queried.
+    /// CNAME chain of a reply while the target of its last alias is queried.
     ///
-    /// A server can make the query for the target last seconds, so only the records of the chain
-    /// are kept, in wire form and within ``ResolverLimits/chainOctets``.
+    /// Only the chain is stored, within ``ResolverLimits/chainOctets``, because the query can last
+    /// seconds.
     private struct PendingAlias {
         private let records: AnswerSections
         private let isAuthentic: Bool
         private let upstream: any Forwarding
         private let isBelieved: Bool
 
-        /// Keeps the chain of a reply; nil if its records exceed the limit.
+        /// Stores the chain of a reply; nil if the records exceed the limit.
         init?(_ answered: Answered, _ chain: AliasChain, _ query: Query) {
             let answers = answered.message.records(of: chain, for: query)
             guard let records = try? AnswerSections(question: query.question, answers: answers),
@@ -209,7 +203,7 @@ package final class UpstreamStage {
             isBelieved = answered.isBelieved
         }
 
-        /// Returns the chain followed by the reply to `target`, the question for its end.
+        /// Returns the chain with the reply to `target`.
         func joined(
             with reply: UpstreamGroup.Reply,
             to target: Question,
@@ -248,7 +242,6 @@ package final class UpstreamStage {
         return number
     }
 
-    /// Converts an error to SERVFAIL with an extended error.
     private static func failure(_ error: UpstreamError, _ query: Query) -> Resolution {
         switch error {
         case .unreachable:
@@ -273,16 +266,15 @@ package final class UpstreamStage {
         }
     }
 
-    /// Returns the name of a server in `AnswerSourceRegistry`.
+    /// Returns the name of a server for `AnswerSourceRegistry`.
     package nonisolated static func origin(of server: any Forwarding) -> String {
         "\(server.name)/\(server.url)"
     }
 }
 
 extension Resolution {
-    /// SERVFAIL for a query beyond a limit of queries in flight.
-    ///
-    /// Not cached: a client that has reached its limit must not cause failures for other clients.
+    /// SERVFAIL for a query beyond a limit; not cached, because a client at its limit must not
+    /// cause failures for other clients.
     fileprivate static func exhausted(_ query: Query) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
         failure.lifetime = 0

@@ -6,12 +6,12 @@ internal import Net
 
 /// One query to the vendors of a route, with the upstreams as fallback.
 ///
-/// The upstreams are queried once at most: when the vendors have failed or have no address, or as
-/// an early fallback after `Route.Options.fallbackAfter` without a reply.  An early answer is used
-/// at once, with a short TTL.  The vendors' answer then only replaces it in the cache.
+/// The upstreams are queried at most once: when the vendors have failed or have no address, or as
+/// an early fallback after `Route.Options.fallbackAfter`.  An early answer is sent immediately,
+/// with a short TTL.  The vendors' answer then replaces the early answer only in the cache.
 ///
-/// There is no early fallback for a name with a cache entry, fresh or stale: a refresh must not
-/// replace a vendor's answer by one of an upstream.
+/// A name with a cache entry has no early fallback: a refresh must not replace a vendor's answer
+/// with an upstream's.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery
@@ -47,7 +47,11 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Queries the vendors.
+    /// True if a limit of the client that pays prevented the call.
+    private var isOfClient: Bool {
+        if case .failed(.ofClient)? = vendorResult { true } else { false }
+    }
+
     func begin() {
         let start = denials.clocks.now()
         // A client with a stale answer does not wait for the fleet.
@@ -99,6 +103,8 @@ final class VendorFallback {
 
     private func vendorsFinished(_ result: VendorStage.Result) {
         vendorResult = result
+        // The other waiting clients may still have a share.
+        if isOfClient { pending.table?.separate(pending) }
         timer?.cancel()
         timer = nil
         guard !isOver else {
@@ -111,7 +117,7 @@ final class VendorFallback {
         }
     }
 
-    /// Completes the query, or queries the upstreams, after the vendors had no answer.
+    /// Completes the query or queries the upstreams, after the vendors had no answer.
     private func finishWithoutVendor(_ result: VendorStage.Result) {
         guard match.route.fallsBack else {
             guard case .empty(let provenance, let siblings) = result else {
@@ -137,7 +143,7 @@ final class VendorFallback {
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
     }
 
-    /// Completes the query with the upstreams' answer, after the vendors had none.
+    /// Completes the query with the upstreams' answer, after the vendors had no answer.
     private func combine() {
         guard !isOver, let answer = upstreamAnswer, let result = vendorResult else {
             return
@@ -152,10 +158,10 @@ final class VendorFallback {
         case .failed(let limit):
             var fallback = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
             fallback.provenance.fallback = .failed
-            if let limit {
+            if limit != nil {
                 fallback.shorten(to: ResolverLimits.earlyLifetime, query.question)
                 // Other clients can still call the vendor.
-                if limit == .ofClient { fallback.lifetime = 0 }
+                if isOfClient { fallback.lifetime = 0 }
             }
             complete(ResolvedAnswer(fallback))
         }
@@ -182,18 +188,21 @@ final class VendorFallback {
         siblings: [(question: Question, resolution: Resolution)] = []
     ) {
         let isUnanswered = if case .failed(.none)? = vendorResult { true } else { false }
-        let failure = Resolution.failure(
+        var failure = Resolution.failure(
             query,
             .noReachableAuthority,
             text,
             isUnanswered: isUnanswered
         )
+        if isOfClient { failure.lifetime = 0 }
         complete(ResolvedAnswer(failure, siblings: siblings))
     }
 
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
+        // The look-up, which may continue for seconds, retains this object.
+        upstreamAnswer = nil
         resolution.end(pending, answer)
     }
 }

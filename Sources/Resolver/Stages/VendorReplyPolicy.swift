@@ -4,13 +4,13 @@ internal import HTTPDNS
 
 /// Meaning of a vendor's reply to a question.
 ///
-/// A reply without addresses does not show that the name does not exist: it may exist, but not be
-/// registered with the vendor.  Then there is no resolution, and the fallback is queried.
+/// A name without addresses may exist, but not be registered with the vendor.  Then there is no
+/// resolution, and the fallback is queried.
 struct VendorReplyPolicy {
-    /// Answer to the question; nil if the vendor has no usable address of the requested family.
+    /// Answer to the question; nil if the vendor has no usable address of the family.
     private(set) var resolution: Resolution?
 
-    /// Answers for the other address family, if the reply covers that family.
+    /// Answers for the other address family, if the reply has them.
     var siblings: [(question: Question, resolution: Resolution)] = []
 
     /// Number of private addresses removed from the reply.
@@ -38,7 +38,7 @@ struct VendorReplyPolicy {
             isNothing = true
             return
         }
-        // An empty family has no TTL of its own: its NODATA gets the TTL of the other family.
+        // NODATA for an empty family gets the TTL of the other family.
         let sets = [answer.v4, answer.v6].compactMap(\.self)
         let other = sets.first { !$0.addresses.isEmpty }?.ttl ?? 0
         for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {
@@ -56,7 +56,7 @@ struct VendorReplyPolicy {
                     provenance: provenance
                 )
             } else {
-                // All addresses were unusable, which is not NODATA.
+                // All addresses were unusable: this is not NODATA.
                 found = nil
             }
             guard let found else { continue }
@@ -102,7 +102,6 @@ extension Resolution {
         )
     }
 
-    /// Creates NXDOMAIN or NODATA, as the vendor reported.
     fileprivate static func vendorDenial(
         _ question: Question,
         _ match: RouteTable.Match,

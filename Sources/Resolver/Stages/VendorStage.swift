@@ -8,8 +8,7 @@ package import Net
 /// Queries the vendors of a route in order.
 ///
 /// Clients query A and AAAA almost simultaneously, and vendors bill each call.  The first query
-/// therefore requests both families where one call can return both, and both answers are cached.
-/// `VendorClient` shares a call that is in flight.
+/// therefore requests both families if one call can return both.
 @ServiceLoop
 package final class VendorStage {
     let policy: TTLPolicy
@@ -22,14 +21,12 @@ package final class VendorStage {
     /// Names for which a vendor had no address; a query for the other family needs no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
-    /// Vendors that lately had an address for a name, with its TTL in seconds: an empty reply for
-    /// the other family is then NODATA.
+    /// For each name, the vendor that recently had an address, and the TTL in seconds: an empty
+    /// reply for the other family is then NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
-    /// Counters.
     package var numbers: VendorStageNumbers { statistics.vendors }
 
-    /// Number in `origins` of each server that has answered.
     private var numbersByServer: [Server: UInt16] = [:]
 
     /// Number in `origins` of each machine that has shared answers of a vendor.
@@ -40,12 +37,10 @@ package final class VendorStage {
         let address: SocketAddress
     }
 
-    /// Latency of vendors' answers.
     package nonisolated var latency: LatencyHistogram { statistics.vendorLatency }
 
     private var origins: AnswerSourceRegistry { statistics.origins }
 
-    /// Creates the stage, which counts in `statistics`.
     package init(policy: TTLPolicy, statistics: ResolverStatistics, clocks: Clocks) {
         self.policy = policy
         self.statistics = statistics
@@ -56,19 +51,18 @@ package final class VendorStage {
     enum Result {
         case answered(ResolvedAnswer)
 
-        /// A vendor replied, but has no address of the requested family.
+        /// A vendor replied, but has no address of the requested family; the name may not be
+        /// registered.
         ///
-        /// The name has no record, or is not registered with the vendor; the reply does not show
-        /// which. `siblings` may have addresses of the other family.
+        /// `siblings` may have addresses of the other family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
-        /// No vendor answered in time.
         case failed(Limit? = nil)
     }
 
-    /// Limit of this daemon that kept a vendor from being called.
+    /// Limit of this daemon that prevented a call.
     enum Limit {
-        /// The share of the client that has started the work; other clients may still call.
+        /// The share of the client that started the query; other clients may still call.
         case ofClient
 
         /// The rate of calls, or the number of queued names.
@@ -93,7 +87,7 @@ package final class VendorStage {
                 statistics.vendors.pairedByVendor[vendor, default: 0] += 1
             }
             query.trace?.note(
-                "no call: \(origins.name(provenance.origin)) recently had no address"
+                "no call: \(origins.name(provenance.origin)) recently had no address for this name"
             )
             return completion(.empty(provenance))
         }
@@ -104,10 +98,9 @@ package final class VendorStage {
         ask(match.route.vendors[...], work, nil, completion)
     }
 
-    /// Records that `client` also waits for `query`.
+    /// Adds `client` to the clients that wait for the pending `query`.
     ///
-    /// If the name is queued at a vendor, it is then also in the queue of this client. Therefore it
-    /// does not wait behind other names of the client that queried it first.
+    /// A queued name is then also in the queue of this client.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
@@ -141,7 +134,7 @@ package final class VendorStage {
 
     /// Queries the first of `vendors`, and the others if it fails.
     ///
-    /// - Parameter limit: the limit that kept an earlier vendor from being called.
+    /// - Parameter limit: the limit that prevented a call of an earlier vendor.
     private func ask(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
@@ -225,7 +218,7 @@ package final class VendorStage {
         }
     }
 
-    /// Returns the vendor server that recently had no address for the name; nil if there is none.
+    /// Returns the vendor server that recently had no address for the name; nil if none.
     func emptyVendor(_ query: Query) -> String? {
         knownEmpty.value(of: query.question.name, now: clocks.now())
             .map { origins.name($0.origin) }
@@ -237,8 +230,8 @@ package final class VendorStage {
         knownNames.removeAll()
     }
 
-    /// Changes the source of the fallback's answer, so that cache hits on it count as avoided calls
-    /// of the vendor that had no address.
+    /// Changes the source of the fallback's answer, so that cache hits count as avoided calls of
+    /// the vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(
@@ -275,7 +268,7 @@ package final class VendorStage {
             provenance,
             age: shared?.age ?? 0
         )
-        // The query that started the call counts dropped addresses and returns the siblings.
+        // Only the query that started the call counts dropped addresses and returns the siblings.
         if reply.wasMerged {
             judgement.siblings = []
         } else {
@@ -284,7 +277,7 @@ package final class VendorStage {
             }
         }
         if judgement.isNothing, reply.families == .both {
-            // For a while the other family of the name is answered without a call.
+            // Until this time, a query for the other family needs no call.
             knownEmpty.insert(
                 answerer,
                 of: question.name,
@@ -353,7 +346,7 @@ package final class VendorStage {
 extension VendorFailure {
     fileprivate var limit: VendorStage.Limit? {
         switch reason {
-        case .clientBudget, .clientPace: .ofClient
+        case _ where reason.isOfClient: .ofClient
         case .pace, .busy: .ofVendor
         default: nil
         }
@@ -365,12 +358,10 @@ extension Question {
     var families: Families { type == .a ? .v4 : .v6 }
 }
 
-/// Counters of the vendor stage.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries that needed no call because the name's other family was just found empty, by vendor.
+    /// Queries by vendor that needed no call: the vendor had just had no address for the name.
     package var pairedByVendor: [String: UInt64] = [:]
 
-    /// Total of `pairedByVendor`.
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
 
     /// Queries that needed no call because another machine shared its answer, by vendor.
@@ -379,6 +370,5 @@ package struct VendorStageNumbers: Sendable, Equatable {
     /// Private addresses removed from answers, by vendor.
     package var droppedByVendor: [String: UInt64] = [:]
 
-    /// Total of `droppedByVendor`.
     package var droppedAddresses: UInt64 { droppedByVendor.values.reduce(0, +) }
 }

@@ -5,10 +5,10 @@ internal import DNSWire
 // MARK: - ipv4only.arpa
 
 extension DNS64 {
-    /// Returns the local answer for `ipv4only.arpa` and its reverse names (RFC 8880 §7); nil for other
-    /// names, without a prefix, and if a route has the name.
+    /// Returns the local answer for `ipv4only.arpa` and its reverse names (RFC 8880 §7); nil for
+    /// other names, without a prefix, or if a route claims the name.
     ///
-    /// Programs find the prefix by the AAAA records of the name (RFC 7050).
+    /// Programs discover the prefix from this name (RFC 7050).
     func ownAnswer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         guard question.recordClass == .in, match?.claimsSpecialNames != true, let prefix else {
             return nil
@@ -41,7 +41,7 @@ extension DNS64 {
     }
 
     private func local(_ question: Question, _ data: [RecordData], zone: Name) -> Resolution {
-        // Clients keep the answer, and the prefix changes with the network.
+        // A short TTL, because the prefix changes with the network.
         let ttl = ResolverLimits.hostsLifetime
         let denial = Resolution.noData(question, zone: zone, seconds: ttl, provenance: .local)
         guard !data.isEmpty else { return denial }

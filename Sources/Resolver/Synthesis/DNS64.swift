@@ -5,25 +5,24 @@ internal import Net
 
 /// Synthesis of AAAA records from A records on networks with NAT64 and without IPv4 (RFC 6147).
 ///
-/// A stage before the cache: a synthesized answer is cached as any other answer.
+/// Synthesized answers are cached like other answers.
 @ServiceLoop
 final class DNS64 {
     /// Resolver of the A and PTR queries.
     @ServiceLoop
     protocol Resolving: AnyObject {
-        /// Resolves an A query through cache and deduplication; vendor calls are charged to `payer`,
-        /// nil for the daemon itself.
+        /// Resolves an A query through cache and deduplication, at the expense of the client of
+        /// `outer`.
         func resolveAddresses(
             _ query: Query,
-            payer: ClientNetwork?,
-            deadline: Instant,
+            for outer: PendingQuery,
             _ completion: consuming Completion<Resolution>
         )
 
-        /// Resolves a PTR query, also with static hosts and special names.
+        /// Resolves a PTR query, including static hosts and special names.
         func resolvePointer(
             _ query: Query,
-            deadline: Instant,
+            for outer: PendingQuery,
             _ completion: consuming Completion<Resolution>
         )
     }
@@ -33,7 +32,6 @@ final class DNS64 {
     private let origins: AnswerSourceRegistry
     private let clocks: Clocks
 
-    /// Nil after a reload has replaced the resolver of a query in flight.
     weak var resolver: (any Resolving)?
 
     init(
@@ -48,10 +46,10 @@ final class DNS64 {
         self.clocks = clocks
     }
 
-    /// The prefix in use; nil if nothing is synthesized.
+    /// Prefix in use; nil if nothing is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
-    /// Returns the prefix for a query whose name may get synthesized addresses.
+    /// Returns the prefix if the name of `query` may get synthesized addresses.
     func prefix(for query: Query, _ match: RouteTable.Match?) -> NAT64Prefix? {
         guard query.asksForAddress, query.question.recordClass == .in, let prefix else {
             return nil
@@ -61,14 +59,13 @@ final class DNS64 {
 
     // MARK: - Resolving
 
-    /// Returns the route of a query: none for `ipv4only.arpa`, which belongs to the network's
-    /// resolver (RFC 8880 §7.1).
+    /// Returns the route of a query: none for `ipv4only.arpa`, which the network's resolver answers
+    /// (RFC 8880 §7.1).
     func match(_ query: Query, _ match: RouteTable.Match?) -> RouteTable.Match? {
         guard let match, !match.claimsSpecialNames else { return match }
         return query.question.name.isEqualOrBelow(.ipv4only) ? nil : match
     }
 
-    /// Completes the answer to `query` with synthesized addresses, if its name needs them.
     func complete(
         _ found: ResolvedAnswer,
         _ pending: PendingQuery,
@@ -84,7 +81,7 @@ final class DNS64 {
         exclude(from: &found.resolution, query)
         guard found.resolution.lacksAddresses(query.question) else { return completion(found) }
         guard !query.dnssecOK else {
-            // The answer for clients that validate must not hide the synthesized one.
+            // In the cache, the answer for clients with DO must not hide the synthesized answer.
             found.resolution.variant = query.variant
             return completion(found)
         }
@@ -100,23 +97,19 @@ final class DNS64 {
         guard clocks.now() < pending.deadline, !signal.isCancelled else {
             return completion(found)
         }
-        let payer = signal.client as? ClientNetwork
         let synthesize = completion.after {
-            [origins, found] (answer: Resolution, completion) in
+            [self, found] (answer: Resolution, completion) in
             var found = found
+            // Without the prefix of the start, the network has changed: nothing is cached.
+            let isCurrent = self.prefix == prefix
             found.synthesize(from: answer, query, prefix, origins, pending.trace)
+            if !isCurrent { found.resolution.lifetime = 0 }
             completion(found)
         }
         guard let resolver else { return ask(addresses, for: pending, pending.match, synthesize) }
-        resolver.resolveAddresses(
-            addresses,
-            payer: payer,
-            deadline: pending.deadline,
-            synthesize
-        )
+        resolver.resolveAddresses(addresses, for: pending, synthesize)
     }
 
-    /// Resolves a query of DNS64 itself, without cache lookup and deduplication.
     private func ask(
         _ query: Query,
         for pending: PendingQuery,
@@ -131,7 +124,7 @@ final class DNS64 {
             PendingQuery(
                 PendingQuery.Key(query),
                 match,
-                payer: pending.cancellation.client as? ClientNetwork,
+                payer: pending.payer,
                 now: clocks.now(),
                 deadline: pending.deadline,
                 answered
@@ -139,10 +132,10 @@ final class DNS64 {
         )
     }
 
-    /// Replaces the AAAA NODATA that came with A records.
+    /// Replaces the AAAA NODATA that a vendor returned with A records.
     ///
-    /// Clients with DO get the NODATA, the others the synthesized answer; so none of them needs
-    /// another call.
+    /// Clients with DO get the NODATA, other clients the synthesized answer, both without another
+    /// call.
     private func replaceSibling(
         of found: inout ResolvedAnswer,
         _ query: Query,
@@ -164,7 +157,7 @@ final class DNS64 {
         found.siblings.append((question, pair.resolution))
     }
 
-    /// Removes IPv4-mapped addresses: they are not reachable over IPv6 (RFC 6147 §5.1.4).
+    /// Removes IPv4-mapped addresses, which are not reachable over IPv6 (RFC 6147 §5.1.4).
     private func exclude(from resolution: inout Resolution, _ query: Query) {
         guard !query.dnssecOK, resolution.sections.answerCount > 0,
             let message = resolution.sections.message(to: query.question)
@@ -185,7 +178,7 @@ final class DNS64 {
 // MARK: - Pointers
 
 extension DNS64 {
-    /// Returns the IPv4 name of a PTR query for a synthesized address (RFC 6147 §5.3.1).
+    /// Returns the IPv4 reverse name for a PTR query of a synthesized address (RFC 6147 §5.3.1).
     func pointerTarget(of query: Query) -> Name? {
         guard !query.dnssecOK else { return nil }
         return pointerTarget(of: query.question)
@@ -198,10 +191,11 @@ extension DNS64 {
         return prefix.extract(address).map { Name(reverseOf: .v4($0)) }
     }
 
-    /// True if the special names do not apply: the prefix can be a private one.
+    /// True for PTR queries of synthesized addresses, to which the rules for special names do not
+    /// apply.
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
-    /// Answers with an alias to the IPv4 name, and its records.
+    /// Answers with an alias to the IPv4 reverse name, and the records of that name.
     func pointer(
         _ pending: PendingQuery,
         _ target: Name,
@@ -235,16 +229,16 @@ extension DNS64 {
             )
         }
         guard let resolver else { return ask(inner, for: pending, nil, alias) }
-        resolver.resolvePointer(inner, deadline: pending.deadline, alias)
+        resolver.resolvePointer(inner, for: pending, alias)
     }
 }
 
 // MARK: - Records
 
 extension ResolvedAnswer {
-    /// Replaces the resolution, which has no AAAA records, by addresses made from A records.
+    /// Replaces a resolution without AAAA records by addresses made from A records.
     ///
-    /// Without A records, their answer decides: NODATA, or a failure (RFC 6147 §5.1.6).
+    /// Without A records, the A answer is used: NODATA, or a failure (RFC 6147 §5.1.6).
     @ServiceLoop
     fileprivate mutating func synthesize(
         from addresses: Resolution,
@@ -269,8 +263,8 @@ extension ResolvedAnswer {
 }
 
 extension Resolution {
-    /// True if an AAAA answer without records lets DNS64 synthesize: NODATA and SERVFAIL, but not
-    /// NXDOMAIN (RFC 6147 §5.1.2, §5.1.3).
+    /// True if an AAAA answer lets DNS64 synthesize: NODATA and SERVFAIL, but not NXDOMAIN
+    /// (RFC 6147 §5.1.2, §5.1.3).
     fileprivate func lacksAddresses(_ question: Question) -> Bool {
         guard !isRefused else { return false }
         guard rcode == .noError else { return isFailure }
@@ -280,8 +274,8 @@ extension Resolution {
 
     /// Creates the AAAA answer from an A answer; nil if no address can be synthesized.
     ///
-    /// The TTL is at most that of the negative answer's SOA, or 600 s without one (RFC 6147
-    /// §5.1.7).
+    /// The TTL is at most the TTL of the negative answer's SOA, or 600 s without SOA
+    /// (RFC 6147 §5.1.7).
     fileprivate init?(
         synthesizedFrom addresses: Resolution,
         after denial: Resolution,
@@ -320,7 +314,7 @@ extension Resolution {
         self = made
     }
 
-    /// The TTL of the SOA in an upstream's negative answer; nil without one.
+    /// TTL of the SOA in an upstream's negative answer; nil without SOA.
     private func delegatedTTL(_ question: Question) -> UInt32? {
         guard provenance.source == .upstream else { return nil }
         let authorities = sections.message(to: question)?.authorities
@@ -329,7 +323,6 @@ extension Resolution {
 }
 
 extension Explanation {
-    /// Explains a synthesized answer (RFC 8914, code 29).
     static func synthesized(_ text: String) -> Explanation {
         Explanation(code: .synthesized, text: text)
     }

@@ -4,10 +4,9 @@ package import DNSWire
 package import Net
 package import Upstream
 
-/// The NAT64 of the network: its prefix, from the settings or by discovery (RFC 7050).
+/// NAT64 prefix of the network, from the settings or by discovery (RFC 7050).
 ///
-/// There is a prefix only while the machine has IPv6 but not IPv4.  Then nothing is sent on other
-/// networks, and a change of the network decides anew.
+/// There is a prefix only while the machine has IPv6 but not IPv4.
 @ServiceLoop
 package final class NAT64 {
     /// The setting `nat64`.
@@ -17,27 +16,24 @@ package final class NAT64 {
         case fixed(NAT64Prefix)
     }
 
-    /// A prefix in use.
+    /// NAT64 prefix and its origin.
     package struct Finding: Sendable {
         package let prefix: NAT64Prefix
 
-        /// Upstream that gave the prefix; nil for the settings.
+        /// Upstream that gave the prefix; nil if from the settings.
         package var server: String?
 
-        /// Start of its use.
         package let since: Instant
     }
 
-    /// The prefix in use.
     package private(set) var finding: Finding?
 
-    /// The address families of the machine at the latest change of the network.
+    /// Address families of the machine at the latest network change.
     package private(set) var stack = NetworkStack.none
 
-    /// Called after each change of the prefix.
     package var onChange: (@ServiceLoop (Finding?) -> Void)?
 
-    /// Returns the servers to ask for the prefix, in order.
+    /// Returns the servers to query for the prefix, in order.
     package var servers: @ServiceLoop () -> [any Forwarding] = { [] }
 
     package var prefix: NAT64Prefix? { finding?.prefix }
@@ -46,7 +42,7 @@ package final class NAT64 {
     private let detect: () -> NetworkStack
     private let clocks: Clocks
 
-    /// The discovery in flight; a change of the network cancels it.
+    /// Signal of the discovery in flight; a network change cancels the discovery.
     private var signal: CancellationSignal?
     private var timer: (any Cancellable)?
     private var failures = 0
@@ -54,7 +50,7 @@ package final class NAT64 {
     /// True if the prefix is from the former network.
     private var isUnconfirmed = false
 
-    /// Creates a NAT64 without a prefix; `networkChanged` starts it.
+    /// Creates the object without a prefix; `networkChanged` starts discovery.
     package init(_ mode: Mode, clocks: Clocks, detect: @escaping () -> NetworkStack) {
         self.mode = mode
         self.clocks = clocks
@@ -66,14 +62,13 @@ package final class NAT64 {
         signal?.cancel()
     }
 
-    /// Applies another setting.
     package func use(_ mode: Mode) {
         guard mode != self.mode else { return }
         self.mode = mode
         networkChanged()
     }
 
-    /// Detects the families of the network, and its prefix.
+    /// Detects the address families of the network, and the prefix.
     package func networkChanged() {
         stop()
         failures = 0
@@ -87,7 +82,6 @@ package final class NAT64 {
         }
     }
 
-    /// Ends the discovery.
     package func stop() {
         timer?.cancel()
         timer = nil
@@ -111,9 +105,9 @@ package final class NAT64 {
 extension NAT64 {
     private static let question = Question(name: .ipv4only, type: .aaaa)
 
-    /// Results of the servers asked so far.
+    /// Results of the servers queried so far.
     private struct Results {
-        /// Lifetime of the shortest negative answer, in seconds.
+        /// Shortest lifetime of a negative answer, in seconds.
         var absence: UInt32?
         var hasFailure = false
     }
@@ -139,7 +133,7 @@ extension NAT64 {
                 let message = reply.message(to: Self.question)
                 let records = message.answers.filter { $0.type == .aaaa }
                 let addresses = records.compactMap(\.data.ipv6)
-                if let prefix = NAT64Prefix(discoveredIn: addresses) {
+                if let prefix = NAT64Prefix(discoveredIn: addresses, current: prefix) {
                     return found(prefix, server, records.map(\.ttl).min() ?? 0)
                 }
                 let lifetime = message.authorities.first { $0.type == .soa }?.ttl ?? 0
@@ -163,7 +157,7 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// The known prefix stays if the server that gave it may be among the failed ones.
+    /// The known prefix stays if a server failed: that server may have returned the prefix.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }
@@ -192,13 +186,12 @@ extension ClosedRange<UInt32> {
 }
 
 extension RecordData {
-    /// The address of an AAAA record.
     var ipv6: IPv6Address? {
         if case .aaaa(let address) = self { address } else { nil }
     }
 }
 
 extension Name {
-    /// Name whose AAAA records show the prefix of a DNS64 (RFC 7050).
+    /// Name with AAAA records that show the NAT64 prefix (RFC 7050).
     static let ipv4only = Name(literal: "ipv4only.arpa")
 }

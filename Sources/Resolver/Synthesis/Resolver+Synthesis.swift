@@ -6,8 +6,7 @@ internal import Net
 extension Resolver: DNS64.Resolving {
     func resolveAddresses(
         _ query: Query,
-        payer: ClientNetwork?,
-        deadline: Instant,
+        for outer: PendingQuery,
         _ completion: consuming Completion<Resolution>
     ) {
         let now = clocks.now()
@@ -18,25 +17,25 @@ extension Resolver: DNS64.Resolving {
         singleFlight.ask(
             query,
             match,
-            for: nil,
-            payer: payer,
+            for: outer.client,
+            payer: outer.payer,
             now: now,
-            deadline: deadline,
+            deadline: outer.deadline,
             completion
         )
     }
 
     func resolvePointer(
         _ query: Query,
-        deadline: Instant,
+        for outer: PendingQuery,
         _ completion: consuming Completion<Resolution>
     ) {
-        resolve(query, deadline: deadline, completion)
+        resolve(query, of: outer.client, deadline: outer.deadline, completion)
     }
 
-    /// Removes the answers that depend on the NAT64 prefix, after it has changed.
+    /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
     ///
-    /// - Returns: the sweep; the caller must run it to its end.
+    /// - Returns: the sweep, which the caller must run to its end.
     package func prefixChanged() -> CacheSweep {
         CacheSweep(removingFrom: cache, now: clocks.now()) { [origins] _, type, _, number in
             type == .aaaa || origins.isSynthesized(number)

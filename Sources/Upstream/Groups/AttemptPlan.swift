@@ -2,10 +2,8 @@
 
 /// Failover and hedging plan of one query in a group: a state machine without clock or network.
 ///
-/// The page of the module has the rules (Selection of servers). After the last server, the first
-/// one is tried again unless it declined.
+/// The documentation page of the module has the rules (Selection of servers).
 struct AttemptPlan: Sendable, Hashable {
-    /// Server as seen by the plan.
     struct Candidate: Sendable, Hashable {
         /// Index in the group, in the order of the settings.
         var server: Int
@@ -18,20 +16,18 @@ struct AttemptPlan: Sendable, Hashable {
 
         var timeout: Duration
 
-        /// Time to wait before a hedged query is sent to the next server.
+        /// Time before a hedged query is sent to the next server.
         var patience: Duration
 
         /// Minimum time before an unanswered query is repeated to this server; nil for never.
         var repeatsAfter: Duration?
 
-        /// Number of attempts, and the start of the latest one.
         fileprivate(set) var tries = 0
         fileprivate(set) var asked: Instant?
     }
 
-    /// Action for the caller.
     enum Move: Sendable, Hashable {
-        /// Query a server, and report the result under the number of the attempt.
+        /// Query a server as attempt `Int`; `since` is the start of the server's previous attempt.
         case ask(Int, server: Int, until: Instant, since: Instant?)
 
         case end
@@ -41,21 +37,19 @@ struct AttemptPlan: Sendable, Hashable {
     struct Try: Sendable, Hashable {
         let number: Int
 
-        /// Index of the server in the group, and of the candidate.
         let server: Int
         fileprivate let candidate: Int
 
         let start: Instant
         let until: Instant
 
-        /// Time after which a hedged query is sent, and the server is suspected.
+        /// Time at which a hedged query is due, and the server becomes suspected.
         fileprivate let overdue: Instant
         fileprivate var isSuspected = false
     }
 
     private let deadline: Instant
 
-    /// Servers in the order in which they are tried.
     private var candidates: [Candidate]
 
     /// Servers that declined the query.
@@ -64,7 +58,7 @@ struct AttemptPlan: Sendable, Hashable {
     /// Servers with a probe in flight.
     private var suspects: [Int] = []
 
-    /// Maximum attempts per server, and of all servers.
+    /// Maximum attempts per server; `mostTries` for all servers.
     private let rounds: Int
     private let mostTries: Int
 
@@ -78,19 +72,19 @@ struct AttemptPlan: Sendable, Hashable {
     /// True after an answer or a final failure.
     private(set) var isOver = false
 
-    /// Creates the plan of a query that was not sent yet.
-    init(_ candidates: [Candidate], deadline: Instant) {
+    /// - Parameter isRepeated: false if each server gets the query only once.
+    init(_ candidates: [Candidate], deadline: Instant, isRepeated: Bool = true) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
-        rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
+        let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
+        rounds = isRepeated ? most : 1
         mostTries = min(rounds * candidates.count, UpstreamLimits.tries)
         self.candidates = candidates
         self.deadline = deadline
     }
 
-    /// Instant of the next ``tick(now:)``; nil if only another event can continue the plan.
+    /// Time of the next ``tick(now:)``; nil if only another event can continue the plan.
     var wake: Instant? {
         guard !isOver else { return nil }
-        // Only the result of a probe is pending; wait for it until the query's deadline.
         guard let hedge, !running.isEmpty else { return deadline }
         guard let next, mayJoin(next), !isHeld(next) else { return nil }
         var wake = hedge
@@ -102,13 +96,14 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Returns the earlier of `wake` and `suspicion`.
     ///
-    /// Mutating only to avoid copies: Swift 6.3 copies the plan for each access through an object.
+    /// Mutating only because Swift 6.3 would copy the plan for each access through an object.
     mutating func nextEvent() -> Instant? {
         guard let suspicion else { return wake }
         return min(wake ?? suspicion, suspicion)
     }
 
-    /// Time at which the first attempt becomes suspicious; nil if none does before its end.
+    /// Earliest time at which an attempt in flight becomes overdue; nil if each attempt ends
+    /// before.
     private var suspicion: Instant? {
         var first: Instant?
         for each in running where !each.isSuspected && each.overdue < each.until {
@@ -117,7 +112,7 @@ struct AttemptPlan: Sendable, Hashable {
         return first
     }
 
-    /// Index of the next candidate: among the allowed ones, the first with the fewest attempts.
+    /// Index of the next candidate: the first allowed candidate with the fewest attempts.
     private var next: Int? {
         guard count < mostTries else { return nil }
         var next: Int?
@@ -128,14 +123,15 @@ struct AttemptPlan: Sendable, Hashable {
         return next
     }
 
-    /// Returns true if a server has attempts left and, if unprotected, may be queried.
+    /// True if a server has attempts left, and is protected or all protected servers before it are
+    /// down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate)
             && (candidates[candidate].isProtected
                 || protectedBefore(candidate).allSatisfy(\.isDown))
     }
 
-    /// Returns true if a server has attempts left and has not declined.
+    /// True if a server has attempts left and has not declined.
     private func isLeft(_ candidate: Int) -> Bool {
         candidates[candidate].tries < rounds && !refused.contains(candidates[candidate].server)
     }
@@ -160,7 +156,7 @@ struct AttemptPlan: Sendable, Hashable {
         running.contains { $0.candidate == candidate }
     }
 
-    /// Returns true if `next` may be queried in parallel with the attempts in flight.
+    /// True if `next` may be queried in parallel with the attempts in flight.
     ///
     /// An unprotected server must not race healthy protected servers.
     private func mayJoin(_ next: Int) -> Bool {
@@ -172,7 +168,7 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// Returns true if a failed server must wait for a probe, which may permit an unprotected
+    /// True if `next`, a failed server, must wait: a probe in flight may permit an unprotected
     /// server.
     private func isHeld(_ next: Int) -> Bool {
         (candidates[next].isDown || suspects.contains(candidates[next].server))
@@ -185,13 +181,12 @@ struct AttemptPlan: Sendable, Hashable {
 extension AttemptPlan {
     mutating func begin(now: Instant) -> Move { advance(now: now) }
 
-    /// Returns the move that is due by time.
     mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake else { return nil }
         return advance(now: now)
     }
 
-    /// Returns the attempts that have become suspicious since the last call.
+    /// Returns the attempts that became overdue since the last call.
     mutating func newlySuspicious(now: Instant) -> [Try] {
         guard let suspicion, now >= suspicion else { return [] }
         return running.indices.compactMap { index in
@@ -217,12 +212,11 @@ extension AttemptPlan {
         return proceed(now: now)
     }
 
-    /// Records that a probe of a server is in flight; ``judged(_:isDown:now:)`` reports its result.
+    /// Records that a probe of a server is in flight.
     mutating func suspected(_ server: Int) {
         if !suspects.contains(server) { suspects.append(server) }
     }
 
-    /// Records the result of a probe.
     mutating func judged(_ server: Int, isDown: Bool, now: Instant) -> Move? {
         suspects.removeAll { $0 == server }
         for index in candidates.indices where candidates[index].server == server {
@@ -235,21 +229,18 @@ extension AttemptPlan {
         return running.isEmpty || mayStandIn ? proceed(now: now) : nil
     }
 
-    /// Queries the next server if the plan permits it, or ends.
     private mutating func proceed(now: Instant) -> Move? {
         guard now < deadline, let next else {
             guard running.isEmpty, now >= deadline || !awaitsProbe else { return nil }
             isOver = true
             return .end
         }
-        // The failure of one server must not repeat the query to another one.
+        // If `next` already has the query, the failure of another server must not repeat the query.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
         return advance(now: now)
     }
 
-    /// Ends an attempt that was answered.
-    ///
-    /// - Returns: true for the first answer, which is the result of the query.
+    /// Ends an answered attempt; returns true for the first answer, which is the result.
     mutating func answered(_ number: Int) -> Bool {
         guard end(number) != nil, !isOver else { return false }
         isOver = true
@@ -260,7 +251,6 @@ extension AttemptPlan {
         running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
     }
 
-    /// Queries the next server.
     private mutating func advance(now: Instant) -> Move {
         guard now < deadline, let next else {
             isOver = true
@@ -271,7 +261,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // Leave time for an unprotected server in case this one is down.
+            // Leave time for an unprotected server.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

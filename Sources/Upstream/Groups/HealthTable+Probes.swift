@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Net
 
 extension Query {
-    /// Health probe `. IN NS`: every resolver knows the answer, and clients cannot choose it.
+    /// Health probe `. IN NS`, which every resolver can answer and no client can choose.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
     var isProbe: Bool { question == Self.probe.question }
@@ -13,9 +13,9 @@ extension HealthTable {
     /// Probes a suspected server.
     ///
     /// - Parameters:
-    /// - began: the start of the unanswered attempt.
-    /// - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
-    /// - completion: called once with the result, possibly before `suspect` returns.
+    ///   - began: the start of the unanswered attempt.
+    ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
+    ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
         silentSince began: Instant?,
@@ -50,9 +50,8 @@ extension HealthTable {
         }
     }
 
-    /// Measures the round trip of a server.
-    ///
-    /// The first of two queries may have to open a connection, so only the second query is timed.
+    /// Measures the round trip of a server with the second of two queries, because the first may
+    /// open a connection.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in
@@ -67,14 +66,13 @@ extension HealthTable {
         }
     }
 
-    /// Applies the result of a probe and passes it to the waiting queries.
     private func probed(
         _ server: any Forwarding,
         _ page: Page,
         _ began: Instant,
         _ outcome: UpstreamError?
     ) {
-        // False if a network change has reset the health since the probe was sent.
+        // `isProbed` is false if a network change reset the health during the probe.
         if page.health.isProbed {
             let now = clocks.now()
             if let error = outcome {
@@ -86,7 +84,7 @@ extension HealthTable {
                 if page.health.passedProbe(now: now) {
                     report(.recovered(name: server.name, url: server.label))
                 }
-                // The probe may have waited for a handshake, so its time is not a round trip.
+                // The probe may include a handshake, so its time is not a round trip.
                 let isSlow = now - began > page.health.patience
                 if isSlow, page.health.isUnmeasured(at: now) { measure(server) }
             }
@@ -97,10 +95,10 @@ extension HealthTable {
     }
 }
 
-/// One health probe of one server, repeated over UDP.
+/// Health probe of one server; over UDP, the query is repeated.
 @ServiceLoop
 private final class Probe {
-    /// Time of the first query, and the failure if there was one.
+    /// Time of the first query, and the failure; nil for success.
     typealias Outcome = (began: Instant, failure: UpstreamError?)
 
     private let server: any Forwarding
@@ -125,7 +123,6 @@ private final class Probe {
         began = clocks.now()
     }
 
-    /// Sends the probe; over UDP repeats it every `pause`.
     func begin(until end: Instant, repeatingAfter pause: Duration) {
         began = clocks.now()
         ask(until: end)

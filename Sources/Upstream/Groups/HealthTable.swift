@@ -16,16 +16,15 @@ package final class HealthTable {
 
         case recovered(name: String, url: String)
 
-        /// Queries to the server come back to this daemon, so the server is not used.
+        /// Queries to the server return to this daemon, so the server is not used.
         case loops(name: String, url: String)
 
-        /// Messages that match no query come from the server's address.
+        /// Messages that match no query arrive from the server's address.
         case forged(name: String, url: String)
 
         case loopsNoMore(name: String, url: String)
     }
 
-    /// Called once for each change of a server's state.
     package var report: @ServiceLoop (News) -> Void = { _ in }
 
     /// Called for each failure with the server's name and URL.
@@ -61,7 +60,6 @@ package final class HealthTable {
 
     func health(of server: any Forwarding) -> ServerHealth { page(of: server).health }
 
-    /// Returns the entry of a server, which never changes.
     func page(of server: any Forwarding) -> Page {
         if let known = pages[ObjectIdentifier(server)] { return known.page }
         let page = Page()
@@ -69,9 +67,6 @@ package final class HealthTable {
         return page
     }
 
-    /// Removes all servers except `servers`.
-    ///
-    /// A query in flight can add a removed server again, until the next call.
     package func keep(only servers: [any Forwarding]) {
         paused.formIntersection(servers.map(\.name))
         let kept = Set(servers.map { ObjectIdentifier($0) })
@@ -93,14 +88,10 @@ package final class HealthTable {
 
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }
 
-    /// Stops sending queries to the upstream `name`; queries in flight continue.
-    ///
-    /// - Returns: true if the upstream was not paused before.
+    /// Stops sending queries to the upstream `name`; returns false if already paused.
     package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
 
-    /// Resumes sending queries to the upstream `name`.
-    ///
-    /// - Returns: true if the upstream was paused before.
+    /// Resumes sending queries to the upstream `name`; returns false if not paused before.
     package func resume(_ name: String) -> Bool { paused.remove(name) != nil }
 
     @discardableResult
@@ -118,16 +109,14 @@ package final class HealthTable {
 
     // MARK: - Outcomes of clients' queries
 
-    /// Records an answer to a client's query on the page of the server.
     func answered(_ server: any Forwarding, _ page: Page, began: Instant) {
         let now = clocks.now()
         page.health.answered(in: now - began, now: now)
         reportForgeries(of: server, page)
-        // A probe may end the back-off early.
         if page.health.rests { probe(server, until: now + server.timeout) }
     }
 
-    /// Records a failed client query, which does not change the server's health.
+    /// Records a client's failed query, which does not change the server's health.
     func failed(
         _ server: any Forwarding,
         _ error: UpstreamError,
@@ -153,9 +142,9 @@ extension HealthTable {
         [10] + Array("loop-probe".utf8) + [8]
         + Array("httpdnsd".utf8) + [0]
 
-    /// Sends a loop probe, a query for a random name, to `server` unless one was sent recently.
+    /// Sends a loop probe, a query for a random name, to `server` unless a probe was sent recently.
     ///
-    /// Only a slow failure causes it: in a loop each query waits for itself.
+    /// Only a slow failure causes a probe: in a loop, each query waits for itself.
     ///
     /// - Parameter began: the start of the failed attempt.
     func seekLoop(through server: any Forwarding, failedSince began: Instant) {
@@ -170,7 +159,7 @@ extension HealthTable {
         let end = now + UpstreamLimits.loopWait
         ServiceLoop.task { [self] in
             let query = Query(question: Question(name: name, type: .txt))
-            // The reply is irrelevant; only the arrival of the query at this daemon matters.
+            // Only the arrival of the query at this daemon matters.
             _ = try? await server.exchange(query, deadline: end)
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }
@@ -220,7 +209,7 @@ extension HealthTable.News: CustomStringConvertible {
         }
     }
 
-    /// Event in one word: the key for rate-limiting log lines.
+    /// Event in one word, the key for rate-limiting log lines.
     package var kind: String {
         switch self {
         case .rests: "rests"
@@ -231,7 +220,6 @@ extension HealthTable.News: CustomStringConvertible {
         }
     }
 
-    /// True for failures, false for recoveries.
     package var isTrouble: Bool {
         switch self {
         case .rests, .loops, .forged: true

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of this module that do not import Net use instants, too.
+// Re-exported for files that do not import Net.
 @_exported public import Monotonic
 
-/// Condition of a server as shown to the operator.
+/// Condition of a server, for the operator.
 package enum ServerCondition: Sendable, Hashable {
     case up
 
     /// A probe failed; the server is backed off until a probe after `until` succeeds.
     case rests(until: Instant, because: UpstreamError)
 
-    /// Queries to the server come back to this daemon; the next loop probe is sent after `until`.
+    /// Queries to the server return to this daemon; the next loop probe is sent after `until`.
     case loops(until: Instant)
 
     case paused
@@ -24,25 +24,24 @@ struct ServerHealth: Sendable, Hashable {
 
         var reason: UpstreamError
 
-        /// True if the server is out of service.
         var isOutage: Bool
 
         var end: Instant { since + length }
     }
 
-    /// Smoothed latency of answers to clients, for display only.
+    /// Smoothed latency of answers to clients, for display.
     private(set) var latency: Duration?
 
-    /// Shortest latency since the last measurement, or the measured round trip if that is longer.
+    /// Measured round trip, or a shorter latency of an answer since the measurement.
     ///
-    /// Answers to clients can only lower it, because clients may choose slow names.
+    /// Answers can only lower this value, because clients may choose slow names.
     private var shortest = UpstreamLimits.firstRoundTrip
 
-    /// Latency of a probe over an open connection, and the time of the measurement.
+    /// Latency of a probe on an open connection, and the time of the measurement.
     private(set) var roundTrip: Duration?
     private var measuredAt: Instant?
 
-    /// Instant of the last reply with any RCODE, and of the last answer.
+    /// Time of the last reply with any RCODE, and of the last answer.
     private var receivedAt: Instant?
     private var answeredAt: Instant?
 
@@ -54,7 +53,7 @@ struct ServerHealth: Sendable, Hashable {
 
     private var rest: Rest?
 
-    /// End of the period in which a looping server is not used; nil if it does not loop.
+    /// End of the period in which a looping server is not used; nil for no loop.
     private(set) var loopsUntil: Instant?
 
     private var soughtLoopAt: Instant?
@@ -65,13 +64,12 @@ struct ServerHealth: Sendable, Hashable {
 extension ServerHealth {
     var isFit: Bool { rest == nil && loopsUntil == nil }
 
-    /// True if probes show that the server is out of service, so an unprotected server may replace
-    /// it.
+    /// True if probes show that the server is out of service, so that an unprotected server may
+    /// replace it.
     ///
-    /// A server that only limits the rate of queries counts as in service. Otherwise a flood from
-    /// one client would send the names of other clients to an unprotected server. Such a server
-    /// answers with HTTP 429, or with an error response although it has answered within
-    /// ``UpstreamLimits/declineTolerance``.
+    /// A rate-limited server counts as in service. Otherwise a flood from one client would send the
+    /// names of other clients to an unprotected server. Such a server answers with HTTP 429, or
+    /// with an error response although it has answered within ``UpstreamLimits/declineTolerance``.
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
@@ -106,7 +104,6 @@ extension ServerHealth {
         return measuredAt.map { now - $0 >= UpstreamLimits.measurementAge } ?? true
     }
 
-    /// True if the server is clearly slower than `other`.
     func isSlower(than other: ServerHealth) -> Bool {
         guard let roundTrip, let fast = other.roundTrip else { return false }
         return roundTrip > fast * 2 + UpstreamLimits.slack
@@ -132,7 +129,7 @@ extension ServerHealth {
 extension ServerHealth {
     /// Starts a probe, at least ``UpstreamLimits/probeSpacing`` after the previous probe.
     ///
-    /// - Returns: the time at which to send the probe; nil if one is in flight.
+    /// - Returns: the time at which to send the probe; nil if a probe is in flight.
     mutating func beginProbe(now: Instant) -> Instant? {
         guard !isProbed else { return nil }
         isProbed = true
@@ -141,9 +138,7 @@ extension ServerHealth {
         return start
     }
 
-    /// Records a successful probe.
-    ///
-    /// - Returns: true if a back-off ended.
+    /// Records a successful probe; returns true if a back-off ended.
     mutating func passedProbe(now: Instant) -> Bool {
         isProbed = false
         receivedAt = now
@@ -153,23 +148,21 @@ extension ServerHealth {
         return rest != nil
     }
 
-    /// Records a probe, sent at `began`, that failed for `reason`.
-    ///
-    /// - Returns: true if a back-off started.
+    /// Records a probe, sent at `began`, that failed for `reason`; returns true if a back-off
+    /// started.
     mutating func failedProbe(
         _ reason: UpstreamError,
         began: Instant,
         now: Instant
     ) -> Bool {
         isProbed = false
-        // A limit of this daemon or machine is not a failure of the server.
         guard !reason.isOurs else { return false }
         if reason.isDecline {
             receivedAt = now
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if rest == nil, !isSilent(since: began) {
-            // The server has replied to other queries since then: only the probe was lost.
+            // The server has replied since the start of the probe: only the probe was lost.
             return false
         }
         declines = 0
@@ -197,24 +190,20 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Returns true, and records a loop probe, unless the last one was recent.
+    /// Records a loop probe and returns true, unless the last probe was recent.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
         return true
     }
 
-    /// Records that a loop probe came back.
-    ///
-    /// - Returns: true if the server did not loop before.
+    /// Records that a loop probe returned; returns true if the server did not loop before.
     mutating func looped(now: Instant) -> Bool {
         defer { loopsUntil = now + UpstreamLimits.loopRest }
         return loopsUntil == nil
     }
 
-    /// Records that a loop probe did not come back.
-    ///
-    /// - Returns: true if the server looped before.
+    /// Records that a loop probe did not return; returns true if the server looped before.
     mutating func didNotLoop() -> Bool {
         defer { loopsUntil = nil }
         return loopsUntil != nil
@@ -222,9 +211,10 @@ extension ServerHealth {
 }
 
 extension Duration {
-    /// Returns the duration doubled `times` times; negative values halve it, rounding down.
+    /// Returns the duration doubled `times` times; a negative number halves the duration, rounding
+    /// down.
     ///
-    /// Used for every answer, where `/` would take 600 instructions.
+    /// `/` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }

@@ -7,11 +7,10 @@ struct ServerSelection: Sendable, Hashable {
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
 
-        /// True if an operator has paused the server; a paused server receives no queries.
         var isPaused = false
         var health: ServerHealth
 
-        /// True if the server is not queried for another reason than a failed probe.
+        /// True if the server is paused, loops or is rate-limited, but is not down.
         fileprivate var isUnusedWhileUp: Bool {
             (isPaused || !health.isFit) && !health.isDown
         }
@@ -19,15 +18,14 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Indices of the servers to query.
     ///
-    /// Servers that are paused or loop are left out.  An unprotected server replaces neither these
-    /// nor a server that limits the rate of queries: only a failed probe shows that a protected
-    /// server is out of service.
+    /// Servers that are paused or loop are excluded.  If a protected server is excluded or
+    /// rate-limited, the unprotected servers after it are also excluded.
     private(set) var order: [Int]
 
-    /// Index of a server whose round trip a probe should measure; nil for none.
+    /// Index of a server for which a probe should measure the round trip; nil for none.
     private(set) var measure: Int?
 
-    /// Creates the order for a single server, which is used unless it loops or is paused.
+    /// Creates the order for a single server, which is excluded if the server loops or is paused.
     init(aloneAndLoops loops: Bool, isPaused: Bool = false) {
         order = loops || isPaused ? [] : [0]
     }

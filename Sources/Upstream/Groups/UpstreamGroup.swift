@@ -4,25 +4,21 @@ package import Net
 
 /// Upstreams in the order of the settings, with failover, hedging and health checks.
 ///
-/// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules, without clock or network.
+/// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules.
 @ServiceLoop
 package final class UpstreamGroup {
     package nonisolated let members: [any Forwarding]
 
-    /// Health of the servers.
     package let health: HealthTable
 
-    /// All servers of all members, and their health entries.
     fileprivate let servers: [any Forwarding]
     fileprivate let pages: [HealthTable.Page]
 
-    /// Queries in flight that may need another server, and the timer for the next one.
+    /// Queries in flight that may need another server.
     private var pending: [Run] = []
     private lazy var alarm = Alarm(health.clocks) { [weak self] in self?.tick() }
 
     /// Creates a group of at least one upstream.
-    ///
-    /// - Parameter health: the table shared with other groups.
     package init(_ members: [any Forwarding], health: HealthTable = HealthTable()) {
         self.members = members
         self.health = health
@@ -30,7 +26,6 @@ package final class UpstreamGroup {
         pages = servers.map(health.page)
     }
 
-    /// Reply and the upstream that sent it.
     package struct Reply: Sendable {
         package let answer: UpstreamReply
         package let upstream: any Forwarding
@@ -39,21 +34,22 @@ package final class UpstreamGroup {
         package let isOfRepetition: Bool
     }
 
-    /// Result of a query; on failure, the first error response of a server, otherwise the last
+    /// Result of a query; on failure, the first error response, or without a response the last
     /// failure.
     package typealias Outcome = Result<Reply, UpstreamError>
 
-    /// Queries servers until one answers or `deadline` passes.
+    /// Queries servers until one server answers or `deadline` passes.
     ///
     /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures: the next server may answer.
     ///
     /// - Parameters:
-    ///   - cancellation: ends the query early; nil if it is never cancelled.
+    ///   - isRepeated: false if each server gets the query only once.
     ///   - trace: records the queries that are sent.
     ///   - completion: may be called before `ask` returns.
     package func ask(
         _ query: Query,
         deadline: Instant,
+        isRepeated: Bool = true,
         cancellation: CancellationSignal? = nil,
         trace: Trace? = nil,
         _ completion: consuming Completion<Outcome>
@@ -77,7 +73,7 @@ package final class UpstreamGroup {
         if let index = standing.measure { health.measure(servers[index]) }
         var candidates: [AttemptPlan.Candidate] = []
         candidates.reserveCapacity(standing.order.count)
-        // No `map`: its closure would check its isolation, 350 instructions.
+        // Not `map`: the isolation check of its closure takes 350 instructions.
         for index in standing.order {
             let (server, health) = (servers[index], pages[index].health)
             candidates.append(
@@ -91,11 +87,11 @@ package final class UpstreamGroup {
                 )
             )
         }
-        let plan = AttemptPlan(candidates, deadline: deadline)
+        let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
         Run(query, plan, self, cancellation, trace, completion).begin(now)
     }
 
-    /// Servers in the order in which a query would use them now; excluded servers come last.
+    /// Servers in the order in which a query would use them now; excluded servers are last.
     package var standing: [(server: any Forwarding, condition: ServerCondition)] {
         let order = standing(health.clocks.now()).order
         let others = servers.indices.filter { !order.contains($0) }
@@ -121,7 +117,6 @@ package final class UpstreamGroup {
         )
     }
 
-    /// Schedules the next `tick` of a query; nil removes the query.
     fileprivate func wake(_ run: Run, at instant: Instant?) {
         if let instant {
             if run.place == nil {
@@ -139,11 +134,10 @@ package final class UpstreamGroup {
         }
     }
 
-    /// Advances the queries that have waited long enough.
     private func tick() {
         let now = health.clocks.now()
         for run in pending { run.tick(now) }
-        // Rounded up, so that many queries share one timer.
+        // The time is rounded up, so that queries share timers.
         let next = pending.lazy.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
@@ -169,16 +163,14 @@ private final class Run {
     private let cancellation: CancellationSignal?
     private let trace: Trace?
 
-    /// Nil after it was called.
     private var completion: Completion<UpstreamGroup.Outcome>?
 
-    /// Instant of the next ``tick(_:)``.
     private(set) var wake: Instant?
 
-    /// Index in the list of the group; nil if no `tick` is scheduled.
+    /// Index in `pending` of the group; nil if no `tick` is scheduled.
     fileprivate var place: Int?
 
-    /// Servers that returned an error response, and the start of each attempt.
+    /// Servers that returned an error response, with the start of each attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
     private var latestError = UpstreamError.timedOut
@@ -216,10 +208,8 @@ private final class Run {
 
     private var health: HealthTable { group.health }
 
-    /// True after the completion handler was called.
     private var isOver: Bool { completion == nil }
 
-    /// Schedules ``tick(_:)`` for the plan or for the next suspicion.
     private func wait() { wait(until: isOver ? nil : plan.nextEvent()) }
 
     private func wait(until instant: Instant?) {
@@ -309,7 +299,8 @@ private final class Run {
         perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next)
     }
 
-    /// Suspects a server; a silent one only if it has not replied to any query since `began`.
+    /// Suspects and probes a server; a silent server only if the server sent no reply since
+    /// `began`.
     private func suspect(
         _ index: Int,
         silentSince began: Instant,

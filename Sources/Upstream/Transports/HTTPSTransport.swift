@@ -7,7 +7,6 @@ package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Minimum time before a query is repeated, in case the connection is dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
@@ -28,10 +27,8 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Creates a transport for POST requests to `url` at `server`.
     ///
     /// - Parameters:
-    ///   - http: the HTTP client for client queries, which other servers share.
-    ///   - probes: the HTTP client for probes, with its own connections, also shared; nil to use
-    ///     `http`.
-    ///   - shares: the limit of client queries in flight, which other upstreams share.
+    ///   - http: the HTTP client for client queries, shared with other servers.
+    ///   - probes: the HTTP client for probes, with its own connections; nil to use `http`.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -66,7 +63,6 @@ package final class HTTPSTransport: UpstreamTransport {
             random: &random
         )
         var request = HTTPRequest(url: url, server: server, body: exchange.message)
-        // All addresses of an upstream have the same URL.
         request.provider = url
         request.headers = Self.headers
         request.certificateFile = certificateFile
@@ -87,7 +83,6 @@ package final class HTTPSTransport: UpstreamTransport {
         probes.reset()
     }
 
-    /// Sends a request, and repeats it once if its connection was lost.
     private func send(
         _ request: HTTPRequest,
         for attempt: Attempt,
@@ -153,7 +148,7 @@ extension HTTPSTransport {
     /// True if `type` is the media type of a DNS message, ignoring case and parameters.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
-        // Fast path: parsing this text costs as much as parsing the message.
+        // Fast path: parsing this text takes as long as parsing the message.
         if type == mediaType { return true }
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }
@@ -184,7 +179,7 @@ extension Message {
     fileprivate mutating func grow(olderBy age: UInt32) {
         func older(_ record: Record) -> Record {
             var record = record
-            // The TTL of a negative answer is the minimum of two values (RFC 2308 §5).
+            // A negative answer has the lower of the SOA's TTL and MINIMUM (RFC 2308 §5).
             if case .soa(let soa) = record.data { record.ttl = min(record.ttl, soa.minimum) }
             record.ttl -= min(record.ttl, age)
             return record

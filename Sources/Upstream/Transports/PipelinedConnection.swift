@@ -2,10 +2,9 @@
 internal import DNSWire
 internal import Net
 
-/// Connection with pipelined queries; replies may come in any order (RFC 7766 §6.2.1.1).
+/// Connection with pipelined queries; replies may arrive in any order (RFC 7766 §6.2.1.1).
 ///
-/// Queries can be queued before the connection is established. The connection ends when it is idle,
-/// when the server closes it, or on an error. Then ``StreamExchanger`` creates a new one.
+/// Queries can be queued before the connection is established.
 @ServiceLoop
 final class PipelinedConnection {
     typealias Opening =
@@ -29,10 +28,8 @@ final class PipelinedConnection {
 
     private(set) var lastReceived: Instant?
 
-    /// Reason for the end of the connection; nil while it is in use.
     private(set) var end: UpstreamError?
 
-    /// Number of received messages that match no query.
     private(set) var foreignReplies: UInt64 = 0
 
     private let clocks: Clocks
@@ -40,14 +37,13 @@ final class PipelinedConnection {
 
     private var pending: [UInt16: Pending] = [:]
 
-    /// IDs of queries that were abandoned, but that the server may still answer.
+    /// IDs of abandoned queries that the server may still answer.
     private var givenUp: Set<UInt16> = []
 
     /// Octets to write; `isWriting` is true while a task writes them.
     private var outbox: [UInt8] = []
     private var isWriting = false
 
-    /// Received part of the next message.
     private var inbox: [UInt8] = []
 
     private var idle = UpstreamLimits.idle
@@ -92,8 +88,7 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
-            // The cancellation signal retains the entry until the whole resolution ends, which may
-            // query CNAME targets after this query.  Therefore the entry releases the reply now.
+            // The cancellation signal retains the entry until the whole resolution ends.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]
@@ -101,7 +96,7 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // If no data at all arrived for this time, the connection has failed, not the name.
+            // Without data for `fairWait`, the connection is at fault, not the queried name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
             if clocks.now() - silentSince >= UpstreamLimits.fairWait {
                 close(.broken("the connection is silent"))
@@ -112,7 +107,7 @@ final class PipelinedConnection {
         }
     }
 
-    /// Stops accepting queries; the connection ends after the last reply.
+    /// Accepts no more queries; the connection ends after the last reply.
     func retire() {
         isRetired = true
         if pending.isEmpty { close(.broken("the connection was retired")) }
@@ -149,7 +144,7 @@ extension PipelinedConnection {
         write(to: stream)
     }
 
-    /// Starts to write; queries from the same turn of the service loop are sent together.
+    /// Starts to write; queries of one turn of the service loop are sent together.
     private func write(to stream: any OctetStream) {
         guard !isWriting, !outbox.isEmpty else { return }
         isWriting = true
@@ -172,7 +167,6 @@ extension PipelinedConnection {
 // MARK: - Reading
 
 extension PipelinedConnection {
-    /// Opens the connection, and reads until the connection ends.
     private func run(_ open: Opening) async {
         do throws(UpstreamError) {
             let stream = try await open(begun + UpstreamLimits.connect)
@@ -190,7 +184,6 @@ extension PipelinedConnection {
         }
     }
 
-    /// Reads the next data, or closes an idle connection.
     private func read(from stream: any OctetStream) async throws(UpstreamError) {
         let octets: [UInt8]
         do throws(SocketError) {
@@ -226,7 +219,8 @@ extension PipelinedConnection {
         entry.waiter.resume(.ready)
     }
 
-    /// Counts an unmatched message; several end the connection: only the server can send them.
+    /// Counts an unmatched message; several end the connection, because only the server can send
+    /// them.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {

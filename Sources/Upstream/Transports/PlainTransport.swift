@@ -7,7 +7,6 @@ package final class PlainTransport: UpstreamTransport {
     package let isProtected = false
     package let validates: Bool
 
-    /// No minimum time before a query is repeated, because UDP loses datagrams.
     package let repeatsAfter: Duration? = .zero
 
     private var tcpRetries: UInt64 = 0
@@ -30,7 +29,7 @@ package final class PlainTransport: UpstreamTransport {
 
     package func carry(_ attempt: Attempt) { datagrams.ask(attempt, of: self) }
 
-    /// Repeats a query over TCP: its reply does not fit in UDP, or may be forged (RFC 7766 §5).
+    /// Repeats a query over TCP: the UDP reply is truncated, or may be forged (RFC 7766 §5).
     func repeatOverStream(_ attempt: Attempt) {
         tcpRetries += 1
         let exchange = UpstreamExchange(

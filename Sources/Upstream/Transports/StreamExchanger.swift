@@ -4,15 +4,13 @@ internal import Net
 
 /// Exchanger with one server over two persistent connections: client queries and probes.
 ///
-/// On a shared connection, a server that answers in order would delay a probe behind slow queries
-/// and would seem down.
+/// On a shared connection, slow queries could delay a probe.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
 
     private var reused: UInt64 = 0
 
-    /// Number of unmatched messages on connections that have ended.
     private var earlierForeignReplies: UInt64 = 0
 
     private let clocks: Clocks
@@ -23,7 +21,6 @@ final class StreamExchanger {
         case queries, probes
     }
 
-    /// Creates an exchanger that connects with `open` at the first query.
     nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
         self.clocks = clocks
         self.open = open
@@ -41,7 +38,7 @@ final class StreamExchanger {
     ///
     /// - Parameters:
     ///   - attempt: ends with a complete matching reply of any RCODE.
-    ///   - since: a connection without received data since then is not used.
+    ///   - since: a connection without received data since this time is not used.
     func ask(_ exchange: UpstreamExchange, for attempt: Attempt, since: Instant?) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
@@ -69,7 +66,7 @@ final class StreamExchanger {
                 deadline: attempt.deadline
             )
         } catch {
-            // Without a network change, a connection that was never established cannot be lost.
+            // A connection that was never established is not lost, except after a network change.
             let wasLost = connection.wasOpen || error == Self.dropped
             guard wasLost, connection.end != nil, error != .timedOut,
                 clocks.now() < attempt.deadline
@@ -89,7 +86,7 @@ final class StreamExchanger {
         return try validate(octets, exchange, on: connection)
     }
 
-    /// Drops both connections; their queries are repeated on new connections.
+    /// Drops both connections; queries are repeated on new connections.
     func drop() {
         for connection in current.values {
             connection.close(Self.dropped)

@@ -7,7 +7,6 @@ package final class StreamTransport: UpstreamTransport {
     package let isProtected: Bool
     package let validates: Bool
 
-    /// Minimum time before a query is repeated, in case the connection is dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let exchanger: StreamExchanger

@@ -4,12 +4,10 @@ package import Net
 
 /// Limit of client queries in flight over HTTPS (transfers), also per upstream and per client.
 ///
-/// If a server does not answer, each transfer stays in flight for seconds and costs tens of KiB. An
-/// upstream can start a transfer only if more transfers are free than it has in flight: one of
-/// several upstreams occupies at most half of all transfers, two upstreams a third each. A single
-/// upstream can occupy all. Likewise, a client can start a transfer at an upstream only if more of
-/// that upstream's transfers are free than the client has there. Some transfers always stay free
-/// for the next upstream and client, so none must be evicted.
+/// An upstream can start a transfer only if more transfers are free than the upstream has in
+/// flight: one of several upstreams occupies at most half of all transfers. A single upstream can
+/// occupy all transfers. The same rule applies to the clients of an upstream. Some transfers
+/// therefore stay free for the next upstream and client.
 @ServiceLoop
 package final class TransferShares {
     private struct Upstream {
@@ -21,12 +19,11 @@ package final class TransferShares {
     private var used = 0
     private var upstreams: [String: Upstream] = [:]
 
-    /// URLs of all upstreams that were registered since the start.
+    /// URLs of all registered upstreams.
     private var known: Set<String> = []
 
     package init(of limit: Int = UpstreamLimits.transfers) { self.limit = limit }
 
-    /// Registers an upstream; if there are several, each is limited to a share.
     func register(_ upstream: String) { known.insert(upstream) }
 
     /// Occupies a transfer of `client` at the upstream with this URL; returns false at a limit.

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Transport to an IPv4 server, which uses the NAT64 of a network without IPv4.
+/// Transport to an IPv4 server, through NAT64 on a network without IPv4.
 package final class TranslatedTransport: UpstreamTransport {
     private let server: SocketAddress
     private let direct: any UpstreamTransport
     private let translation: AddressTranslation
     private let make: (SocketAddress) -> any UpstreamTransport
 
-    /// The transport to the latest translated address.
     private var translated: (address: SocketAddress, transport: any UpstreamTransport)?
 
     /// Counters of former translated transports.
     private var former = UpstreamNumbers()
     private var formerForgeries: UInt64 = 0
 
-    /// Creates a transport to `server`; `make` returns the transport to one of its addresses.
+    /// Creates a transport to `server`.
+    ///
+    /// - Parameter make: returns the transport to an address of the server.
     package init(
         to server: SocketAddress,
         _ translation: AddressTranslation,
@@ -73,7 +74,6 @@ extension UpstreamNumbers {
         add(numbers)
     }
 
-    /// Adds the counters that transports store.
     fileprivate mutating func add(_ other: UpstreamNumbers) {
         tcpRetries += other.tcpRetries
         foreignReplies += other.foreignReplies

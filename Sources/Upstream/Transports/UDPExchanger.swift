@@ -4,11 +4,10 @@ internal import Net
 
 /// UDP exchanges with one server over a few shared sockets.
 ///
-/// The kernel chooses a random port for each socket and drops messages from other addresses (RFC
-/// 5452 §9.2). The page of the module explains the sharing.
+/// The kernel chooses a random port for each socket and drops messages from other addresses
+/// (RFC 5452 §9.2).
 @ServiceLoop
 final class UDPExchanger {
-    /// Messages from the server's address that match no query.
     fileprivate(set) var foreignReplies: UInt64 = 0
 
     /// Sockets closed because of forged messages.
@@ -19,15 +18,13 @@ final class UDPExchanger {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// Sockets that accept queries.
     private var slots = [UDPSocketSlot?](repeating: nil, count: UpstreamLimits.slots)
 
-    /// All sockets, including those that only wait for replies.
+    /// All sockets, including sockets that only wait for replies.
     private var open: [ObjectIdentifier: UDPSocketSlot] = [:]
 
     fileprivate lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Creates an exchanger for `server`; opens nothing.
     nonisolated init(_ server: SocketAddress, validates: Bool, clocks: Clocks) {
         self.server = server
         self.validates = validates
@@ -54,12 +51,10 @@ final class UDPExchanger {
         }
     }
 
-    /// Stops sending queries on the existing sockets.
     func renew() {
         for index in slots.indices { slots[index] = nil }
     }
 
-    /// Returns the socket for the next query.
     private func openSlot() throws(SocketError) -> UDPSocketSlot {
         let index = Int.random(in: slots.indices, using: &random)
         let now = clocks.now()
@@ -75,16 +70,14 @@ final class UDPExchanger {
     private func expire() {
         let now = clocks.now()
         for slot in open.values { slot.expire(now) }
-        // Rounded up, so that many queries share one timer.
+        // The time is rounded up, so that queries share timers.
         let next = open.values.lazy.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 }
 
-/// UDP socket with its outstanding queries; closed when there are none.
 @ServiceLoop
 private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
-    /// Outstanding query.
     private struct Waiting {
         let exchange: UpstreamExchange
         let attempt: Attempt
@@ -121,13 +114,11 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     private var waiting = Outstanding()
 
     /// IDs of ended queries: a late or duplicated reply does not count as forged.
-    ///
-    /// At most ``UpstreamLimits/queriesPerSlot``.
     private var ended: [UInt16] = []
 
     private var foreignReplies = 0
 
-    /// Number of queries that may still be sent.
+    /// Number of queries that the socket may still send.
     private var left = UpstreamLimits.queriesPerSlot
 
     init(
@@ -145,10 +136,9 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         socket != nil && left > 0 && now - opened < UpstreamLimits.socketLifetime
     }
 
-    /// Returns true if a query of this socket has or had this ID.
     func hasUsed(_ id: UInt16) -> Bool { waiting.ids.contains(id) || ended.contains(id) }
 
-    /// Earliest deadline of the outstanding queries; if there are none, the end of the period in
+    /// Earliest deadline of the outstanding queries; without queries, the end of the period in
     /// which the socket accepts queries.
     var deadline: Instant {
         waiting.queries.lazy.map(\.attempt.deadline).min() ?? opened + UpstreamLimits.socketLifetime
@@ -198,8 +188,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         }
     }
 
-    /// Counts an unmatched message; closes the socket after several, because a forger may know its
-    /// port.
+    /// Counts an unmatched message; several close the socket, because a forger may know its port.
     private func noteForeign() {
         exchanger?.foreignReplies += 1
         foreignReplies += 1
@@ -211,7 +200,8 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     }
 
     func failed(_ error: SocketError) {
-        // Closed first: a completion may send another query, which must not use this socket.
+        // The socket is closed first, because a completion may send a query, which needs another
+        // socket.
         let queries = waiting.removeAll()
         close()
         for query in queries { query.attempt.end(.failure(UpstreamError(error))) }
@@ -232,10 +222,10 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         for query in queries { query.attempt.end(.failure(error)) }
     }
 
-    /// Closes the socket if no query is outstanding and no further one is expected.
+    /// Closes the socket if no query is outstanding and no further query is expected.
     ///
-    /// A socket that has served several queries stays open until ``expire(_:)``, because a new
-    /// socket costs as much as a query. A single query still has its own port.
+    /// After several queries, a socket stays open until ``expire(_:)``, because a new socket costs
+    /// as much as a query.
     private func closeIfIdle() {
         guard waiting.ids.isEmpty else { return }
         if left > UpstreamLimits.queriesPerSlot - UpstreamLimits.queriesOfBusySlot || left == 0 {

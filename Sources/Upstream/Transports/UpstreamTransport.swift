@@ -4,28 +4,23 @@ package import Net
 
 /// Transport to one server, which sends a query and returns the matching reply.
 ///
-/// A transport matches messages to queries by ID and question. ``Forwarder`` checks the content.
+/// A transport matches ID and question. ``Forwarder`` checks the content. ``Forwarding`` describes
+/// the members that have the same names.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
-    /// True if replies are encrypted and authenticated.
     nonisolated var isProtected: Bool { get }
 
-    /// True if queries request AD and AD in replies is trusted.
     nonisolated var validates: Bool { get }
 
-    /// Time after which a query is repeated; see ``Forwarding/repeatsAfter``.
     nonisolated var repeatsAfter: Duration? { get }
 
     /// Sends a query as ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
     func carry(_ attempt: Attempt)
 
-    /// Number of sockets closed because of forged replies; see ``Forwarding/forgeries``.
     var forgeries: UInt64 { get }
 
-    /// Stores the transport's counters in `numbers`.
     func count(in numbers: inout UpstreamNumbers)
 
-    /// Drops all connections after a network change; queries in flight are retried.
     func networkChanged()
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Faults inside an answer, which the vendor's code applies.
+/// Faults in the records or encryption of an answer, applied before encoding.
 struct Distortion: Sendable, Equatable {
     var zeroAddress = false
     var ttl: String?
@@ -13,7 +13,6 @@ struct Distortion: Sendable, Equatable {
         return answer.addresses.map { _ in family == .v4 ? "0.0.0.0" : "::" }
     }
 
-    /// Returns the fault's TTL as a number if possible, otherwise as a string.
     func json(ttl honest: Int) -> JSONText {
         guard let ttl else { return .number(String(honest)) }
         return Double(ttl) == nil ? .string(ttl) : .number(ttl)
@@ -27,12 +26,12 @@ struct Distortion: Sendable, Equatable {
         let key = wrongKey ? honest.map { $0 ^ 0x5A } : honest
         guard badPadding else { return try cipher.seal(text, key: key) }
         guard cipher != .gcm else {
-            // GCM has no padding: damage the tag instead.
+            // GCM has no padding, so the fault damages the tag.
             var sealed = try cipher.seal(text, key: key)
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // Zeros up to one block more than needed: 0 is an invalid padding length.
+        // Padding of 0 octets is invalid in PKCS#7; up to one block more than needed.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)
@@ -42,7 +41,7 @@ struct Distortion: Sendable, Equatable {
 struct Damage: Sendable {
     var distortion = Distortion()
     private(set) var error: String?
-    /// Faults of the response and of the connection, in order.
+    /// Faults of the encoded response and the connection, in order.
     private var later: [Fault.Kind] = []
 
     init(_ kinds: [Fault.Kind]) {
@@ -72,7 +71,7 @@ struct Damage: Sendable {
             case .huge(let octets): reply.delivery = .filled(to: octets)
             case .empty: reply.response.body = []
             case .garbage:
-                // The content is not UTF-8, because UTF-8 never has 0xFF.
+                // Invalid UTF-8.
                 reply.response.body = [0xFF] + (0..<63).map { _ in .random(in: 0x80...0xFF) }
             case .gzip:
                 reply.response.body = Gzip.wrap(reply.response.body)

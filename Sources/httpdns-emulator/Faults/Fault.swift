@@ -3,7 +3,6 @@
 struct Fault: Sendable, Equatable {
     var kind: Kind
 
-    /// Conditions, which must all be true.
     var conditions: [Condition] = []
 
     var text: String
@@ -15,7 +14,7 @@ struct Fault: Sendable, Equatable {
         case reset
         /// Sends FIN without a reply.
         case close
-        /// Sends the given number of octets of the content, or half of it if nil, then FIN.
+        /// Sends the first `after` octets of the content, by default half of the content, then FIN.
         case truncated(after: Int?)
         case noise
         /// Sends status 200 with random content.
@@ -23,7 +22,6 @@ struct Fault: Sendable, Equatable {
         case badPadding
         case wrongKey
         case wrongName(String)
-        /// `retryAfter` is in seconds.
         case status(Int, retryAfter: Int?)
         case error(String)
         case redirect(String)
@@ -32,7 +30,6 @@ struct Fault: Sendable, Equatable {
         case zeroAddress
         /// Sends this text in place of each TTL.
         case ttl(String)
-        /// Compresses the content, although the client did not request that.
         case gzip
     }
 
@@ -41,11 +38,9 @@ struct Fault: Sendable, Equatable {
         case every(Int)
         /// True for the first n calls that fulfil the name and path conditions.
         case first(Int)
-        /// True for a call with this lower-case name.
         case name(String)
-        /// True for this path; without such a condition, a fault applies to lookups only.
+        /// True for this path; a fault without a path condition applies only to lookups.
         case path(String)
-        /// True at random with this probability, 0 to 1.
         case probability(Double)
     }
 }
@@ -57,7 +52,7 @@ extension Fault {
         var description: String
     }
 
-    /// Parses `KIND[=VALUE][:CONDITION]...`, from the end because URLs contain colons.
+    /// Parses `KIND[=VALUE][:CONDITION]...`; starts at the end, because URLs contain colons.
     init(_ text: String) throws(Failure) {
         var rest = text[...]
         var conditions: [Condition] = []
@@ -128,7 +123,7 @@ extension Fault {
         return kind
     }
 
-    /// Parses `CODE[,SECONDS]`; for 429 and 503, the default of SECONDS is 1.
+    /// Parses `CODE[,SECONDS]`; SECONDS is for Retry-After, by default 1 for 429 and 503.
     private static func status(_ text: String) -> Kind? {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(parts.count), let code = Int(parts[0]), (200...599).contains(code)
@@ -149,6 +144,6 @@ extension Fault {
 }
 
 extension String {
-    /// True for visible ASCII, which is valid in a header field.
+    /// True for visible ASCII, which is valid in header fields.
     fileprivate var isPrintable: Bool { !isEmpty && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

@@ -2,7 +2,7 @@
 import Locks
 
 final class FaultPlan: Sendable {
-    /// Fault, and number of calls that fulfilled its name and path conditions.
+    /// Fault, and the number `seen` of calls that fulfilled its name and path conditions.
     private struct Entry {
         var fault: Fault
         var seen = 0
@@ -15,7 +15,7 @@ final class FaultPlan: Sendable {
 
     private let state: Lock<State>
 
-    /// Creates a plan; equal seeds select the same calls for `probability`.
+    /// Creates a plan; with equal seeds, `probability` selects the same calls.
     init(_ faults: [Fault], seed: UInt64) {
         state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }
@@ -59,11 +59,9 @@ final class FaultPlan: Sendable {
     }
 }
 
-/// Random number generator SplitMix64.
 private struct Die {
     var state: UInt64
 
-    /// Returns a number in 0..<1.
     mutating func next() -> Double {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -4,13 +4,12 @@ import Foundation
 import Glibc
 
 struct Connection: Sendable {
-    /// Socket; `serve` closes it.
+    /// Socket, which `serve` closes.
     let socket: AsyncSocket
 
     let emulator: Emulator
 
     func serve() async {
-        // A disconnected peer has no address.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
         var buffer: [UInt8] = []
         var carriesCalls = false
@@ -34,7 +33,6 @@ struct Connection: Sendable {
 
     // MARK: - Reading
 
-    /// Returns the next request; nil if the client closed an idle connection.
     private func next(in buffer: inout [UInt8], peer: String) async throws -> Request? {
         var end = buffer.firstRange(of: Self.emptyLine)
         while end == nil {
@@ -58,7 +56,6 @@ struct Connection: Sendable {
         return request
     }
 
-    /// Appends received octets; returns false at the end of the stream.
     private func readMore(into buffer: inout [UInt8]) async throws -> Bool {
         do {
             buffer += try await socket.read(atMost: Limits.readOctets)
@@ -68,7 +65,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Reads until the client closes, because a RST would destroy the last reply (RFC 9112 §9.6).
+    /// Reads until the client closes, because closing first could lose the reply (RFC 9112 §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
         var octets: [UInt8] = []
@@ -79,7 +76,7 @@ struct Connection: Sendable {
 
     // MARK: - Writing
 
-    /// Sends a reply or its fault; returns true if the connection can be used again.
+    /// Sends a reply with its faults; returns true if the connection can be used again.
     private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
         if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
         let body = reply.response.body
@@ -133,7 +130,6 @@ struct Connection: Sendable {
 
     // MARK: - Details
 
-    /// End of a header section (RFC 9112 §2.1).
     private static let emptyLine = Array("\r\n\r\n".utf8)
 
     private static let noise = [0x00, 0x01, 0xFE, 0xFF] + Array("this is not HTTP\r\n\r\n".utf8)
@@ -146,7 +142,7 @@ struct Connection: Sendable {
     }
 }
 
-/// SO_LINGER: with 0 s, close sends RST (`socket(7)`).
+/// SO_LINGER option; with 0 s, close sends RST (`socket(7)`).
 private struct LingerOption: SocketOption {
     let name = SO_LINGER
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON value to send (RFC 8259); a number can have invalid text, as some faults need.
+/// JSON value to send (RFC 8259); faults can set the text of a number to invalid JSON.
 enum JSONText: Sendable {
     case string(String)
     case number(String)
@@ -25,7 +25,7 @@ enum JSONText: Sendable {
 
     static func number(_ number: Int) -> JSONText { .number(String(number)) }
 
-    /// Returns the character as written in a string (RFC 8259 §7).
+    /// Returns the character, escaped if necessary (RFC 8259 §7).
     private static func escaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\"", "\\": "\\" + String(scalar)

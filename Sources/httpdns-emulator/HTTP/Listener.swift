@@ -8,7 +8,6 @@ struct Listener: Sendable {
 
     private let socket: Socket
 
-    /// Address and port in use, as `ADDR:PORT`.
     let address: String
 
     init(_ endpoint: Endpoint) async throws {
@@ -30,7 +29,6 @@ struct Listener: Sendable {
             }
     }
 
-    /// Accepts connections until the task is cancelled or the socket fails.
     func run(_ emulator: Emulator) async throws {
         let listening = try AsyncSocket(socket: socket, pool: pool)
         try await withThrowingDiscardingTaskGroup { group in

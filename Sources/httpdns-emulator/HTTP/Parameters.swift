@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parameters of a request, without duplicates.
 struct Parameters: Sendable {
     private var values: [String: String] = [:]
 
-    /// Reads query and form; nil if a parameter is malformed or repeated.
     init?(_ request: Request) {
         guard let parameters = request.parameters else { return nil }
         for (name, value) in parameters {
@@ -16,10 +14,8 @@ struct Parameters: Sendable {
 
     subscript(name: String) -> String? { values[name] }
 
-    /// Returns the value; nil if it is absent or empty.
     func text(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Returns the parameters whose name passes, sorted by the octets of the name.
     func sorted(where passes: (String) -> Bool) -> [(name: String, value: String)] {
         values.filter { passes($0.key) }
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -28,7 +24,7 @@ struct Parameters: Sendable {
 }
 
 extension StringProtocol {
-    /// True for labels of letters, digits, hyphens and underscores; at most 253 octets.
+    /// True if all labels have only letters, digits, hyphens and underscores; up to 253 octets.
     var isHostName: Bool {
         utf8.count <= 253
             && utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -40,7 +36,6 @@ extension StringProtocol {
 
     var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
-    /// Text in lower case, without the final dot.
     var asKey: String {
         let lower = lowercased()
         return lower.hasSuffix(".") ? String(lower.dropLast()) : lower

@@ -2,7 +2,6 @@
 import Foundation
 
 struct Request: Sendable {
-    /// Method, which is case-sensitive (RFC 9110 §9.1).
     var method: String
 
     /// Target before `?`, not percent-decoded.
@@ -16,7 +15,6 @@ struct Request: Sendable {
 
     var body: [UInt8] = []
 
-    /// IP address of the peer, or the client address that a proxy reports.
     var client: String
 
     /// True if the connection persists after the reply (RFC 9112 §9.3).
@@ -49,7 +47,6 @@ extension Request {
         }
     }
 
-    /// Parses the request line and header section, without the empty line.
     init(head: some Collection<UInt8>, peer: String) throws(Failure) {
         var lines = String(decoding: head, as: UTF8.self)
             .split(separator: "\r\n", omittingEmptySubsequences: false)
@@ -107,7 +104,7 @@ extension Request {
 // MARK: - Parameters
 
 extension Request {
-    /// Percent-decoded parameters of query and form, in order; nil if one is invalid.
+    /// Percent-decoded parameters of query and form; nil if a parameter is invalid.
     var parameters: [(name: String, value: String)]? {
         var text = query
         if method == "POST", !body.isEmpty {

@@ -15,7 +15,6 @@ struct Response: Sendable {
         self.headers = [("Content-Type", type)]
     }
 
-    /// Returns status line and header section; `contentLength` can be wrong.
     func head(date: Date, contentLength: Int, keepsAlive: Bool) -> [UInt8] {
         var lines = [
             "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")",
@@ -28,7 +27,7 @@ struct Response: Sendable {
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    /// Returns `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+    /// Returns a date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
     private static func text(of date: Date) -> String {
         date.formatted(
             Date.VerbatimFormatStyle(
@@ -44,7 +43,6 @@ struct Response: Sendable {
         )
     }
 
-    /// Reason phrases (RFC 9110 §15; 429 and 431: RFC 6585).
     private static let reasons = [
         200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
         404: "Not Found", 405: "Method Not Allowed", 411: "Length Required",
@@ -57,14 +55,13 @@ struct Response: Sendable {
 struct Reply: Sendable {
     var response: Response
 
-    /// Delay before the first octet.
     var delay: Duration = .zero
 
     var delivery = Delivery.whole
 
     enum Delivery: Sendable, Equatable {
         case whole
-        /// Sends this many octets of the content, or half of it if nil, then FIN.
+        /// Sends the first `after` octets of the content, by default half of the content, then FIN.
         case truncated(after: Int?)
         /// Pads the content with the digit 0.
         case filled(to: Int)

@@ -4,7 +4,7 @@ import Foundation
 extension Alibaba {
     struct Server: Sendable, Equatable {
         var address: Address
-        /// Port; nil for the ports 80 and 443.
+        /// Port; nil means 80 for HTTP and 443 for HTTPS.
         var port: UInt16?
 
         /// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
@@ -26,7 +26,7 @@ extension Alibaba {
     /// Regions in Alibaba Cloud document 616049; `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// Maximum age of the signed time: in the older document 435286, it is the current time.
+    /// Maximum age of the signed time in seconds: clients of document 435286 sign the current time.
     private static let pastSeconds = 150
 
     /// Maximum time until the signature expires (Alibaba Cloud document 111585).
@@ -47,7 +47,7 @@ extension Alibaba {
         for (name, family) in [("service_ip", Family.v4), ("service_ipv6", .v6)] {
             let some = servers.filter { $0.address.family == family }
             members.append((name, .strings(some.map(\.address.text))))
-            // The list of ports is absent, or has a port for each address.
+            // Without ports, the list of ports is omitted; otherwise each address has a port.
             guard some.contains(where: { $0.port != nil }) else { continue }
             members.append((name + "_port", .array(some.map { .number(Int($0.port ?? 80)) })))
         }
@@ -62,7 +62,7 @@ extension Alibaba {
         }
     }
 
-    /// Checks the signature; returns false if it is absent, as from the SDKs.
+    /// Checks the signature; returns false if the call is unsigned, as from the SDKs.
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

@@ -5,7 +5,6 @@ extension Alibaba {
     /// TTL of an answer without addresses (Alibaba Cloud document 52679).
     private static let emptySeconds = 300
 
-    /// Parses a call of `d`, `sign_d`, `resolve` or `sign_resolve`.
     func v1(
         _ interface: String,
         _ parameters: Parameters,
@@ -46,7 +45,6 @@ extension Alibaba {
         }
     }
 
-    /// Returns both address families in one object.
     private func single(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         let (name, client) = (question.names[0], question.clients[0])
         let answers = question.families.map { ($0, zone.answer(name, $0, for: Address(client))) }
@@ -62,7 +60,6 @@ extension Alibaba {
         return .object(members + Self.extra(question))
     }
 
-    /// Returns an entry for each name, client and address family.
     private func batch(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var entries: [JSONText] = []
         for name in question.names where zone.isRegistered(name) {

@@ -45,7 +45,7 @@ extension Alibaba {
             isLookup: true,
             charge: question.charge(mode.cipher == nil ? .alibaba : .alibabaEncrypted)
         ) { zone, distortion in
-            // Documented meaning of this error: "or no domain is configured".
+            // The documents use this error also if "no domain is configured".
             guard zone.count > 0 else { return failure(Code.invalidAccount.rawValue) }
             let data = data(question, zone, distortion)
             return Response(
@@ -58,14 +58,12 @@ extension Alibaba {
         }
     }
 
-    /// Checks the signature; returns false if it is absent.
     private func checkSignature(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("exp"), parameters.text("s")) {
         case (nil, nil):
             guard !manner.requiresSignature else { throw .unsignedInterfaceDisabled }
             return false
         case (let expiry?, let signature?):
-            // The v2 key is hexadecimal.
             guard let key = Hex.decode(account[.alibabaSecret]) else { throw .invalidSignature }
             let content = parameters.sorted { name in
                 ["id", "m", "enc", "exp", "v"].contains(name) || Self.isAsked(name)
@@ -81,7 +79,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns the parameters of the lookup: all are in plain text, or all are in `enc`.
+    /// Returns the parameters of the lookup, which are in plain text or in `enc`.
     private func asked(_ parameters: Parameters, _ mode: Mode) throws(Code) -> Parameters {
         guard let cipher = mode.cipher else {
             guard parameters["enc"] == nil else { throw .missingArgument }
@@ -120,7 +118,6 @@ extension Alibaba {
         return ["cip": .string(question.clients[0]), "answers": .array(answers)]
     }
 
-    /// Returns plain JSON, or the encrypted text in Base64.
     private func sealed(
         _ data: JSONText,
         _ mode: Mode,

@@ -4,25 +4,23 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
-/// (`ss`). Unverified: the error for an invalid parameter is `MissingArgument`; for an unknown
-/// account, `AccountNotExists` in v1 (the SDKs know this code) and `InvalidAccount` in v2; the
-/// signature is checked before its expiry.
+/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: a wrong and expired signature
+/// counts as wrong.
 struct Alibaba: Vendor {
     var account = Account()
 
     var manner = Manner()
 
-    /// Behaviour that the documents leave open.
+    /// Behaviour that the documents do not specify.
     struct Manner: Sendable, Equatable {
-        /// True if unsigned calls are refused, as the console can select.
+        /// True if unsigned calls are refused (option in the console).
         var requiresSignature = false
-        /// True if custom resolution (SDNS) is available; overseas it is not.
+        /// True if custom resolution (SDNS) is available; false outside China.
         var hasSDNS = true
-        /// Servers that `ss` returns.
         var servers: [Server] = []
-        /// Status that `ss` returns; the Android SDK obeys it.
+        /// Value of `service_status` in `ss`, which the Android SDK obeys.
         var status: ServiceStatus?
-        /// Value of `no_ip_code` in v2; empty to omit it.
+        /// Value of `no_ip_code` in v2; if empty, the field is omitted.
         var unlistedCode = "DomainNotExist"
     }
 
@@ -92,7 +90,6 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Returns the components of a path of v1 or `ss`; nil for other paths.
     private static func parts(_ path: String) -> (account: Substring, interface: Substring)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].isDigits,
@@ -106,7 +103,6 @@ struct Alibaba: Vendor {
     struct Question: Sendable {
         /// One to five names, as sent.
         var names: [String]
-        /// Queried address families, IPv4 first.
         var families: [Family]
         var clients: [String]
         var extra: String?
@@ -148,7 +144,7 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters, which go to the customer's function.
+    /// Returns the `sdns-` parameters for custom resolution.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }

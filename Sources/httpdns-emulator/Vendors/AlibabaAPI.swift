@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Alibaba's RPC interface: `GetResolveCountSummary` (document 30122), with signature 1.0.
+/// RPC interface of Alibaba: `GetResolveCountSummary` (document 30122), with signature 1.0.
 ///
-/// No live account confirms parameters, reply and error codes. The period is ignored: the counts
-/// include all v1 and v2 calls since the start or the reset.
+/// Not tested with a live account. The period is ignored: the counts include all v1 and v2 calls
+/// since the start or the reset.
 struct AlibabaAPI: Vendor {
     var account = Account()
 
@@ -20,7 +20,6 @@ struct AlibabaAPI: Vendor {
         var status: Int { self == .invalidKey || self == .action ? 404 : 400 }
     }
 
-    /// Maximum age of a request in seconds, as documented for the RPC interface.
     private static let lifetime: TimeInterval = 900
 
     func serves(_ request: Request) -> Bool {

@@ -4,14 +4,17 @@ import Foundation
 /// Baidu Cloud HTTPDNS: `/v4/resolve`.
 ///
 /// Source: Baidu Cloud document Vjwvxm96x; errors and values of `type` are from the Android SDK.
-/// Unverified: an error is a `msg` with status 200; the validity of a signature is unlimited; an
-/// unregistered name has no entry; no `tag` is configured; `detail` adds nothing.
+/// Unverified:
+/// - An error is a `msg` with status 200.
+/// - A signature is valid without limit.
+/// - An unregistered name has no entry.
+/// - No `tag` is configured, and `detail` adds nothing.
 struct Baidu: Vendor {
     var account = Account()
 
     static let batchNames = 10
 
-    /// Error; its raw value is the `msg` of the reply.
+    /// Error; the raw value is the `msg` of the reply.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"
@@ -81,7 +84,7 @@ struct Baidu: Vendor {
                 ("timestamp", .number(Int(time.timeIntervalSince1970))),
             ]
             if saysServers {
-                // The SDK switches to the first address; only one server is documented.
+                // The SDK switches to the first server; 180.76.76.200 is documented.
                 let servers = families.map { family in
                     (Self.key(family), JSONText.strings(family == .v4 ? ["180.76.76.200"] : []))
                 }
@@ -91,8 +94,7 @@ struct Baidu: Vendor {
         }
     }
 
-    /// Returns the entries of all names; `msg` in a family is undocumented, but the SDK requires
-    /// it.
+    /// Returns the entries of all names; the SDK needs an undocumented `msg` in each family.
     private func data(
         _ names: [String],
         _ families: [Family],

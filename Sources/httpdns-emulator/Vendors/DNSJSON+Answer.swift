@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension DNSJSON {
-    /// Record types by mnemonic (IANA, DNS parameters).
+    /// Record types by mnemonic (IANA registry).
     private static let types = [
         "A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28,
         "SRV": 33, "NAPTR": 35, "DS": 43, "RRSIG": 46, "DNSKEY": 48, "TLSA": 52, "SVCB": 64,
         "HTTPS": 65, "ANY": 255, "CAA": 257,
     ]
 
-    /// Mnemonics of the RCODEs, in the order of their numbers (RFC 1035 §4.1.1, RFC 2136 §2.2).
+    /// Mnemonics of the RCODEs by number (RFC 1035 §4.1.1, RFC 2136 §2.2).
     static let rcodes = [
         "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN", "YXRRSET",
         "NXRRSET", "NOTAUTH", "NOTZONE",
@@ -28,7 +28,6 @@ extension DNSJSON {
         return number
     }
 
-    /// Returns the members before `Question`.
     static func flags(_ status: Int, _ checkingDisabled: Bool) -> [(String, JSONText)] {
         [
             ("Status", .number(status)), ("TC", .bool(false)), ("RD", .bool(true)),
@@ -36,9 +35,9 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns the aliases, then the records of the last name, or an SOA record if it has none.
+    /// Returns the aliases, and the records of the last name or, without records, an SOA record.
     ///
-    /// The status is that of the last name (RFC 6604 §3).
+    /// The RCODE is that of the last name (RFC 6604 §3).
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var chain = zone.chain(question.name)
         // A CNAME query does not follow the alias (RFC 1034 §3.6.2).
@@ -62,7 +61,6 @@ extension DNSJSON {
         }
         if question.isShort { return .strings(addresses) }
 
-        // An alias loop causes SERVFAIL.
         let status = chain.end.map { zone.exists($0) ? 0 : 3 } ?? 2
         var members = Self.flags(status, question.checkingDisabled)
         let asked: JSONText = [
@@ -93,7 +91,7 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns an SOA record with the last two labels as owner: a zone file has no SOA record.
+    /// Returns an SOA record of the last two labels, because the zone file has no SOA record.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds

@@ -4,9 +4,8 @@ import Foundation
 /// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
 /// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
-/// "DoH JSON API" 209314 (Alibaba Cloud DNS). A name outside the zone is NXDOMAIN. Unverified: a
-/// wrong AliDNS key causes 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
-/// `ts` can differ by 600 s; methods other than GET cause 405.
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). ``Manual`` lists unverified behaviour. Also
+/// unverified: methods other than GET cause 405.
 struct DNSJSON: Vendor {
     var account = Account()
 
@@ -20,14 +19,14 @@ struct DNSJSON: Vendor {
         var billing = Billing.request
     }
 
-    /// Billing rule; AliDNS counts an HTTPS request as five.
+    /// Billing rule; AliDNS bills an HTTPS request as five units.
     enum Billing: String, CaseIterable, Sendable {
         case request, alidns
 
         var rate: Rate { self == .alidns ? .alidns : .request }
     }
 
-    /// Form of `Question`: array (Google) or object (AliDNS's example).
+    /// Form of the member `Question`: array (Google) or object (AliDNS example).
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
@@ -40,9 +39,8 @@ struct DNSJSON: Vendor {
     enum Refusal: Error {
         /// Status 405.
         case method
-        /// Status 400, with the reason.
         case malformed(String)
-        /// Status 403, with AliDNS's `code`.
+        /// Status 403, with the `code` of AliDNS.
         case key(String)
     }
 
@@ -51,13 +49,12 @@ struct DNSJSON: Vendor {
 
     struct Question: Sendable {
         var name: String
-        /// Record type, 1 to 65535.
         var type: Int
         /// CD flag, which is only copied to the reply.
         var checkingDisabled = false
         var subnet: String?
         var client: String
-        /// True if the reply is only an array of addresses (AliDNS).
+        /// True for a short reply: only an array of addresses (AliDNS).
         var isShort = false
         var contentType: String
 
@@ -108,7 +105,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Returns an error; `code` is an RCODE or a code of AliDNS.
+    /// Returns an error reply; `code` is an RCODE or an AliDNS error code.
     func failure(_ code: String) -> Response {
         guard let rcode = Int(code) ?? Self.rcodes.firstIndex(of: code.uppercased()) else {
             return Response(status: 403, json: ["code": .string(code)])
@@ -169,7 +166,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Checks the signature; returns false if none is sent or required.
+    /// Checks the signature; returns false for an unsigned call, if permitted.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

@@ -2,7 +2,7 @@
 import ArgumentParser
 
 struct TencentOptions: ParsableArguments {
-    @Option(help: .init("Batch lines that end in |clientip: last, every.", valueName: "which"))
+    @Option(help: .init("End the last or every line of a batch in |clientip.", valueName: "which"))
     var clientIpLines = Tencent.ClientLines.last
 
     @Option(
@@ -13,7 +13,7 @@ struct TencentOptions: ParsableArguments {
     )
     var missingFamily = Tencent.MissingFamily.zero
 
-    @Option(help: .init("Status for a wrong account; 200 is an empty answer.", valueName: "code"))
+    @Option(help: .init("Status for a wrong account; 200: empty answer.", valueName: "code"))
     var refusal = 401
 
     @Flag(help: "Refuse a dn without ';expiry'.")
@@ -22,7 +22,7 @@ struct TencentOptions: ParsableArguments {
     @Flag(help: "Refuse a dn with ';expiry'.")
     var refuseExpiry = false
 
-    @Option(help: .init("Comma-separated servers in /conf (its own).", valueName: "addresses"))
+    @Option(help: .init("Servers in /conf, comma-separated (own address).", valueName: "addresses"))
     var confServers: String?
 
     @Option(help: .init("Validity of --conf-servers in minutes, 1-1440.", valueName: "minutes"))
@@ -62,7 +62,7 @@ struct AlibabaOptions: ParsableArguments {
     var noSdns = false
 
     @Option(
-        help: .init("Comma-separated ADDR or ADDR:PORT in ss (its own).", valueName: "list")
+        help: .init("Servers in ss, ADDR[:PORT],... (own address).", valueName: "list")
     )
     var ssServers: String?
 

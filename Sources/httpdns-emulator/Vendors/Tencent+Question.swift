@@ -8,7 +8,7 @@ extension Tencent {
         var type: RecordType
         var saysTTL: Bool
         var saysClient: Bool
-        /// True to begin the line with the name; always done for a batch.
+        /// True to begin the line with the name, as always in a batch.
         var saysName: Bool
         /// Client address: parameter `ip`, or the source address of the request.
         var client: String
@@ -57,7 +57,6 @@ extension Tencent {
         )
     }
 
-    /// Decrypts the names and checks their expiry.
     private func names(
         _ dn: String,
         _ channel: Channel,
@@ -87,7 +86,7 @@ extension Tencent {
 
     /// Returns the client address; nil if `ip` is absent, or empty as in the Android SDK.
     ///
-    /// According to the documents, `ip` is encrypted, but the SDKs send plain text.
+    /// The documents require an encrypted `ip`, but the SDKs send plain text.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {
         if ip.isEmpty { return nil }
         if Address(ip) != nil { return ip }

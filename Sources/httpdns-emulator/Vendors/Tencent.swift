@@ -4,8 +4,7 @@ import Foundation
 /// Tencent Cloud HTTPDNS: `/d` and `/conf`, with the channels token (HTTPS), AES and DES.
 ///
 /// Tencent Cloud documents: 379/54976 (HTTP API), 379/95498 (HTTPS API), 379/3530 (AES and DES),
-/// 379/116336 (`/conf`). Unverified: status 200 without content for a request that cannot be parsed
-/// or decrypted, and `refusal` for a wrong account.
+/// 379/116336 (`/conf`). ``Manual`` lists unverified behaviour.
 struct Tencent: Vendor {
     var account = Account()
 
@@ -15,27 +14,25 @@ struct Tencent: Vendor {
         request.path == "/d" || request.path == "/conf"
     }
 
-    /// Returns the status `code`, because Tencent documents no error codes.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
 
-    /// Behaviour that the documents leave open.
+    /// Behaviour that the documents do not specify.
     struct Manner: Sendable, Equatable {
         var clientLines = ClientLines.last
         var missingFamily = MissingFamily.zero
-        /// Status for a wrong account; 200 means an empty answer.
+        /// HTTP status for a wrong account; if 200, the answer is empty.
         var refusal = 401
         /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
         var refusesExpiry = false
-        /// Addresses that `/conf` returns; no default, because tests must not query the real
-        /// vendor.
+        /// Addresses that `/conf` returns; no default, because tests must not query the real vendor.
         var serviceAddresses: [String] = []
         var serviceMinutes = 60
     }
 
-    /// Lines with `|clientip`: the last in the documents, but the SDKs need every line.
+    /// Lines of a batch that end in `|clientip`: `last` as documented, `every` as the SDKs need.
     enum ClientLines: String, CaseIterable, Sendable {
         case last, every
     }
@@ -53,11 +50,8 @@ struct Tencent: Vendor {
     }
 
     enum Refusal: Error {
-        /// Status 501: neither GET nor POST.
         case method
-        /// The parameters are invalid, or `dn` cannot be decrypted.
         case unintelligible
-        /// The account or token is wrong, or the request has expired.
         case account
     }
 
@@ -109,13 +103,13 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // `alg` is required, but the documented examples omit it for DES.
+            // The documents require `alg`, but omit `alg` in the examples for DES.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }
             channel = named
         }
-        // Requests without id and token were only served until 2022-01-01.
+        // Since 2022-01-01, the vendor refuses requests without id and token.
         let id = parameters["id"]
         guard id == account[.id] || (id == nil && channel == .token) else { throw .account }
         return channel

@@ -4,32 +4,26 @@ import Foundation
 /// Volcengine (ByteDance) HTTPDNS: `/resolve`.
 ///
 /// Volcengine documents: 6758/113991 (request), 6758/174756 (signature), 6758/174757 (response).
-/// Unverified: the answer for several names is an array; `type` is A, AAAA or, by default, both;
-/// errors have no content; at most 10 names; an unregistered name has status 200 without addresses.
-/// `svc_meta`, a closed test, is not supported.
+/// ``Manual`` lists unverified behaviour.
 struct Volcengine: Vendor {
     var account = Account()
 
     static let batchNames = 10
 
-    /// TTL of an answer without addresses.
     private static let emptySeconds = 60
 
     enum Refusal: Int, Error, Sendable {
-        /// Parameters, account or signature are wrong.
         case forbidden = 403
-        /// The method is not GET.
         case method = 405
     }
 
-    /// Returns true for `/resolve` with a parameter that DNS in JSON does not have.
+    /// Returns true for `/resolve` with a parameter of Volcengine; other requests are DNS in JSON.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []
         return names.contains("account_id") || names.contains("domain")
     }
 
-    /// Returns the status `code`; the vendor documents 403, 405, 429 and 500.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 403)
     }
@@ -51,7 +45,7 @@ struct Volcengine: Vendor {
             let milliseconds = Double(expiry), let signature = parameters.text("sign"),
             parameters["account_id"] == account[.volcengineID]
         else { throw .forbidden }
-        // Absent parameters count as empty: the documented example hash requires this.
+        // Absent parameters are hashed as empty, as in the documented example.
         let content = [
             account[.volcengineSecret], expiry, account[.volcengineID], domain,
             parameters["ip"] ?? "", parameters["type"] ?? "",
@@ -84,7 +78,7 @@ struct Volcengine: Vendor {
             let answers = names.map { name in
                 let found = families.map { ($0, zone.answer(name, $0, for: Address(client))) }
                 let ttl = found.filter { !$0.1.addresses.isEmpty }.map(\.1.ttl).min()
-                // IPv6 addresses come first, as in the vendor's example.
+                // IPv6 addresses come first, as in the example of the vendor.
                 let addresses = found.reversed().flatMap { distortion.addresses($0.1, $0.0) }
                 return JSONText.object([
                     ("cip", .string(client)),

@@ -10,7 +10,6 @@ enum Family: String, Sendable {
 struct Address: Sendable, Equatable {
     let text: String
 
-    /// Octets in network order.
     let octets: [UInt8]
 
     var family: Family { octets.count == 4 ? .v4 : .v6 }
@@ -26,9 +25,8 @@ struct Address: Sendable, Equatable {
     }
 }
 
-/// Address range such as `203.0.113.0/24`.
 struct Subnet: Sendable, Equatable {
-    /// Address in the range, not necessarily the first.
+    /// Any address in the subnet.
     let address: Address
 
     let length: Int
@@ -57,7 +55,6 @@ struct Endpoint: Sendable, Equatable {
     /// Port; with 0, the kernel chooses one.
     let port: UInt16
 
-    /// Parses `127.0.0.1:80` or `[::1]:80`.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Zone {
-    /// Built-in zone: examples from the vendors' documents, and names for client tests.
+    /// Built-in zone: examples from vendor documents, and names for client tests.
     ///
     /// The first three lines are from Tencent Cloud document 379/54976.
     static let demoText = """

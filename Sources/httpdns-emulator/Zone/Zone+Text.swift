@@ -4,7 +4,6 @@ import Foundation
 enum ZoneError: Error, CustomStringConvertible {
     case unreadable(String)
     case line(Int, String)
-    /// Position of an error in the JSON structure.
     case json(String)
 
     var description: String {
@@ -17,7 +16,7 @@ enum ZoneError: Error, CustomStringConvertible {
 }
 
 extension Zone {
-    /// Parses a zone with an entry on each line; `;` starts a comment.
+    /// Parses a zone with one entry per line; `;` starts a comment.
     ///
     /// - `name TTL A|AAAA ADDRESS [subnet=PREFIX/LENGTH]`
     /// - `name TTL CNAME TARGET`
@@ -38,8 +37,9 @@ extension Zone {
         }
     }
 
-    /// `{"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}`; only `ttl` is
-    /// required.
+    /// Parses `{"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}`.
+    ///
+    /// Only `ttl` is required.
     init(json: Data) throws(ZoneError) {
         self.init()
         let entries: [String: Entry]

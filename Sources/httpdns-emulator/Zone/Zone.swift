@@ -4,9 +4,8 @@
 struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
-        /// TTL in seconds.
         var ttl: Int
-        /// Subnet of the clients; nil for clients outside all other subnets.
+        /// Subnet of the clients; nil for clients outside all subnets of the name.
         var subnet: Subnet?
     }
 
@@ -24,7 +23,7 @@ struct Zone: Sendable {
         }
 
         var links: [Link] = []
-        /// Last name; nil for a loop or a chain that is too long.
+        /// Name at the end; nil for a loop or too many aliases.
         var end: String?
     }
 
@@ -40,7 +39,7 @@ struct Zone: Sendable {
 
     private var aliases: [String: Alias] = [:]
 
-    /// Parents of registered names: they exist, so no wildcard covers them (RFC 4592 §2.2.2).
+    /// Parents of registered names; wildcards do not match these names (RFC 4592 §2.2.2).
     private var ancestors: Set<String> = []
 
     var count: Int { records.count }
@@ -61,7 +60,6 @@ struct Zone: Sendable {
         return true
     }
 
-    /// Registers an alias; returns false if the name has records or an alias.
     mutating func register(_ name: String, aliasOf target: String, ttl: Int) -> Bool {
         guard records[name.asKey, default: []].isEmpty, aliases[name.asKey] == nil else {
             return false
@@ -73,7 +71,6 @@ struct Zone: Sendable {
 
     // MARK: - Reading
 
-    /// Returns true if the name is registered or a wildcard covers it.
     func isRegistered(_ name: String) -> Bool { owner(name) != nil }
 
     /// Returns true if the name is registered or has a registered child (RFC 8020 §2).

@@ -9,14 +9,13 @@ struct ControlConnection: ~Copyable {
 
     private let path: String
 
-    /// Time limit of the next reply; nil means no limit.
     var timeout: Duration? {
         didSet { deadline = timeout.map { .now.advanced(by: $0) } }
     }
 
     private var deadline: ContinuousClock.Instant?
 
-    /// Called at the time limit of a reply; if it does not throw, a new time limit begins.
+    /// Callback when a reply is late; if the callback returns, a new time limit begins.
     var onSilence: (() throws(Failure) -> Void)?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
@@ -30,9 +29,7 @@ struct ControlConnection: ~Copyable {
         deadline = .now.advanced(by: timeout)
     }
 
-    /// Connects to a socket.
-    ///
-    /// - Parameter timeout: time limit of each reply; for the first reply, it includes connecting.
+    /// - Parameter timeout: time limit of connection and first reply, and of each later reply.
     /// - Throws: `usage` for an invalid path, otherwise `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
         var address = sockaddr_un()
@@ -85,7 +82,6 @@ struct ControlConnection: ~Copyable {
         try send(message)
     }
 
-    /// Returns the next reply of a call with the flag `more`, decoded by `read`.
     mutating func next<Value>(_ read: ([UInt8]) throws -> Value) throws(Failure) -> Value {
         let reply = try receive(read)
         deadline = timeout.map { .now.advanced(by: $0) }
@@ -94,13 +90,12 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Private
 
-    /// Connects; waits for `timeout` if the backlog is full.
     private func connect(
         to address: inout sockaddr_un,
         within timeout: Duration
     ) throws(Failure) {
         var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
-        // SAFETY: each call reads its argument, whose size is passed.
+        // SAFETY: each call reads one structure, whose size it gets.
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe setsockopt(
                 descriptor,

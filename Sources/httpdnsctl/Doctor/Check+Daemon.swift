@@ -45,7 +45,6 @@ extension Check {
         return results
     }
 
-    /// Returns the cause of a failed unit, and the commands that restart it.
     private static func failed(_ unit: MachineFacts.UnitState, _ machine: MachineFacts) -> Verdict {
         let what = "httpdnsd.service failed"
         let cause: (what: String, fix: String) =
@@ -147,7 +146,7 @@ extension Check {
         guard let check = machine.settings else {
             return [.skipped("httpdnsd is not installed, or --check timed out")]
         }
-        // Only the unit has credentials: their absence here is no error.
+        // Only httpdnsd.service gets credentials, so this --check may lack credentials.
         let lines = check.output.split(separator: "\n").map(String.init)
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {
@@ -197,7 +196,7 @@ extension Check {
         }
     }
 
-    /// Recommended minimum of `LimitNOFILE=`, for TCP clients and vendor connections.
+    /// Recommended minimum of `LimitNOFILE=`.
     private static let fewestDescriptors = 4096
 
     static let descriptors = Check("descriptors") { machine in
@@ -260,7 +259,7 @@ extension Check {
 
     /// Compares the client address that each vendor reports with `client-subnet`.
     ///
-    /// Addresses in one network count as equal, because vendors choose answers per network.
+    /// Vendors select answers by network, so addresses of one network count as equal.
     static let clientAddress = Check("client-address") { machine in
         (machine.status?.vendors ?? []).compactMap { vendor in
             guard let address = vendor.clientAddress else { return nil }

@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Checks the DNS servers of containers, which cannot reach the host's loopback.
+    /// Checks the DNS servers of containers, which cannot reach loopback addresses of the host.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -70,7 +70,6 @@ extension Check {
         return results
     }
 
-    /// Returns the list of strings that `key` has in JSON or TOML `text`.
     private static func strings(after key: String, in text: String) -> [String] {
         let lines = text.split(separator: "\n").filter { line in
             line.first { $0 != " " && $0 != "\t" } != "#"
@@ -123,7 +122,6 @@ extension Check {
         ]
     }
 
-    /// Detects a network device that intercepts port 53.
     static let interception = Check("interception") { machine in
         guard let probes = machine.interceptors else {
             return [.skipped("not checked: needs --network, which queries unassigned addresses")]

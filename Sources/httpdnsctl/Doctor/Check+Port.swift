@@ -18,7 +18,7 @@ extension Check {
             if occupiesPort(socket, of: machine) {
                 results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
             } else if machine.status == nil {
-                // `listen` is unknown: the daemon may not have started because of this program.
+                // Perhaps the daemon could not listen and stopped; its addresses are unknown.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.append(
                     .warning(
@@ -46,9 +46,9 @@ extension Check {
         return results
     }
 
-    /// Returns true if the socket of another process prevents the daemon from listening.
+    /// Returns true if a socket of another process prevents the daemon from listening.
     ///
-    /// A socket on the wildcard address conflicts with a socket on any address.
+    /// A wildcard address conflicts with every address.
     private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts
@@ -98,7 +98,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // Without the daemon's status, another server may be the one that answered.
+        // If no daemon runs, answers are from another server.
         guard machine.status != nil else {
             return [.skipped("not checked: the daemon's listeners are unknown")]
         }

@@ -111,7 +111,6 @@ extension Check {
         ]
     }
 
-    /// Checks the services that `nsswitch.conf` lists before DNS.
     static let nsswitch = Check("nsswitch") { machine in
         guard let text = machine.nsswitch else {
             return [.ok("nsswitch.conf does not exist: glibc uses DNS, then files")]
@@ -191,7 +190,6 @@ extension Check {
         return results
     }
 
-    /// Lookup time that causes a warning; local and cached answers are faster.
     private static let slow = Duration.seconds(1)
 
     static let getaddrinfo = Check("getaddrinfo") { machine in
@@ -204,7 +202,7 @@ extension Check {
                 )
             ]
         }
-        // getaddrinfo omits address families that this machine does not have.
+        // getaddrinfo omits addresses of families that this machine does not have.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }

@@ -2,7 +2,7 @@
 import CLinux
 
 enum ClockState {
-    /// True if the kernel reports a synchronised clock; nil if unavailable, as in some containers.
+    /// True if the kernel reports a synchronised clock; nil if unknown, as in some containers.
     static var isSynchronised: Bool? {
         switch linux_clock_is_synchronised() {
         case 1: true

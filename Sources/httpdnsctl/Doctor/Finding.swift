@@ -11,7 +11,7 @@ struct Finding: Encodable, Equatable, Sendable {
 
     enum State: String, Encodable, Sendable {
         case ok
-        /// The checked function works, but with a limitation or a risk.
+        /// The checked feature works, but with a limitation or a risk.
         case warning
         case failure
         /// The check was not run, or does not apply.

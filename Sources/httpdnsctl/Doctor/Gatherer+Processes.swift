@@ -28,7 +28,7 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // Each worker of the daemon has its own socket for the same address.
+            // Workers of the daemon listen on the same addresses.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in
@@ -61,7 +61,7 @@ extension Gatherer {
         return tree.readLink("/proc/\(pid)/cwd").map { "\($0)/\(file)" }
     }
 
-    /// Returns the value of `--config` in the content of `/proc/PID/cmdline`; nil if absent.
+    /// Returns the value of `--config` in the content of `/proc/PID/cmdline`.
     static func settings(of commandLine: String) -> String? {
         let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false)
         guard let index = words.lastIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") })
@@ -77,7 +77,6 @@ extension Gatherer {
 }
 
 extension MachineFacts.UnitState {
-    /// Creates the state from the output of `systemctl show`.
     init(_ text: String) {
         var values: [Substring: String] = [:]
         for line in text.split(separator: "\n") {

@@ -5,7 +5,7 @@ import Glibc
 
 /// Collects the facts for the checks.
 ///
-/// By default no packet leaves the machine: the daemon answers the checks' queries locally.
+/// By default no packet leaves the machine: the daemon answers the test queries locally.
 struct Gatherer {
     let tree: FileTree
 
@@ -19,7 +19,6 @@ struct Gatherer {
         /// Name for getaddrinfo to resolve; nil for a random name below `test.`.
         var name: Name?
         var usesNetwork = false
-        /// Path of the settings file; nil for the running daemon's file.
         var settings: String?
     }
 
@@ -106,7 +105,7 @@ struct Gatherer {
 
     private func access(_ path: String) -> MachineFacts.FileAccess? {
         guard let status = tree.status(path, follows: true) else { return nil }
-        // SAFETY: access(2) reads a C string, which Swift creates for the call.
+        // SAFETY: access(2) reads a C string that lives during the call.
         let isWritable = unsafe Glibc.access(tree.root + path, W_OK) == 0
         return MachineFacts.FileAccess(
             path: path,
@@ -118,7 +117,7 @@ struct Gatherer {
         )
     }
 
-    /// Returns the group's name in `/etc/group`; getgrgid(3) might query the network.
+    /// Reads `/etc/group`, because getgrgid(3) might query the network.
     private func groupName(_ group: UInt32) -> String {
         for line in (tree.text("/etc/group") ?? "").split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -168,7 +167,7 @@ struct Gatherer {
         return MachineFacts.UnitState(shown.output)
     }
 
-    /// Calls getaddrinfo in a child process, because it may block without limit.
+    /// Calls getaddrinfo in a child process, because getaddrinfo may block without limit.
     private func lookup(_ machine: MachineFacts) -> MachineFacts.SystemLookup? {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         let name = options.name ?? (try? Name("httpdnsctl-\(label).test"))
@@ -196,7 +195,6 @@ struct Gatherer {
         return lookup
     }
 
-    /// Returns the addresses; nil if the server does not answer.
     private func addresses(of name: Name, from server: ServerAddress) -> Set<IPAddress>? {
         var all: Set<IPAddress> = []
         for type in [RecordType.a, .aaaa] {
@@ -212,7 +210,6 @@ struct Gatherer {
         return try? reply.checked(as: ReloadReply.self)
     }
 
-    /// Returns the daemon's count of local answers; nil if the daemon cannot be called.
     private func answeredLocally() -> UInt64? {
         guard let reply = try? client.call(.stats, StatsRequest()),
             let stats = try? reply.checked(as: StatsReply.self)
@@ -222,7 +219,7 @@ struct Gatherer {
 
     // MARK: - Questions
 
-    /// Queries each listener of the daemon for `localhost`, which causes no upstream traffic.
+    /// Queries each listener for `localhost`, which causes no upstream traffic.
     private func answers(_ machine: MachineFacts) -> [MachineFacts.ListenerAnswer] {
         guard machine.status != nil else { return [] }
         return machine.servers.flatMap { server in
@@ -241,9 +238,7 @@ struct Gatherer {
         }
     }
 
-    /// Sends DNS queries to addresses without a host (TEST-NET-1 and -2, RFC 5737).
-    ///
-    /// An answer can only come from a device that intercepts port 53.
+    /// Queries TEST-NET addresses (RFC 5737), where only a device that intercepts port 53 answers.
     private func interceptors() -> [MachineFacts.Interception] {
         let servers = ["192.0.2.1", "198.51.100.1"].compactMap { ServerAddress($0) }
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
@@ -270,7 +265,7 @@ struct Gatherer {
     }
 
     private func environmentValue(_ name: String) -> String? {
-        // SAFETY: getenv returns nil or a C string, copied before anything changes the environment.
+        // SAFETY: the string is copied, and this program never changes its environment.
         guard let value = unsafe getenv(name) else { return nil }
         return unsafe String(cString: value)
     }

@@ -5,7 +5,7 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// False for a machine image in a directory.
+    /// True for this machine, false for a machine image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
@@ -24,7 +24,7 @@ struct MachineFacts: Sendable {
 
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, but whose original content is in no journal.
+    /// Files that `setup apply` wrote, without an original in a journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
@@ -45,7 +45,7 @@ struct MachineFacts: Sendable {
 
     var socketPath = Product.defaultSocket
 
-    /// Daemon's reply to the method `Check`; nil if no daemon runs.
+    /// Reply of the daemon to the method `Check`; nil if no daemon runs.
     var settingsCheck: ReloadReply?
 
     /// Result of `httpdnsd --check`; nil if httpdnsd is not installed.
@@ -53,7 +53,6 @@ struct MachineFacts: Sendable {
 
     var settingsPath = Self.settings
 
-    /// Settings files that the daemon's user cannot read.
     var closedSettings: [String] = []
 
     var hasSettings = true
@@ -94,24 +93,20 @@ struct MachineFacts: Sendable {
         var name: String
         var addresses: Set<IPAddress> = []
         var duration: Duration?
-        /// Addresses from the daemon; nil if no name was given.
+        /// Addresses that the daemon returns; nil if no name was given.
         var expected: Set<IPAddress>?
-        /// Local answers from the daemon during the lookup; nil if unknown.
+        /// Number of local answers of the daemon during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
     }
 
     struct UnitState: Equatable, Sendable {
-        /// `ActiveState`, such as `active` or `failed`.
         var active: String
-        /// `SubState`, such as `running` or `auto-restart`.
         var sub = ""
-        /// `UnitFileState`; empty if the unit does not exist.
+        /// `UnitFileState` in systemd; empty if the unit does not exist.
         var enabled: String
-        /// `Result` of the last run, such as `exit-code`.
+        /// `Result` in systemd of the last run, such as `exit-code`.
         var result = "success"
-        /// Exit code or signal number.
         var code = 0
-        /// True if `DynamicUser=yes`.
         var hasOwnUser = false
 
         var exitCode: Int? { result == "exit-code" ? code : nil }
@@ -127,7 +122,6 @@ struct MachineFacts: Sendable {
         var groupName = ""
         var isWritable = true
 
-        /// True if only the user root or the group root can read the file.
         var isOnlyForRoot: Bool {
             user == 0 && mode & 0o004 == 0 && (group == 0 || mode & 0o040 == 0)
         }
@@ -143,13 +137,12 @@ struct MachineFacts: Sendable {
 
     var status: StatusReply? { try? daemon.get() }
 
-    /// Addresses of the daemon for local programs; if unknown, the default addresses.
+    /// Addresses for local programs; the default addresses if no daemon runs.
     var servers: [ServerAddress] {
         let known = status.map(SetupServers.listeners) ?? []
         return known.isEmpty ? ["127.0.0.1", "::1"].compactMap { ServerAddress($0) } : known
     }
 
-    /// Returns true if the daemon listens at this address on port 53.
     func isDaemon(_ text: String) -> Bool {
         guard let address = IPAddress(text) else { return false }
         return servers.contains { $0.address == address && $0.port == 53 }

@@ -6,11 +6,11 @@ enum PortTable {
     struct Entry: Equatable, Sendable {
         var server: ServerAddress
         var user: UInt32
-        /// Inode of the socket; `/proc/PID/fd` links to it.
+        /// Inode of the socket, as in `/proc/PID/fd`.
         var inode: UInt64
     }
 
-    /// State codes of listening sockets: `TCP_CLOSE` for UDP, `TCP_LISTEN` for TCP.
+    /// Kernel states of listening sockets: `TCP_CLOSE` (07) for UDP, `TCP_LISTEN` (0A) for TCP.
     private static let states: [Probe.Transport: Substring] = [.udp: "07", .tcp: "0A"]
 
     static func entries(_ text: String, _ transport: Probe.Transport) -> [Entry] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Content, owner and mode of a file or link, from which setup can restore it.
+/// Content, owner and mode of a file or link, as saved to restore the file or link.
 struct FileState: Codable, Equatable, Sendable {
     var kind: Kind
 
@@ -14,7 +14,7 @@ struct FileState: Codable, Equatable, Sendable {
 
     var group: UInt32 = 0
 
-    /// Modification time, which is restored, but ignored by `==`.
+    /// Modification time; `==` ignores the time.
     var modified: Moment?
 
     enum Kind: String, Codable, Sendable {
@@ -77,7 +77,7 @@ extension FileState {
         modified = try container.decodeIfPresent(Moment.self, forKey: .modified)
     }
 
-    /// Encodes UTF-8 content as a string, which users can copy.
+    /// Encodes UTF-8 content as text, for use by hand.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Atomic changes: even after a power failure, a path has its old or its new content.
+/// Atomic changes by rename(2) and fsync(2).
 ///
-/// A change writes and syncs a temporary file, renames it, then syncs the directory.
+/// Even after a power failure, a file has either the old or the new content.
 extension FileTree {
     private static let temporary = ".httpdnsctl-new"
 
@@ -11,7 +11,7 @@ extension FileTree {
         precondition(state.kind != .other, "only files and links can be written")
         let place = try place(path)
         guard state.kind != .absent else {
-            // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
+            // SAFETY: unlink(2) reads a C string that lives during the call.
             guard unsafe unlink(place) == 0 || errno == ENOENT else {
                 throw Self.fault("remove", path, errno)
             }
@@ -25,29 +25,29 @@ extension FileTree {
             } else {
                 try makeFile(state, at: beside, for: path)
             }
-            // SAFETY: rename(2) reads both paths as C strings, which Swift creates for the call.
+            // SAFETY: rename(2) reads two C strings that live during the call.
             guard unsafe rename(beside, place) == 0 else {
                 throw Self.fault("replace", path, errno)
             }
         } catch {
-            // SAFETY: as above; the file may not exist.
+            // SAFETY: unlink(2) reads a C string that lives during the call.
             _ = unsafe unlink(beside)
             throw error
         }
         try syncDirectory(of: path)
     }
 
-    /// Returns true if the temporary file for `path` exists: a run is active or was interrupted.
+    /// Returns true if a change of `path` is active or was interrupted.
     func hasLeftover(of path: String) -> Bool {
         status(path + Self.temporary, follows: false) != nil
     }
 
     func removeLeftover(of path: String) throws(Failure) {
-        // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
+        // SAFETY: unlink(2) reads a C string that lives during the call.
         let leftover = try place(path) + Self.temporary
         guard unsafe unlink(leftover) != 0, errno != ENOENT, errno != ENOTDIR else { return }
         let number = errno
-        // On a read-only file system, unlink(2) fails with EROFS even if the file is missing.
+        // On a read-only file system, unlink(2) fails with EROFS even for a missing file.
         guard exists(path + Self.temporary) else { return }
         throw Self.fault("remove", path + Self.temporary, number)
     }
@@ -56,7 +56,7 @@ extension FileTree {
         var directory = Self.directory(of: path)
         while directory != "/", !exists(directory) { directory = Self.directory(of: directory) }
         let real = try resolve(directory, followsLast: true)
-        // SAFETY: access(2) reads the path as a C string, which Swift creates for the call.
+        // SAFETY: access(2) reads a C string that lives during the call.
         guard unsafe access(root + real, W_OK) != 0 else { return }
         throw Self.fault("change", path, errno)
     }
@@ -64,7 +64,7 @@ extension FileTree {
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
         for directory in missing {
-            // SAFETY: mkdir(2) reads the path as a C string, which Swift creates for the call.
+            // SAFETY: mkdir(2) reads a C string that lives during the call.
             guard unsafe mkdir(try place(directory), 0o755) == 0 || errno == EEXIST else {
                 throw Self.fault("create", directory, errno)
             }
@@ -73,7 +73,6 @@ extension FileTree {
         return missing
     }
 
-    /// Returns the missing parent directories, the outermost first.
     func missingDirectories(for path: String) -> [String] {
         var missing: [String] = []
         var directory = Self.directory(of: path)
@@ -85,14 +84,14 @@ extension FileTree {
     }
 
     func removeDirectory(_ path: String) throws(Failure) {
-        // SAFETY: rmdir(2) reads the path as a C string, which Swift creates for the call.
+        // SAFETY: rmdir(2) reads a C string that lives during the call.
         guard unsafe rmdir(try place(path)) != 0 else { return try syncDirectory(of: path) }
         guard [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
             throw Self.fault("remove", path, errno)
         }
     }
 
-    /// Runs `body` while a lock on the directory excludes other runs of this program.
+    /// Runs `body` under a lock that excludes other runs of this program.
     @discardableResult
     func locked<Value>(
         _ directory: String,
@@ -100,7 +99,7 @@ extension FileTree {
     ) throws(Failure) -> Value {
         let descriptor = try openDirectory(directory)
         defer {
-            // A child process shares the lock until exec closes the descriptor.
+            // Unlock before close, because a child process holds the descriptor until exec.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }
@@ -117,7 +116,7 @@ extension FileTree {
         at place: String,
         for path: String
     ) throws(Failure) {
-        // SAFETY: symlink(2) and lchown(2) read C strings, which Swift creates for the calls.
+        // SAFETY: symlink(2) and lchown(2) read C strings that live during the calls.
         guard unsafe symlink(state.target, place) == 0,
             unsafe lchown(place, state.user, state.group) == 0
         else { throw Self.fault("write", path, errno) }
@@ -129,7 +128,7 @@ extension FileTree {
         for path: String
     ) throws(Failure) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
+        // SAFETY: open(2) reads a C string that lives during the call.
         let descriptor = unsafe open(place, flags, 0o600)
         guard descriptor >= 0 else { throw Self.fault("write", path, errno) }
         defer { close(descriptor) }
@@ -167,7 +166,7 @@ extension FileTree {
 
     private func openDirectory(_ path: String) throws(Failure) -> Int32 {
         let real = try resolve(path, followsLast: true)
-        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
+        // SAFETY: open(2) reads a C string that lives during the call.
         let descriptor = unsafe open(
             root + (real == "/" && !root.isEmpty ? "" : real),
             O_RDONLY | O_DIRECTORY | O_CLOEXEC

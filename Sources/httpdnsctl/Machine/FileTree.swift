@@ -3,15 +3,15 @@ import Glibc
 
 /// File system of this machine, or of a machine image in a directory.
 ///
-/// In an image, absolute link targets are relative to that directory, and `..` does not leave it.
+/// Paths and link targets of an image are relative to its directory, and `..` cannot leave the
+/// directory.
 struct FileTree: Sendable {
     /// Directory of the image without a final slash; empty for this machine.
     let root: String
 
-    /// Maximum size of a file.
     static let maximumOctets = 1 << 20
 
-    /// Maximum number of symbolic links in a path, as in the kernel.
+    /// Maximum number of symbolic links in a path, as in Linux.
     private static let maximumLinks = 40
 
     init(root: String = "/") {
@@ -52,12 +52,11 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// Returns the path for system calls; only the last component can be a link.
+    /// Returns a path for system calls; only the last component can be a link.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }
 
-    /// Returns the target as stored in a link; nil if the path is not a link.
     func readLink(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         // SAFETY: readlink(2) writes at most the given count, and returns the number of octets.
@@ -70,11 +69,10 @@ struct FileTree: Sendable {
 
     func exists(_ path: String) -> Bool { status(path, follows: true) != nil }
 
-    /// Returns the result of lstat(2); nil on an error.
     func status(_ path: String, follows: Bool) -> stat? {
         guard let real = try? resolve(path, followsLast: follows) else { return nil }
         var status = stat()
-        // SAFETY: lstat(2) fills one structure.
+        // SAFETY: lstat(2) fills `status`.
         return unsafe lstat(root + real, &status) == 0 ? status : nil
     }
 
@@ -84,7 +82,7 @@ struct FileTree: Sendable {
     func state(_ path: String) throws(Failure) -> FileState {
         let place = try place(path)
         var status = stat()
-        // SAFETY: lstat(2) fills one structure.
+        // SAFETY: lstat(2) fills `status`.
         guard unsafe lstat(place, &status) == 0 else {
             let number = errno
             guard number == ENOENT || number == ENOTDIR else {
@@ -114,14 +112,13 @@ struct FileTree: Sendable {
         return state
     }
 
-    /// Returns the text of a file or link target; nil if unreadable.
     func text(_ path: String) -> String? {
         (try? octets(path)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     private func octets(_ path: String) throws(Failure) -> [UInt8] {
         let real = try resolve(path, followsLast: true)
-        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
+        // SAFETY: open(2) reads a C string that lives during the call.
         let descriptor = unsafe open(root + real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else { throw Self.fault("open", path, errno) }
         defer { close(descriptor) }
@@ -149,7 +146,7 @@ struct FileTree: Sendable {
         else { return [] }
         defer { unsafe closedir(directory) }
         var names: [String] = []
-        // SAFETY: an entry is valid until the next call; its name, a C string, is copied before.
+        // SAFETY: the name of an entry, a C string, is copied before the next readdir(3).
         while let entry = unsafe readdir(directory) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
                 unsafe field.withMemoryRebound(to: CChar.self, capacity: 256) {
@@ -164,12 +161,12 @@ struct FileTree: Sendable {
     /// Returns true for a file with `chattr +i`, which even root cannot change.
     func isImmutable(_ path: String) -> Bool {
         guard let real = try? resolve(path, followsLast: true) else { return false }
-        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
+        // SAFETY: open(2) reads a C string that lives during the call.
         let descriptor = unsafe open(root + real, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var flags = 0
-        // 0x80086601 is FS_IOC_GETFLAGS on 64-bit systems; 0x10 is FS_IMMUTABLE_FL.
+        // FS_IOC_GETFLAGS of 64-bit systems, and FS_IMMUTABLE_FL (0x10).
         // SAFETY: the kernel writes an int, which fits into `flags`.
         guard unsafe ioctl(descriptor, 0x8008_6601, &flags) == 0 else { return false }
         return flags & 0x10 != 0

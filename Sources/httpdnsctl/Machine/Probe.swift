@@ -2,7 +2,7 @@
 import DNSWire
 import Glibc
 
-/// DNS client that queries a given server, without the system's resolver.
+/// DNS client that queries a given server, without the system resolver.
 enum Probe {
     enum Outcome: Equatable, Sendable {
         case answer(RCode, [IPAddress])
@@ -95,10 +95,10 @@ enum Probe {
     }
 
     private static func connect(_ descriptor: Int32, to server: ServerAddress) -> Int32 {
-        // Layout of sockaddr_in and sockaddr_in6: family, port, then flow information and address.
+        // Layout of sockaddr_in and sockaddr_in6: family, port, flow information (IPv6), address.
         var octets = [UInt8](repeating: 0, count: server.isIPv6 ? 28 : 16)
         let family = UInt16(server.isIPv6 ? AF_INET6 : AF_INET)
-        // SAFETY: two octets are stored into a longer array.
+        // SAFETY: the family has two octets, the array at least 16.
         unsafe octets.withUnsafeMutableBytes { unsafe $0.storeBytes(of: family, as: UInt16.self) }
         octets[2] = UInt8(server.port >> 8)
         octets[3] = UInt8(server.port & 0xFF)
@@ -107,7 +107,7 @@ enum Probe {
             start..<start + server.address.octets.count,
             with: server.address.octets
         )
-        // SAFETY: the array is one of the two structures, and its length is passed.
+        // SAFETY: the array has the layout of a socket address, and is passed with its length.
         return unsafe octets.withUnsafeBytes { bytes in
             unsafe bytes.withMemoryRebound(to: sockaddr.self) {
                 unsafe Glibc.connect(descriptor, $0.baseAddress, socklen_t(bytes.count))

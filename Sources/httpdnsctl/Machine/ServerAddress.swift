@@ -27,7 +27,7 @@ struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Address that local programs use: loopback for a wildcard address.
+    /// Address for local programs: a wildcard address becomes a loopback address.
     var local: ServerAddress {
         guard address.isUnspecified else { return self }
         let loopback: IPAddress =

@@ -18,7 +18,7 @@ enum Subprocess {
     static func path(_ program: String) -> String? {
         if program.contains("/") { return program }
         return directories.map { "\($0)/\(program)" }.first { path in
-            // SAFETY: access(2) reads the path as a C string, which Swift creates for the call.
+            // SAFETY: access(2) reads a C string that lives during the call.
             unsafe access(path, X_OK) == 0
         }
     }
@@ -30,7 +30,7 @@ enum Subprocess {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
         var ends: [Int32] = [-1, -1]
-        // The Glibc module has no pipe2.
+        // A socket pair: the Glibc module has no pipe2.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         // SAFETY: socketpair(2) writes two numbers into an array of two.
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
@@ -47,7 +47,7 @@ enum Subprocess {
             kill(-pid, SIGKILL)
         }
         var word: Int32 = 0
-        // A program that closed its output is expected to exit.
+        // Without a time limit: a program that closed its output exits soon.
         // SAFETY: waitpid(2) writes one number.
         while unsafe waitpid(pid, &word, 0) < 0, errno == EINTR {}
         return Outcome(
@@ -79,7 +79,6 @@ enum Subprocess {
         return error == 0 ? pid : nil
     }
 
-    /// Reads until the end of the output; returns false if the deadline expired first.
     private static func read(
         _ descriptor: Int32,
         into output: inout [UInt8],

@@ -4,12 +4,10 @@ import Control
 enum DumpText {
     /// Returns the lines of one entry, one line per RRset.
     ///
-    /// A record with another name, such as a CNAME's target, is indented and followed by the
-    /// entry's name.
+    /// A record with another name, such as the target of a CNAME, is indented.
     static func render(_ entry: CachedEntry) -> String {
         var lines: [(head: String, data: [String])] = []
         for record in entry.records {
-            // Fields: name, TTL, class, type, data.
             let fields = record.split(separator: " ", maxSplits: 4)
             guard fields.count == 5 else { continue }
             let ttl = entry.stale ? "0" : fields[1]
@@ -21,7 +19,7 @@ enum DumpText {
             }
         }
         if entry.rcode != "noerror" {
-            // A negative entry has no record of the queried type.
+            // A negative entry without records also gets a line.
             lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
         }
         return lines.map { head, data in

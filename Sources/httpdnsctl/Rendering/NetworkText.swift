@@ -8,7 +8,7 @@ enum NetworkText {
             + Units.count(network.resumes, "resume", "resumes") + last
     }
 
-    /// Prefix of the NAT64, its origin and age; nil unless the machine has only IPv6.
+    /// NAT64 prefix with origin and age; nil if the machine has IPv4.
     static func translation(_ network: NetworkStats) -> Table.Cell? {
         guard network.stack == "v6" else { return nil }
         guard let prefix = network.nat64 else {

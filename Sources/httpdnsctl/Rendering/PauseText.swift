@@ -18,7 +18,7 @@ enum PauseText {
             case (false, true): "is resumed"
             case (false, false): "is not paused"
             }
-        // After `resume`, other reasons can still prevent calls, such as a circuit breaker.
+        // A resumed vendor may still be suspended for another reason, such as its budget.
         let rest =
             isPause ? nil : reply.rest.map { "; not called yet: " + VendorText.rest($0, of: name) }
         return printable("\(name) \(verdict)\(rest ?? "")") + "\n"

@@ -2,7 +2,7 @@
 
 /// Replaces each character that could control a terminal by `\u{…}`.
 ///
-/// Attackers choose names and error texts, and the daemon's own escaping is not trusted.
+/// Attackers choose names and error texts.
 func printable(_ text: String) -> String {
     guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
     var result = ""
@@ -18,8 +18,8 @@ func printable(_ text: String) -> String {
 
 /// Returns true if a character cannot control the terminal.
 ///
-/// Control characters start terminal sequences. Format characters change the writing direction.
-/// Line and paragraph separators break the layout.
+/// Control characters start terminal sequences, format characters change the writing direction, and
+/// separators break the layout.
 func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= 0x7F else { return scalar.value >= 0x20 }
     return switch scalar.properties.generalCategory {

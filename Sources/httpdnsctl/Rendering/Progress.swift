@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Progress message on the terminal for operations longer than a second.
 struct Progress {
     private static let patience = Duration.seconds(1)
     private static let interval = Duration.milliseconds(100)

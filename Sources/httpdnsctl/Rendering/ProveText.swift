@@ -2,7 +2,6 @@
 import Control
 
 enum ProveText {
-    /// Returns the number of calls and their cost, which is printed before the first call.
     static func plan(_ plan: ProveReply) -> String {
         "\(plan.vendor): \(Units.count(plan.calls, "call", "calls")) with the name "
             + "\(printable(plan.name)), at most \(Units.units(plan.units, plan.money)) in total"

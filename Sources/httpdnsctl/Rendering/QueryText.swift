@@ -47,7 +47,7 @@ enum QueryText {
 
     private static func time(_ milliseconds: Int64) -> String {
         var seconds = time_t(milliseconds / 1000)
-        // SAFETY: reads one number and writes one structure; the returned pointer is not used.
+        // SAFETY: localtime_r(3) reads `seconds` and fills `parts`.
         var parts = unsafe tm()
         guard unsafe localtime_r(&seconds, &parts) != nil else { return "-" }
         let clock = unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec]
@@ -68,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Source of the answer; for a cached answer, also the server that returned it.
+    /// Server of the answer, or else the source; for a cached answer, both.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

@@ -17,9 +17,8 @@ enum ReloadText {
         return text
     }
 
-    /// Prints the errors in the settings on standard error; does nothing if `isWell` is true.
-    ///
-    /// - Throws: `Failure` with the message `end` after printing.
+    /// Prints errors in the settings, and throws a `Failure` with the message `end`, unless
+    /// `isWell` is true.
     static func complain(
         _ reply: ReloadReply,
         _ end: String,
@@ -41,7 +40,6 @@ enum ReloadText {
             : isSame ? "ok, a reload would change nothing" : "ok, a reload would make these changes"
     }
 
-    /// Returns a line for one change: `+` marks an added option, `-` a removed one.
     private static func line(_ change: SettingChange, _ palette: Palette) -> String {
         let (path, old, new) = (change.path, change.old ?? "", change.new ?? "")
         return switch change.kind {

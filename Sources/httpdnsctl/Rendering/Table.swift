@@ -26,7 +26,7 @@ struct Table {
 
     // MARK: - Making
 
-    /// Creates a table with a column for each title; the prefix `>` marks a numeric column.
+    /// Creates a table with column titles; the prefix `>` marks a numeric column.
     init(_ titles: String...) {
         columns = titles.map { title in
             title.hasPrefix(">")
@@ -73,7 +73,7 @@ struct Table {
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Cells are aligned below their titles while they fit, then separated by two spaces.
+            // A cell is below its title if it fits there, otherwise next to the previous cell.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
@@ -83,7 +83,7 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // The last cell that has text wraps inside its column.
+            // The last cell with text wraps inside its column.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {

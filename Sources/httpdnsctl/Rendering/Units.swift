@@ -16,7 +16,6 @@ enum Units {
         count(value) + " " + (value == 1 ? one : many)
     }
 
-    /// Rounds to `digits` fraction digits; returns `-` for infinity and NaN.
     static func decimal(_ value: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         guard value.isFinite, let scaled = Int64(exactly: (value * scale).rounded()) else {
@@ -29,7 +28,6 @@ enum Units {
         return sign + padded.dropLast(digits) + "." + padded.suffix(digits)
     }
 
-    /// Formats a cost: `0.18 CNY`, `0.000003 CNY`.
     static func money(_ cost: BilledCost) -> String {
         var text = decimal(cost.amount, digits: 9)
         guard text != "-" else { return "- \(cost.currency)" }
@@ -37,7 +35,6 @@ enum Units {
         return "\(text) \(cost.currency)"
     }
 
-    /// Formats units: `5 units (0.000015 CNY)`.
     static func units(_ units: UInt64, _ cost: BilledCost?) -> String {
         count(units, "unit", "units") + (cost.map { " (\(money($0)))" } ?? "")
     }

@@ -2,7 +2,7 @@
 import Control
 
 enum VendorText {
-    /// Returns why the vendor is not called and when it is called next.
+    /// Returns the reason and the end of the suspension of a vendor.
     static func rest(_ rest: VendorRest, of vendor: String) -> String {
         let soon = rest.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"
         return switch rest.by {
@@ -37,7 +37,6 @@ enum VendorText {
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }
 
-    /// Returns units and cost, for example `units: 100 to 120, 4,000 today`.
     static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {
         let bounds =
             units.atLeast == units.atMost

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Wraps text at spaces; preserves spaces inside a line and does not break words.
+/// Wraps text at spaces; does not break words.
 ///
 /// - Parameters:
 ///   - width: width in characters; nil for no limit.

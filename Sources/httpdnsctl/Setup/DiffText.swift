@@ -2,12 +2,11 @@
 
 /// Difference between two states of a path, in the format of `diff -u`.
 enum DiffText {
-    /// Maximum number of lines to compare; longer files are shown as removed and added.
+    /// Maximum number of compared lines; longer files are shown as removed and added.
     private static let maximumLines = 2000
 
     private static let context = 3
 
-    /// Line of the difference; `sign` is `-`, `+` or a space.
     private struct Line {
         var sign: Character
         var text: String
@@ -40,7 +39,7 @@ enum DiffText {
         guard old.count + new.count <= maximumLines else {
             return old.map { Line(sign: "-", text: $0) } + new.map { Line(sign: "+", text: $0) }
         }
-        // common[i][j]: length of the longest common subsequence of old[i...] and new[j...].
+        // `common[i][j]`: length of the longest common subsequence of `old[i...]` and `new[j...]`.
         let empty = [Int](repeating: 0, count: new.count + 1)
         var common = [[Int]](repeating: empty, count: old.count + 1)
         for left in old.indices.reversed() {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognition of files that `setup apply` wrote, and default contents to replace them.
-///
-/// If the journal is lost, `revert` would otherwise keep a removed daemon as nameserver.
+/// Recognises files that `setup apply` wrote, so that `revert` without a journal can replace them
+/// by defaults.
 extension FileState {
     private static let mark = "# Written by httpdnsctl setup"
 
@@ -13,13 +12,12 @@ extension FileState {
         "nameserver ", "options edns0 trust-ad",
     ]
 
-    /// True if `setup apply` wrote the file or a part of it.
     var isFromSetup: Bool {
         kind == .file
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// File without the lines that `setup apply` wrote; absent if no other lines remain.
+    /// File without the lines of `setup apply`; absent if no other lines are left.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -36,7 +34,7 @@ extension FileState {
 }
 
 extension ResolverFacts {
-    /// Public resolvers of AliDNS, which are also in the daemon's initial settings.
+    /// Public resolvers of AliDNS, as in the initial settings of the daemon.
     private static let publicServers = ["223.5.5.5", "223.6.6.6"]
 
     private static let createdFiles: Set = [
@@ -49,7 +47,6 @@ extension ResolverFacts {
         return path == Paths.resolvConf ? defaultResolvConf(now, in: tree) : now.withoutSetup
     }
 
-    /// Returns resolv.conf of systemd-resolved or NetworkManager, or one with `publicServers`.
     private func defaultResolvConf(_ now: FileState, in tree: FileTree) -> FileState {
         if present.contains(Paths.resolved), ResolverOwner.resolved.isAlive(self) {
             var link = FileState(kind: .link, target: ".." + Paths.resolved + "/stub-resolv.conf")

@@ -11,7 +11,6 @@ struct ResolvConfText: Equatable, Sendable {
 
     var options: [String] = []
 
-    /// Lines with other keywords, such as `sortlist`.
     var others: [String] = []
 
     static let maximumServers = 3
@@ -34,10 +33,10 @@ struct ResolvConfText: Equatable, Sendable {
         }
     }
 
-    /// Returns the text of resolv.conf with `servers` as nameservers.
+    /// Returns resolv.conf with `servers` as nameservers.
     ///
-    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; it is set
-    /// only for loopback servers, whose answers cannot be forged.
+    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; only
+    /// answers of loopback servers cannot be forged.
     func pointing(at servers: [ServerAddress]) -> String {
         var options = options
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
@@ -51,7 +50,6 @@ struct ResolvConfText: Equatable, Sendable {
         )
     }
 
-    /// Returns the text of resolv.conf with public resolvers, to replace a lost original.
     func withPublicServers(_ servers: [String]) -> String {
         Self.text(
             "# Default of httpdnsctl, because the original is lost: set your own nameservers.",

@@ -4,12 +4,11 @@
 struct ResolverFacts: Sendable {
     var resolvConf = FileState.absent
 
-    /// Path of resolv.conf without links.
+    /// Path of resolv.conf after resolving links.
     var resolvedPath = Paths.resolvConf
 
     var text: String?
 
-    /// True if even root cannot change the file (`chattr +i`).
     var isImmutable = false
 
     /// True if resolv.conf is a mount point, which cannot be replaced.
@@ -22,10 +21,10 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths that `setup apply` wrote, but no journal contains.
+    /// Paths that `setup apply` wrote, without an original in a journal.
     var lost: [String] = []
 
-    /// Text of systemd-resolved's settings files, except for the drop-in of setup.
+    /// Content of the settings of systemd-resolved, without the drop-in of setup.
     var resolvedSettings = ""
 
     enum Paths {
@@ -62,10 +61,9 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts; files that setup changed count with their original content.
+    /// Collects the facts; for files that setup changed, uses the original in the journal.
     ///
-    /// - Parameter seesSetup: true to use the present content of files without an original in
-    /// `journal`.
+    /// - Parameter seesSetup: true to use the present content if the original is lost.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -88,7 +86,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // This is the link's target before the setup.
+            // Target of the link before the setup.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)

@@ -77,9 +77,9 @@ enum ResolverOwner: Equatable, Sendable {
         ),
     ]
 
-    /// Determines the manager from resolv.conf and from installed programs.
+    /// Determines the manager from resolv.conf and installed programs.
     ///
-    /// These traces can remain after a program is removed, so `isAlive` must also be true.
+    /// Files can remain after the removal of a program, so `isAlive` must also be true.
     init(_ facts: ResolverFacts) {
         let text = facts.text ?? ""
         if facts.resolvConf.kind == .link,
@@ -111,7 +111,7 @@ enum ResolverOwner: Equatable, Sendable {
             {
                 .openresolv
             } else if isThere(paths.networkManager, of: .networkManager) {
-                // NetworkManager also rewrites a resolv.conf that does not name NetworkManager.
+                // NetworkManager rewrites resolv.conf even if the file does not name it.
                 .networkManager
             } else if facts.present.contains(paths.dhclientHooks) {
                 .dhclient

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Record of a setup's changes, written to disk before the first change.
+/// Record of the changes of a setup, written to disk before the first change.
 struct SetupJournal: Codable, Equatable, Sendable {
-    /// Path outside `/var/lib/httpdnsd`, which only the daemon's user can enter.
+    /// Path outside `/var/lib/httpdnsd`, which only the user of the daemon can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
     static let damagedPath = path + ".damaged"
@@ -19,7 +19,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands of a revert, if not `commands`.
+    /// Commands after a revert; nil to run `commands` again.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {
@@ -28,7 +28,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var after: FileState
     }
 
-    /// Returns the journal on disk; nil if it is absent, or damaged with `ignoringDamage`.
+    /// Returns the journal; nil if absent, or damaged with `ignoringDamage`.
     ///
     /// - Throws: if the journal is unreadable or from a newer version.
     static func read(
@@ -75,8 +75,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Creates a substitute for a lost journal, with default originals of the files that setup
-    /// wrote.
+    /// Creates a substitute for a lost journal; the originals are defaults.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])

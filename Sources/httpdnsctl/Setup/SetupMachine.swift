@@ -2,7 +2,7 @@
 import Glibc
 
 extension FileState {
-    /// Owner of new files: the current user, which is root unless setup changes a machine image.
+    /// Owner of new files: the current user, which is root except for machine images.
     static var owner: (user: UInt32, group: UInt32) { (geteuid(), getegid()) }
 }
 
@@ -16,7 +16,6 @@ struct SetupMachine {
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"
-        /// No journal contained the original files, so default contents were restored.
         case defaultsRestored = "defaults-restored"
     }
 
@@ -24,7 +23,7 @@ struct SetupMachine {
 
     /// Applies a plan; if a step fails, restores all files.
     ///
-    /// The journal keeps the state before the first setup.
+    /// The journal stores the state before the first setup.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let old = try SetupJournal.orDefaults(known, in: tree)
@@ -38,8 +37,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Correct files are not enough: perhaps a service was not notified, or another program
-        // interferes.
+        // Correct files are not enough: a service may need the commands.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -50,7 +48,7 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // A revert removes the journal's directory even if an interrupted run created it.
+            // The journal lists its directory even if an interrupted run created the directory.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -98,7 +96,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Files that the earlier plan changed, but this plan does not, are restored.
+        // Restore files that only an earlier setup changed.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -128,7 +126,6 @@ struct SetupMachine {
         return .reverted
     }
 
-    /// Files that are neither as before the setup nor as after it.
     func filesChanged(since journal: SetupJournal) throws(Failure) -> [String] {
         var changed: [String] = []
         for entry in journal.entries {
@@ -138,7 +135,7 @@ struct SetupMachine {
         return changed
     }
 
-    /// Suffix of the copy of a changed file that `--force` replaces.
+    /// Suffix for copies of changed files that `--force` replaces.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
@@ -149,7 +146,7 @@ struct SetupMachine {
         }
     }
 
-    /// Replaces the files that setup wrote by defaults, because no journal is usable.
+    /// Replaces files of setup by defaults, because no journal is usable.
     private func restoreDefaults(force: Bool) throws(Failure) -> Result {
         let lost = try SetupJournal(replacingLostIn: tree)
         guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {
@@ -180,7 +177,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // After a failed command, the service reads the files at its next start.
+        // A failed command is not fatal: services read the restored files at their next start.
         let fault: Failure?
         do throws(Failure) {
             try completion(journal.undo ?? journal.commands)
@@ -201,9 +198,9 @@ struct SetupMachine {
 
     // MARK: - Details
 
-    /// Removes the temporary journal file of an interrupted run, and its directory if empty.
+    /// Removes temporary journal files of an interrupted run, and their directory if empty.
     ///
-    /// The lock protects the temporary file of an active run.
+    /// The caller holds the lock, so no run is active.
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]
@@ -239,10 +236,10 @@ struct SetupMachine {
         }
     }
 
-    /// Runs the plan's commands, and checks that the nameserver is effective.
+    /// Runs the commands of the plan, and checks that the nameserver is effective.
     ///
-    /// A failure of resolvconf is ignored if resolv.conf is correct: it also runs hooks of other
-    /// packages.
+    /// A failure of resolvconf is ignored if resolv.conf is correct: resolvconf also runs hooks of
+    /// other packages.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try completion(plan.commands)
@@ -253,7 +250,7 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Returns why programs would not use the daemon; nil if they would.
+    /// Returns the reason why programs would not use the daemon; nil without such a reason.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -271,7 +268,7 @@ struct SetupMachine {
                 + "\(plan.owner.name) did not apply the change"
     }
 
-    /// Runs the commands; a machine image has no services.
+    /// Runs the commands, except for a machine image, which has no services.
     private func completion(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {

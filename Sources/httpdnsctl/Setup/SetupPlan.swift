@@ -4,14 +4,13 @@
 struct SetupPlan: Equatable, Sendable {
     var owner: ResolverOwner
 
-    /// Nameservers for resolv.conf or its manager.
     var servers: [ServerAddress]
 
     var changes: [Change] = []
 
     var commands: [[String]] = []
 
-    /// Commands of a revert, if not `commands`.
+    /// Commands after a revert; nil to run `commands` again.
     var undo: [[String]]?
 
     var notes: [String] = []
@@ -37,7 +36,8 @@ struct SetupPlan: Equatable, Sendable {
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// - Parameter keepsStub: true if programs continue to query systemd-resolved's stub listener.
+    /// - Parameter keepsStub: true if programs continue to query the stub listener of
+    ///   systemd-resolved.
     init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = true) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {

@@ -11,12 +11,12 @@ struct SetupServers {
     /// Name that the daemon answers locally (RFC 6761 §6.3).
     static let question = Name(labels: "localhost")
 
-    /// Tests the addresses.
+    /// Detects and tests the addresses of the daemon.
     ///
     /// - Parameters:
-    ///   - given: addresses from the operator; empty to detect addresses.
+    ///   - given: addresses from the operator; empty to detect the addresses.
     ///   - ask: returns true if a server answers.
-    ///   - resolve: queries the server for a name that is not cached.
+    ///   - resolve: resolves an uncached name.
     init(
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
@@ -57,7 +57,7 @@ struct SetupServers {
 
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
-    /// Returns the daemon's addresses for local programs, on loopback if possible, IPv4 first.
+    /// Returns the listen addresses for local programs, on loopback if possible, IPv4 first.
     static func listeners(of status: StatusReply) -> [ServerAddress] {
         var addresses: [ServerAddress] = []
         for listener in status.listeners where listener.transport == "udp" {
@@ -71,17 +71,15 @@ struct SetupServers {
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
     }
 
-    /// Queries the daemon for a random name, which only an upstream can answer.
     static func resolution(by server: ServerAddress) -> Probe.Outcome {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         guard let name = try? Name("httpdnsctl-\(label).example.com") else { return .silence }
         return Probe.ask(server, name, within: resolutionLimit)
     }
 
-    /// Time limit; the daemon's own limit is 5 s.
+    /// Time limit of a query; the daemon replies within 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Describes a failure; returns nil for NOERROR and NXDOMAIN.
     private static func fault(_ outcome: Probe.Outcome) -> String? {
         switch outcome {
         case .answer(.noError, _), .answer(.nxDomain, _): nil

@@ -69,7 +69,6 @@ struct FlushVerb: Verb {
     @Flag(name: .long, help: "Mark entries stale instead of removing them.")
     var soft = false
 
-    /// Entries to flush; nil unless the options select exactly one scope.
     var scope: FlushRequest.Scope? {
         var request = FlushRequest(.all)
         request.all = all

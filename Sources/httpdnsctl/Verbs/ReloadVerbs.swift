@@ -76,7 +76,7 @@ struct CheckVerb: Verb {
     }
 
     private static func text(of file: String) throws(Failure) -> String {
-        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
+        // SAFETY: open(2) reads a C string that lives during the call.
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw Failure(message: "\(file): \(systemMessage(errno))", status: .failed)

@@ -107,7 +107,6 @@ struct SetupVerb: Verb {
         return .ok
     }
 
-    /// Returns a note on the servers that will receive the machine's queries.
     private static func notes(on status: Result<StatusReply, Failure>) -> [String] {
         guard let status = try? status.get() else { return [] }
         let vendors = status.vendors.map { "\($0.name) (\($0.kind), for its routes)" }

@@ -54,7 +54,7 @@ struct WatchVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Only answers slower than 50ms, 1s, or a plain number of milliseconds.",
+            "Only answers slower than a time: 50ms, 1s, or 50 (milliseconds).",
             valueName: "time"
         )
     )
@@ -82,7 +82,7 @@ struct WatchVerb: Verb {
         request.source = source
         request.rcode = rcode
         request.client = self.client
-        // Daemons of older versions accept only milliseconds.
+        // Older daemons accept only milliseconds.
         request.slowerMs = slower.map { Double($0.microseconds) / 1_000 }
         request.count = count
         let palette = Output.palette
@@ -93,7 +93,7 @@ struct WatchVerb: Verb {
                 guard reply.continues else { return }
                 try Output.write(try JSONOutput.text(reply.parameters, indented: false) + "\n")
             } else {
-                // After the first reply, the daemon reports every query.
+                // The first reply means that the daemon now reports all queries.
                 if isFirst { try Output.write(palette.paint(QueryText.heading, .heading)) }
                 try Output.write(QueryText.render(events, palette))
             }

@@ -3,38 +3,31 @@ import DNSCache
 import DNSWire
 
 enum Operation: String, CaseIterable {
-    /// In its buffer.
     case parse
 
-    /// With an OPT record.
     case parseEDNS = "parse-edns"
 
     case miss
 
     case hit
 
-    /// With an OPT record.
     case hitEDNS = "hit-edns"
 
-    /// A hundred thousand answers, in an order that the processor cannot predict.
+    /// Hits 100,000 answers in an order that the processor cannot predict.
     case hitMany = "hit-many"
 
-    /// With four TTLs.
+    /// Patches four TTLs.
     case patch
 
-    /// A CNAME and four addresses.
     case build
 
-    /// Parses such a message.
     case read
 
-    /// With a pointer.
     case decompress
 
     case store
 
-    /// Repeats the operation; the number depends on all results, so that the compiler removes
-    /// nothing.
+    /// Returns a repetition whose result depends on all results, so that nothing is optimized away.
     func prepared() -> (Int) -> Int {
         switch self {
         case .parse: parsing(hasEDNS: false)
@@ -51,8 +44,6 @@ enum Operation: String, CaseIterable {
         }
     }
 }
-
-// MARK: - The hot path
 
 private let bufferOctets = 4096
 
@@ -74,7 +65,7 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
     let now = Instant(nanoseconds: 1 << 50)
     let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)
     for number in 0..<names { cache.insert(Samples.answer(to: Samples.name(number)), now: now) }
-    // A prime that divides no number of names, so all names are queried.
+    // This prime divides no number of names, so all names are queried.
     let stride = 611_953
     let queries = (0..<names).map { number in
         Samples.query(
@@ -93,7 +84,6 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
         var next = 0
         for first in Swift.stride(from: 0, to: count, by: batchCount) {
             let slots = min(batchCount, count - first)
-            // Like the kernel.
             for slot in 0..<slots {
                 buffers[slot].withUnsafeMutableBytes { $0.copyBytes(from: queries[next]) }
                 next = next + 1 == names ? 0 : next + 1
@@ -160,8 +150,6 @@ private func patching() -> (Int) -> Int {
     }
 }
 
-// MARK: - Messages
-
 private func building() -> (Int) -> Int {
     let message = Samples.message
     return { count in
@@ -181,7 +169,7 @@ private func reading() -> (Int) -> Int {
 }
 
 private func decompressing() -> (Int) -> Int {
-    // site.example.com at 12, then www with a pointer to it.
+    // Octet 12 begins site.example.com, and a pointer to it follows www.
     let octets = [UInt8](repeating: 0, count: 12) + Samples.name(7).octets
     let message = octets + [3, 119, 119, 119, 0xC0, 12]
     return { count in

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// `micro OPERATION COUNT`: repeats an operation and prints its time.
+/// `micro OPERATION COUNT` repeats an operation and prints the time.
 ///
-/// `scripts/bench micro` subtracts two runs with different counts, which excludes the
-/// initialization.
+/// `scripts/bench micro` subtracts two runs, which excludes the initialization.
 @main
 enum Program {
     static func main() {

@@ -3,7 +3,6 @@ import DNSCache
 import DNSWire
 
 enum Samples {
-    /// Name of constant length.
     static func name(_ number: Int) -> Name {
         let digits = String(number)
         let zeros = String(repeating: "0", count: 7 - digits.count)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// dnspython as reference parser.
 enum Oracle {
     static let python =
         ProcessInfo.processInfo.environment["HTTPDNSD_TEST_PYTHON"] ?? "/usr/bin/python3"
@@ -46,7 +45,7 @@ enum Oracle {
         String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Pipes could block.
+    /// Uses files, because pipes could block.
     private static func run(_ arguments: String..., input: Data = Data()) throws -> Data {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("oracle-" + UUID().uuidString)

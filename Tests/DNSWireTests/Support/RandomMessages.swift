@@ -8,7 +8,6 @@ struct RandomMessages {
         random = Seeded(seed: seed)
     }
 
-    /// Usually below 512 octets.
     mutating func message() -> Message {
         var header = Header(id: random.next16(), flags: random.next16())
         header.isTruncated = false
@@ -62,7 +61,6 @@ struct RandomMessages {
         case 9: return Record(name: owner, type: .https, ttl: ttl, data: .svcb(binding()))
         case 10: return Record(name: owner, type: .svcb, ttl: ttl, data: .svcb(binding()))
         case 11:
-            // Opaque in class CH.
             let data = RecordData.opaque(octets(0...8))
             return Record(name: owner, type: .a, recordClass: .ch, ttl: ttl, data: data)
         default:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -14,7 +14,7 @@ TITLE = "dead names of one client turn encryption off"
 PROMISE = "no name is asked in the clear while the encrypted upstream is in service"
 PEERS = ()
 
-# Never set; its timeout paces the queries.
+# Never set: waits for it pace the queries.
 CLOCK = threading.Event()
 
 SETTINGS = """

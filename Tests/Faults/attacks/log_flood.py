@@ -11,7 +11,7 @@ TITLE = "an upstream that comes and goes fills the log"
 PROMISE = "at most 8 lines about one server in 12 s"
 PEERS = ()
 
-# Never set; paces queries and upstream.
+# Never set: waits for it pace queries and replies.
 CLOCK = threading.Event()
 
 SETTINGS = """

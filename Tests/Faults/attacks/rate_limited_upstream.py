@@ -14,14 +14,21 @@ RATE, LIMIT, WARM_UP, NAMES, SECONDS = 1000, 500, 6, 100, 10
 
 
 def limited():
-    """Returns a rule for `common.upstream` that answers `LIMIT` queries a second, measured over 0.1 s."""
-    period, count = 0, 0
+    """Returns a rule for `common.upstream` that answers `LIMIT` queries a second: a token bucket of 50 queries.
+
+    A limit per interval of 0.1 s would answer all or none of a client's queries that are a multiple of 0.1 s apart.
+    """
+    capacity = LIMIT / 10
+    tokens, last = capacity, time.monotonic()
 
     def rule(label):
-        nonlocal period, count
-        now = int(time.monotonic() * 10)
-        period, count = now, count + 1 if now == period else 1
-        return (0, 1) if count <= LIMIT / 10 else None
+        nonlocal tokens, last
+        now = time.monotonic()
+        tokens, last = min(capacity, tokens + (now - last) * LIMIT), now
+        if tokens < 1:
+            return None
+        tokens -= 1
+        return 0, 1
 
     return rule
 
@@ -29,12 +36,15 @@ def limited():
 def failures(victim):
     """Returns how many names of another client fail after `WARM_UP` seconds of the attack.
 
-    In this time the daemon counts the first losses, each after 2 s, and halves the client's limit once per second.
+    Both clients send queries in this time, and the daemon counts their first losses, each after up to 2 s.
     """
+    def asked(label, count, seconds):
+        names = [f"{label}{number}.example" for number in range(count)]
+        return common.victim(victim.port, common.CLIENTS[1], names, seconds)
+
     with common.attacking(lambda: common.send_names(victim.port, "new{}.example", RATE, common.CLIENTS[:1])):
-        common.pause(WARM_UP)
-        names = [f"other{number}.example" for number in range(NAMES)]
-        return common.victim(victim.port, common.CLIENTS[1], names, SECONDS)
+        asked("early", NAMES * WARM_UP // SECONDS, WARM_UP)
+        return asked("other", NAMES, SECONDS)
 
 
 def run(programs, server):

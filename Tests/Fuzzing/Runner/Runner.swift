@@ -10,7 +10,6 @@ private let target: FuzzTarget = {
     return target
 }()
 
-/// A finding ends the process, as libFuzzer requires.
 private func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
     do {
@@ -21,7 +20,7 @@ private func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The package manager renames `main`, which drops that of libFuzzer.
+/// The package manager renames `main`, which excludes libFuzzer's.
 @_cdecl("fuzz_main")
 public func main(
     _ count: CInt,

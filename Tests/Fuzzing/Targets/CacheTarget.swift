@@ -3,7 +3,7 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// A cached reply behind the query equals the reply built from parts.
+    /// A reply patched into the query equals the built reply.
     ///
     /// Three octets set the elapsed seconds and the client's flags; the reply follows.
     static let cache = FuzzTarget(name: "cache") { octets in
@@ -48,7 +48,7 @@ private struct CacheOracle {
         header.recursionDesired = true
         header.checkingDisabled = wishes & 1 != 0
         var asked = question
-        // 0x20.
+        // The client may change the letter case (0x20).
         if wishes & 2 != 0 { asked.name = question.name.lowercased }
         query = Message(
             header: header,
@@ -91,7 +91,7 @@ private struct CacheOracle {
             patched.questions.first?.name.octets == query.questions.first?.name.octets,
             "the question's letter case is lost"
         )
-        try promise(patched.header.isTruncated == hit.isTruncated, "TC differs from the result")
+        try promise(patched.header.isTruncated == hit.isTruncated, "TC contradicts the result")
         let expected = rebuilt(rcode, isTruncated: hit.isTruncated)
         try promise(patched == expected, "patched: \(patched)\nrebuilt: \(expected)")
         let length =

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parser with its invariants.
 package struct FuzzTarget: Sendable {
     /// Also the folder of seeds and findings.
     package let name: String
@@ -16,7 +15,6 @@ extension FuzzTarget {
     ]
 }
 
-/// A broken invariant.
 package struct Finding: Error, CustomStringConvertible {
     package let description: String
 }
@@ -29,7 +27,7 @@ func promise(
     guard try isKept() else { throw Finding(description: description()) }
 }
 
-/// Input that is consumed from the front; zeros follow its end.
+/// Input that is read from the front, then zeros.
 struct FuzzInput {
     private(set) var rest: ArraySlice<UInt8>
 

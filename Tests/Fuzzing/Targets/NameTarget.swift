@@ -19,7 +19,7 @@ private enum NameOracle {
         Result { () throws(NameTextError) in try Name(text: octets[...]) }
     }
 
-    /// A name has one wire form, and each of its texts is parsed as that name.
+    /// A name has one wire form, and each of its texts gives that name.
     static func judge(_ name: Name) throws {
         for text in [name.text, name.description] {
             try promise(text.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "not printable: \(text)")
@@ -28,12 +28,12 @@ private enum NameOracle {
         }
         let wire = try Name(wire: name.octets)
         try promise(wire == name && wire.hashValue == name.hashValue, "the wire form differs")
-        try promise(name.octets.count <= 255, "too long")
+        try promise(name.octets.count <= 255, "longer than 255 octets")
 
         let lower = name.lowercased
-        try promise(lower == name && lower.hashValue == name.hashValue, "case makes a difference")
+        try promise(lower == name && lower.hashValue == name.hashValue, "letter case matters")
         try promise(name.isEqualOrBelow(lower) && name.isEqualOrBelow(.root), "not below itself")
-        try promise((name.hostText != nil) == name.isHostname, "a host name, or not")
+        try promise((name.hostText != nil) == name.isHostname, "wrong host text")
         if let host = name.hostText {
             try promise(try Name(host).octets == lower.octets, "\(host) is another host")
         }
@@ -44,12 +44,12 @@ private enum NameOracle {
         var built = Name.root
         for label in Array(name.labels).reversed() {
             let longer = try Name(wire: [UInt8(label.count)] + label + built.octets)
-            try promise(longer.parent == built, "the parent is another")
+            try promise(longer.parent == built, "wrong parent")
             try promise(longer.isEqualOrBelow(built), "not below its parent")
             try promise(!built.isEqualOrBelow(longer), "below its child")
             built = longer
         }
-        try promise(built.octets == name.octets, "the labels are of another name")
+        try promise(built.octets == name.octets, "wrong labels")
     }
 
     static func judge(_ error: NameTextError, _ octets: [UInt8]) throws {
@@ -67,7 +67,7 @@ private enum NameOracle {
     static func judgeAddresses(_ text: String) throws {
         if let address = IPAddress(text) {
             try promise(IPAddress(address.description) == address, "\(text) is another address")
-            try promise(IPAddress(octets: address.octets) == address, "other octets")
+            try promise(IPAddress(octets: address.octets) == address, "wrong octets")
         }
         if let prefix = IPPrefix(text) {
             try promise(IPPrefix(prefix.description) == prefix, "\(text) is another block")

@@ -4,7 +4,7 @@ import Configuration
 extension FuzzTarget {
     /// Errors have a place in the file, and printed settings are parsed as equal.
     static let settings = FuzzTarget(name: "settings") { octets in
-        // Independent of addresses and libcurl, but not of files that the input names.
+        // Without addresses and libcurl; but files that the input names are read.
         let environment = SettingsEnvironment(hasHTTP3: false)
         let settings: Settings
         do throws(SettingsErrors) {

@@ -102,8 +102,6 @@ private struct SnapshotOracle {
         return names.flatMap { cache.entries(named: $0, type: nil, now: start) }
     }
 
-    // MARK: - Checksums
-
     static func withChecksums(_ file: [UInt8]) -> [UInt8] {
         var file = file
         var block = 10
@@ -119,7 +117,6 @@ private struct SnapshotOracle {
         return file
     }
 
-    /// CRC-32C (RFC 3720 appendix B.4).
     private static func checksum(_ octets: some Sequence<UInt8>) -> UInt32 {
         var sum = UInt32.max
         for octet in octets {

@@ -23,7 +23,6 @@ extension FuzzTarget {
     }
 }
 
-/// SplitMix64.
 private struct Draw: RandomNumberGenerator {
     var state: UInt64
 
@@ -39,13 +38,13 @@ private struct Draw: RandomNumberGenerator {
 private enum UpstreamOracle {
     static let name = (try? Name("www.example.com")) ?? .root
 
-    /// Equal draws give equal IDs.
+    /// Returns an exchange; equal draws give equal IDs.
     static func exchange(_ query: Query, draw: UInt64) -> UpstreamExchange {
         var random = Draw(state: draw)
         return UpstreamExchange(query, random: &random)
     }
 
-    /// Reply with the ID and question that the attacker knows.
+    /// Returns a reply with the ID and question that the attacker knows.
     static func forge(_ octets: [UInt8], _ knows: UInt8, _ message: [UInt8]) -> [UInt8] {
         var reply = octets
         if knows & 2 != 0, reply.count >= 2 { reply.replaceSubrange(..<2, with: message[..<2]) }
@@ -72,34 +71,35 @@ private enum UpstreamOracle {
                 && message.question == query.question && octets[12..<end].allSatisfy { $0 < 0xC0 }
             try promise(!isReply, "our reply is refused")
         case .truncated:
-            try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "not ours")
-            try promise(message?.header.isTruncated == true, "not cut")
+            try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "wrong reply")
+            try promise(message?.header.isTruncated == true, "not truncated")
         case .caseLost where octets.count == 12:
-            // A server that cannot parse the query sends a header; TCP repeats the query.
-            try promise(octets[..<2] == exchange.message[..<2], "not ours")
+            // A server that cannot parse the query returns only a header.
+            try promise(octets[..<2] == exchange.message[..<2], "wrong ID")
             let rcode = message?.rcode
             try promise(rcode == .formErr || rcode == .notImp, "a bare header without an error")
         case .caseLost:
-            try promise(isOurs && octets[12..<end] != exchange.message[12..<end], "case is kept")
-            try promise(message?.question == query.question, "another question")
+            try promise(isOurs && octets[12..<end] != exchange.message[12..<end], "case unchanged")
+            try promise(message?.question == query.question, "wrong question")
         case .reply(let reply):
-            try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "not ours")
-            try promise(exchange.judgeStream(octets) == reply, "TCP reads another reply")
+            try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "wrong reply")
+            try promise(exchange.judgeStream(octets) == reply, "another result over TCP")
             try judgeOthers(octets, query)
             switch reply {
             case .plain(let plain):
-                try promise(plain.header.isResponse && !plain.header.isTruncated, "no whole reply")
+                try promise(plain.header.isResponse && !plain.header.isTruncated, "truncated reply")
                 try judge(plain, message, query)
             case .message(let reply):
-                try promise(reply == message && reply.question == query.question, "another reply")
-                try promise(reply.header.isResponse && !reply.header.isTruncated, "no whole reply")
+                try promise(reply == message && reply.question == query.question, "wrong reply")
+                try promise(reply.header.isResponse && !reply.header.isTruncated, "truncated reply")
                 try judgeAnswer(to: query, from: reply)
             }
         }
     }
 
-    /// A copied reply gives the answer of the decoded one; `message` is nil if another record is
-    /// malformed.
+    /// A copied reply gives the answer of the decoded reply.
+    ///
+    /// `message` is nil if another record is malformed.
     private static func judge(
         _ plain: PlainReply,
         _ message: Message?,
@@ -122,9 +122,9 @@ private enum UpstreamOracle {
             provenance,
             isBelieved: true
         )
-        try promise(decoded?.answers(to: query.question) == answer.answers, "other records")
-        try promise(decoded?.lifetime == copied.lifetime, "another lifetime")
-        try promise(decoded?.isAuthentic == copied.isAuthentic, "another AD flag")
+        try promise(decoded?.answers(to: query.question) == answer.answers, "wrong records")
+        try promise(decoded?.lifetime == copied.lifetime, "wrong lifetime")
+        try promise(decoded?.isAuthentic == copied.isAuthentic, "wrong AD flag")
         try judgeAnswer(to: query, from: message)
     }
 

@@ -12,7 +12,7 @@ extension FuzzTarget {
         let messages = try VarlinkOracle.messages(of: stream, inPiecesOf: size)
         let parts = stream.split(separator: 0, omittingEmptySubsequences: false)
         let whole = parts.dropLast().prefix { $0.count <= VarlinkOracle.limit }
-        try promise(messages == whole.map(Array.init), "cut in another way")
+        try promise(messages == whole.map(Array.init), "read sizes change the messages")
         for message in messages.prefix(4) {
             if let call = try? Call(message: message) { try VarlinkOracle.judge(call) }
             if let reply = try? Reply(message: message) { try VarlinkOracle.judge(reply) }

@@ -38,11 +38,11 @@ struct VendorOracle {
         }
         try promise(answers.map(\.name) == lookup.names, "answers for other names")
         for answer in answers {
-            try promise(lookup.families.includesV4 || answer.v4 == nil, "IPv4, not asked for")
-            try promise(lookup.families.includesV6 || answer.v6 == nil, "IPv6, not asked for")
+            try promise(lookup.families.includesV4 || answer.v4 == nil, "IPv4 without a request")
+            try promise(lookup.families.includesV6 || answer.v6 == nil, "IPv6 without a request")
             try judge(answer.v4, octets: 4)
             try judge(answer.v6, octets: 16)
-            try promise(answer.denial == nil || answer.isEmpty, "denied, with addresses")
+            try promise(answer.denial == nil || answer.isEmpty, "a denial with addresses")
         }
         return answers
     }
@@ -51,9 +51,9 @@ struct VendorOracle {
         guard let set else { return }
         try promise(set.addresses.count <= VendorLimits.maximumAddresses, "too many addresses")
         try promise(set.ttl <= VendorLimits.maximumTTL && set.dropped >= 0, "TTL \(set.ttl)")
-        try promise(set.addresses.allSatisfy { $0.octets.count == octets }, "another family")
+        try promise(set.addresses.allSatisfy { $0.octets.count == octets }, "wrong family")
         try promise(set.addresses.allSatisfy(\.canBeServer), "an unusable address")
-        try promise((set.reason?.text.utf8.count ?? 0) <= VendorLimits.maximumCode, "a long word")
+        try promise((set.reason?.text.utf8.count ?? 0) <= VendorLimits.maximumCode, "a long reason")
     }
 
     /// Addresses come from a reply with the name.
@@ -93,7 +93,7 @@ struct VendorOracle {
                 "an address that cannot be a server"
             )
         }
-        try promise(found.validFor.map { $0 > .zero } ?? true, "servers for no time")
+        try promise(found.validFor.map { $0 > .zero } ?? true, "servers with a validity of zero")
     }
 
     /// Encrypted text is parsed like the plain text, or refused.

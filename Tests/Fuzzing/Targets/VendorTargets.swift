@@ -42,8 +42,6 @@ extension FuzzTarget {
         return FuzzTarget(name: name) { try oracle.get().judge($0) }
     }
 
-    // MARK: - Accounts
-
     private static let tencentPlain = Result {
         VendorOracle(
             vendor: try Tencent(token: Secret("987654321"), id: 1),

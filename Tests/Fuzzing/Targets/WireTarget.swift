@@ -16,7 +16,7 @@ private enum WireOracle {
         message.header.isTruncated = false
         let whole = message.encoded()
         let again = try Message(parsing: whole)
-        // Without pointers, a name may be longer.
+        // Encoding without pointers may make names too long.
         if !again.header.isTruncated {
             try promise(again == message, "a message changes by encoding and parsing")
         }
@@ -52,8 +52,6 @@ private enum WireOracle {
         }
     }
 
-    // MARK: - In place
-
     /// In-place parsing agrees with the message, or refuses an invalid or unusual query.
     static func judgeReading(_ octets: [UInt8], _ message: Message?) throws {
         let facts: QueryFacts
@@ -66,7 +64,7 @@ private enum WireOracle {
         if let message {
             try judge(facts, octets, message)
             let asks = message.edns?.options.contains { $0.code == EDNSOption.Code.keepalive }
-            try promise(asks == facts.edns?.asksKeepalive, "another keepalive")
+            try promise(asks == facts.edns?.asksKeepalive, "wrong keepalive")
             try judgeCookies(facts, octets, message)
         } else {
             // In-place parsing ignores option contents.
@@ -82,20 +80,20 @@ private enum WireOracle {
             throw Finding(description: "accepted in place without a question")
         }
         let header = message.header
-        try promise(!header.isResponse && header.opcode == .query, "a query that is none")
+        try promise(!header.isResponse && header.opcode == .query, "a message that is no query")
         try promise(
             message.answers.isEmpty && message.authorities.isEmpty && message.additionals.isEmpty,
             "records in a plain query"
         )
-        try promise(header.flags == facts.flags, "other flags")
-        try promise(question.name.octets == Array(octets[12..<facts.nameEnd]), "another name")
+        try promise(header.flags == facts.flags, "wrong flags")
+        try promise(question.name.octets == Array(octets[12..<facts.nameEnd]), "wrong name")
         try promise(
             question.type == facts.type && question.recordClass == facts.recordClass,
-            "another question"
+            "wrong question"
         )
-        try promise(message.edns?.udpPayloadSize == facts.edns?.payloadSize, "another size")
-        try promise(message.edns?.version == facts.edns?.version, "another version")
-        try promise((message.edns?.dnssecOK ?? false) == facts.dnssecOK, "another DO")
+        try promise(message.edns?.udpPayloadSize == facts.edns?.payloadSize, "wrong size")
+        try promise(message.edns?.version == facts.edns?.version, "wrong version")
+        try promise((message.edns?.dnssecOK ?? false) == facts.dnssecOK, "wrong DO")
     }
 
     private static func judgeCookies(
@@ -104,14 +102,14 @@ private enum WireOracle {
         _ message: Message
     ) throws {
         let first = message.edns?.options.first { $0.code == EDNSOption.Code.cookie }
-        try promise((first != nil) == facts.edns?.hasCookie ?? false, "another cookie")
+        try promise((first != nil) == facts.edns?.hasCookie ?? false, "wrong cookie")
         guard case .cookie(let client, _) = first else { return }
         let number = client.reduce(0) { $0 << 8 | UInt64($1) }
         let cookies = facts.edns?.cookies(in: octets.rawSpan)
-        try promise(cookies?.client == number, "another client cookie")
+        try promise(cookies?.client == number, "wrong client cookie")
     }
 
-    /// A query refused in place is invalid or unusual, and gets a header or nothing.
+    /// A query refused in place is invalid or unusual; the reply is a header or nothing.
     private static func judge(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) throws {
         if let message {
             let isRight =
@@ -129,10 +127,10 @@ private enum WireOracle {
         let count = reply.withMutableRawSpan { fault.reply(to: octets.count, in: &$0) }
         guard count > 0 else { return }
         let header = try Message(parsing: Array(reply[..<count])).header
-        try promise(header.isResponse && reply[..<2] == octets[..<2], "no reply to this")
+        try promise(header.isResponse && reply[..<2] == octets[..<2], "no reply to this query")
     }
 
-    /// A pointer into the header, which only message parsing follows.
+    /// True if the question's name has a pointer.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, 1...63 ~= octets[position] {
@@ -148,7 +146,7 @@ private enum WireOracle {
         }
         let reply = try Message(parsing: Array(buffer[..<count]))
         try promise(reply.header.isResponse && reply.rcode == .servFail, "no SERVFAIL")
-        try promise(reply.header.id == UInt16(octets[0]) << 8 | UInt16(octets[1]), "another ID")
+        try promise(reply.header.id == UInt16(octets[0]) << 8 | UInt16(octets[1]), "wrong ID")
         try promise(
             buffer[12..<facts.questionEnd] == octets[12..<facts.questionEnd],
             "the question is changed"

@@ -2,7 +2,7 @@
 import Foundation
 
 struct Code {
-    /// Same line numbers.
+    /// Source without comments and strings; line numbers are unchanged.
     let text: String
 
     let lines: [String]
@@ -47,8 +47,6 @@ struct Code {
         return line.distance(from: line.startIndex, to: first)
     }
 
-    // MARK: - Declarations
-
     /// The declaration around a line, with its comments and attributes.
     func declaration(around index: Int) -> ClosedRange<Int> {
         let head = head(of: index)
@@ -81,7 +79,7 @@ struct Code {
         while line > 0 {
             line -= 1
             guard let indentation = indentation(line), !lines[line].isEmpty else { continue }
-            // A less indented line opens the scope, or an equal one after a long signature.
+            // The scope opens at a less indented line, or at an equal one after a long signature.
             guard indentation < least || (indentation == least && closes(head)) else { continue }
             if isType(line) { return head }
             head = line

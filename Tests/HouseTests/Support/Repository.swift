@@ -25,7 +25,7 @@ enum Repository {
         .deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// No build products.
+    /// Files and folders, without build products.
     private static let ours = [
         "Sources", "Tests", "scripts", "systemd", "config", "man", ".ci",
         "Package.swift", "README.md", "CHANGELOG.md", ".swift-format",
@@ -52,7 +52,7 @@ enum Repository {
 }
 
 extension String {
-    /// Matches with their groups.
+    /// Returns the matches, each with its groups.
     func matches(of pattern: String) throws -> [[String]] {
         let expression = try NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
         let whole = NSRange(startIndex..., in: self)

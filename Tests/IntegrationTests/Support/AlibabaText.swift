@@ -3,8 +3,6 @@
 struct AlibabaText {
     let text: String
 
-    /// Creates the settings.
-    ///
     /// - Parameter extra: further options, such as `schedule: on`.
     init(servers: [String], in scratch: Scratch, extra: String...) throws {
         let secret = try scratch.write(

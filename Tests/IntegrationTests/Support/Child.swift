@@ -4,7 +4,7 @@ import Testing
 
 /// Child process, killed with this object.
 ///
-/// Threads read its output, so a full pipe never blocks the program.
+/// Threads read the output, so a full pipe never blocks the program.
 final class Child: @unchecked Sendable {
     struct End: Sendable {
         /// Exit code, or 128 plus the signal that ended the program.
@@ -27,7 +27,7 @@ final class Child: @unchecked Sendable {
     private var openPipes = 2
     private var status: Int32?
 
-    /// Starts a program, which is searched in `PATH` unless it is a path.
+    /// Starts a program from `PATH`, or by its path.
     ///
     /// - Parameter descriptors: further descriptors, by their number in the child.
     init(
@@ -92,9 +92,6 @@ final class Child: @unchecked Sendable {
         waitpid(pid, &status, 0)
     }
 
-    // MARK: - Reading
-
-    /// Standard error so far.
     var errorText: String { changes.withLock { String(decoding: errors, as: UTF8.self) } }
 
     /// Waits for an output line with `text`, or for the given number of such lines.
@@ -122,8 +119,6 @@ final class Child: @unchecked Sendable {
             }
         }
     }
-
-    // MARK: - Ending
 
     /// Waits for the end of the program.
     ///
@@ -158,19 +153,16 @@ final class Child: @unchecked Sendable {
         return try end(within: seconds)
     }
 
-    // MARK: - Details
-
     private static let sanitizer = ProcessInfo.processInfo.environment.filter {
         ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
     }
 
-    /// True with a sanitizer, which uses memory of its own.
+    /// True with a sanitizer, which needs memory.
     static var isWatched: Bool { !sanitizer.isEmpty }
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
-        // The Glibc module lacks pipe2. Another thread's program would inherit a pipe without
-        // close-on-exec.
+        // Glibc lacks pipe2. Another thread's program would inherit the pipe.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw Failure(description: "socketpair: \(String(cString: strerror(errno)))")
@@ -211,7 +203,7 @@ final class Child: @unchecked Sendable {
 
 /// Runs a program to its end.
 ///
-/// - Throws: `Child.Failure` if the program does not start or runs longer than `seconds`.
+/// - Throws: `Child.Failure` if the program does not start or takes longer than `seconds`.
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
 {
     try Child(program, arguments).end(within: seconds)

@@ -24,8 +24,6 @@ struct Client: Sendable {
             .map { Set($0.split(separator: " ").map(String.init)) }
     }
 
-    // MARK: - DNS tools
-
     static let dig = Client(command: ["sh"], script: "ask='dig -r'\n" + tools)
 
     static let kdig = Client(command: ["sh"], script: "ask='kdig'\n" + tools)
@@ -62,9 +60,7 @@ struct Client: Sendable {
         done
         """
 
-    // MARK: - System library
-
-    /// getent, which prints mapped IPv4 addresses for a name without IPv6 addresses.
+    /// getent, which prints mapped IPv4 addresses if there are no IPv6 addresses.
     static let getent = Client(
         command: ["sh"],
         script: """
@@ -108,7 +104,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Node's `lookup`, which uses getaddrinfo and knows only one error.
+    /// Node's `lookup`, which uses getaddrinfo and has only one error.
     static let nodeLookup = Client(
         command: ["node"],
         script: """
@@ -157,8 +153,6 @@ struct Client: Sendable {
             }
             """
     )
-
-    // MARK: - Libraries with their own resolver
 
     /// Node's `resolve4` and similar functions, which use c-ares.
     static let nodeResolve = Client(

@@ -20,7 +20,7 @@ struct Dig: Sendable {
 
     let text: String
 
-    /// Returns the data of a type, sorted because the order has no meaning (RFC 1034 §3.6).
+    /// Returns the data of a type, sorted.
     func data(_ type: String) -> [String] {
         answers.filter { $0.type == type }.map(\.data).sorted()
     }

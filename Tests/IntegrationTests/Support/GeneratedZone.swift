@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Random zone, and query names for it; addresses are from RFC 5737.
+/// Random zone, with query names; addresses are from RFC 5737.
 struct GeneratedZone {
     static let name = "generated.example"
 
@@ -9,7 +9,7 @@ struct GeneratedZone {
 
     private(set) var owners: [String] = []
 
-    /// Names below which every name has records or is below a DNAME.
+    /// Names below which every name exists or is below a DNAME.
     private(set) var parents: [String] = []
 
     private var random: Seeded
@@ -55,8 +55,6 @@ struct GeneratedZone {
         }
     }
 
-    // MARK: - Names
-
     /// Returns a random label, which may contain escaped octets.
     private mutating func label() -> String {
         let plain = (0..<1 + pick(9)).map { _ in
@@ -75,13 +73,11 @@ struct GeneratedZone {
     private mutating func newName() -> String {
         while true {
             let name = (0..<1 + pick(4)).map { _ in label() }.joined(separator: ".")
-            // Nothing may exist below a DNAME or beside an alias, so no name is below another.
+            // Nothing may exist below a DNAME or beside an alias.
             let last = name.lowercased().split(separator: ".").last.map(String.init) ?? ""
             if name.utf8.count < 200, taken.insert(last).inserted { return name }
         }
     }
-
-    // MARK: - Records
 
     private mutating func add(_ name: String, _ records: [String]) {
         for record in records { text += "\(name) \(ttl) \(record)\n" }

@@ -3,7 +3,7 @@ import Foundation
 
 /// Private network, and private mounts over files in `/etc`.
 ///
-/// All programs in the namespace must end before this object is released.
+/// All programs must end before this object is released.
 final class Namespace: Sendable {
     static let isPossible =
         getuid() == 0 && (try? Child("unshare", ["--mount", "--net", "true"]).end())?.status == 0
@@ -46,19 +46,21 @@ final class Namespace: Sendable {
     }
 
     func setResolver(_ text: String) throws {
-        // Written in place: the mount refers to the file, not to its name.
+        // The mount refers to the file, not to the name.
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// Connects two namespaces; `address` and `far` include a prefix length.
+    /// Connects two namespaces; `address` and `far` include prefix lengths.
     func connect(to other: Namespace, _ address: String, _ far: String) throws {
-        let commands = [
-            (self, "link add cable type veth peer name cable netns \(other.keeper.pid)"),
-            (other, "address add \(far) dev cable"), (other, "link set cable up"),
-            (self, "address add \(address) dev cable"), (self, "link set cable up"),
-        ]
-        for (namespace, command) in commands {
-            let end = try namespace.run("ip", command.split(separator: " ").map(String.init))
+        try ip("link add cable type veth peer name cable netns \(other.keeper.pid)")
+        try other.ip("address add \(far) dev cable", "link set cable up")
+        try ip("address add \(address) dev cable", "link set cable up")
+    }
+
+    /// Runs ip(8) with each of the lines of arguments.
+    func ip(_ commands: String...) throws {
+        for command in commands {
+            let end = try run("ip", command.split(separator: " ").map(String.init))
             guard end.status == 0 else { throw Child.Failure(description: end.errors) }
         }
     }

@@ -11,7 +11,6 @@ final class ProgramHarness: Sendable {
     let daemon: TestDaemon
     let front: TestNginx?
 
-    /// Server before `emulator` that fails.
     private let failing: (any Sendable)?
     private let scratch: Scratch
 
@@ -30,14 +29,12 @@ final class ProgramHarness: Sendable {
     ///
     /// - Parameters:
     /// - firstFaults: faults of an additional first server.
-    /// - deadServers: additional first servers that do not exist.
     /// - route, vendor: further YAML.
-    /// - options: further arguments of the emulator.
+    /// - options: arguments of the emulator.
     init(
         _ channel: VendorText.Channel = .aes,
         faults: [String] = [],
         firstFaults: [String] = [],
-        deadServers: [String] = [],
         route: String = "",
         vendor: String = "",
         settings: String = "",
@@ -52,7 +49,7 @@ final class ProgramHarness: Sendable {
         failing = bad
         let vendor = try VendorText(
             channel,
-            servers: deadServers + [bad, good].compactMap(\.?.address),
+            servers: [bad, good].compactMap(\.?.address),
             in: scratch,
             authority: authority?.file,
             extra: vendor
@@ -69,6 +66,7 @@ final class ProgramHarness: Sendable {
             """
         )
     }
+
     private struct Server: Sendable {
         let emulator: TestEmulator
         let front: TestNginx?

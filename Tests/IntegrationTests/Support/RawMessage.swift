@@ -44,7 +44,6 @@ enum RawMessage {
     }
 }
 
-/// SplitMix64 generator.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

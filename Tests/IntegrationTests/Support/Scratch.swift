@@ -2,7 +2,7 @@
 import Foundation
 
 final class Scratch: Sendable {
-    /// Path of the directory, which is short: a Unix socket's path has at most 107 octets.
+    /// Short path: a Unix socket's path has at most 107 octets.
     let path: String
 
     init() throws {

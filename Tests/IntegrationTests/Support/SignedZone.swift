@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A zone, signed for 2024 to 2037 with a discarded key.
+/// Zone, signed for 2024 to 2037 with a discarded key.
 ///
 /// Validators must ignore the date. The record of `forged` was changed after signing.
 enum SignedZone {

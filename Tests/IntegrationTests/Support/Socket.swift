@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
+/// Socket on 127.0.0.1, independent of the daemon's code; calls fail after 10 s.
 final class Socket: Sendable {
     enum Kind: Sendable {
         case datagram, stream
@@ -93,8 +93,6 @@ final class Socket: Sendable {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    // MARK: - Sending and receiving
-
     func send(_ octets: [UInt8]) throws {
         var sent = 0
         repeat {
@@ -184,8 +182,6 @@ final class Socket: Sendable {
         )
     }
 
-    // MARK: - DNS over TCP
-
     /// Sends messages in one segment, each with its length prefix (RFC 7766 §8).
     func sendFramed(_ messages: [[UInt8]]) throws {
         try send(
@@ -209,8 +205,6 @@ final class Socket: Sendable {
         }
         return octets
     }
-
-    // MARK: - Details
 
     private func check(_ call: String, _ result: Int32) throws {
         guard result < 0 else { return }

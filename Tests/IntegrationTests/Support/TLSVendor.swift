@@ -13,17 +13,15 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
 
     let channel: String
 
-    /// Number of calls for A and AAAA of one name.
     var calls = 1
 
     var settings: String
 
-    /// Contents of secret files; `{NAME}` in the YAML stands for the path.
+    /// Contents of secret files; `{NAME}` in the YAML is the path.
     var secrets: [String: String] = [:]
 
     var testDescription: String { title }
 
-    /// Returns the YAML, and writes the secrets.
     func text(servers: [String], authority: String?, extra: String, in scratch: Scratch) throws
         -> String
     {
@@ -40,8 +38,6 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
             + lines.split(separator: "\n").map { "    \($0)\n" }.joined()
     }
 }
-
-// MARK: - The vendors
 
 extension TLSVendor {
     static let tencent = TLSVendor(
@@ -159,8 +155,6 @@ extension TLSVendor {
     }
 }
 
-// MARK: - Harness
-
 /// Vendor over TLS, with a name server as fallback.
 final class TLSHarness: Sendable {
     let emulator: TestEmulator
@@ -174,7 +168,7 @@ final class TLSHarness: Sendable {
     ///
     /// - Parameters:
     /// - certificate: names in the server's certificate, if not the right ones.
-    /// - trusted: authority that the daemon trusts, if not the certificate's.
+    /// - trusted: authority that the daemon trusts, if another.
     /// - hasFile: true for `ca-file`, false for `SSL_CERT_FILE`.
     /// - extra: further YAML of the vendor.
     init(

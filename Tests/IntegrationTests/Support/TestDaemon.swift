@@ -2,6 +2,9 @@
 import Foundation
 import Testing
 
+/// Settings with an upstream at a closed port.
+let unusedUpstream = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
+
 final class TestDaemon: Sendable {
     let port: UInt16
 

@@ -27,7 +27,6 @@ final class TestEmulator: Sendable {
         address = String(line.dropFirst("listening on ".count))
     }
 
-    /// Replaces the faults.
     func misbehave(_ faults: String...) throws {
         _ = try admin(
             "faults",

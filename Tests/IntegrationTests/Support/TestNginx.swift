@@ -17,7 +17,7 @@ final class TestNginx: Sendable {
 
         var isExpired = false
 
-        /// Returns a site whose certificate has `names`: `DNS:…` or `IP:…`.
+        /// Returns a site with certificate names, `DNS:…` or `IP:…`.
         static func front(
             for names: [String] = ["IP:127.0.0.1", "DNS:vendor.example.net"],
             isExpired: Bool = false
@@ -37,8 +37,6 @@ final class TestNginx: Sendable {
         }
     }
 
-    /// Starts a server.
-    ///
     /// Outside a namespace nginx inherits a listening socket, as in its binary upgrade, so that no
     /// other process can take the port.
     ///
@@ -112,7 +110,6 @@ final class TestNginx: Sendable {
         let serverName: String
     }
 
-    /// Stops the server, and returns the access log.
     func stop() throws -> [Access] {
         try program.stop()
         return try scratch.read("access.log").split(separator: "\n").map { line in

@@ -53,53 +53,38 @@ final class TestUnbound: Sendable {
     let program: Child
     private let scratch: Scratch
 
-    /// Starts the resolvers.
-    ///
     /// - Parameter forwarding: loopback port to which unbound forwards other names.
     init(
         _ certificate: ResolverCertificate,
         ports: ResolverPorts? = nil,
         forwarding: UInt16? = nil
     ) throws {
-        scratch = try Scratch()
-        var failure: (any Error)?
-        // Another process may take the chosen ports first.
-        for _ in 0..<5 {
-            let own = try ports ?? ResolverPorts()
-            let text = Self.settings(own, certificate, scratch.path, forwarding)
-            let file = try scratch.write(text, to: "unbound.conf")
-            let program = try Child("unbound", ["-d", "-c", file])
-            do {
-                _ = try program.line(with: "start of service")
-                (self.ports, self.program) = (own, program)
-                return
-            } catch {
-                failure = error
-            }
+        let scratch = try Scratch()
+        self.scratch = scratch
+        let forward = forwarding.map {
+            "forward-zone:\n    name: \".\"\n    forward-addr: 127.0.0.1@\($0)"
         }
-        throw try #require(failure)
+        (self.ports, program) = try withFreePorts {
+            let own = try ports ?? ResolverPorts()
+            let server = TestUnbound.server(own, certificate, isAlone: forwarding == nil)
+            return (own, try Child.unbound(server, forward ?? "", scratch: scratch))
+        }
     }
 
     func keeping(_ body: (TestUnbound) throws -> Void) rethrows {
         try withExtendedLifetime(self) { try body(self) }
     }
 
-    private static func settings(
+    private static func server(
         _ ports: ResolverPorts,
         _ certificate: ResolverCertificate,
-        _ directory: String,
-        _ forwarding: UInt16?
+        isAlone: Bool
     ) -> String {
-        let forward =
-            forwarding.map {
-                "forward-zone:\n    name: \".\"\n    forward-addr: 127.0.0.1@\($0)\n"
-            } ?? ""
         let texts = (0..<20).map { number in
             "    local-data: 'big.example.org. 300 IN TXT \"\(number)-"
                 + String(repeating: "x", count: 200) + "\"'"
         }
         return """
-            server:
                 interface: 127.0.0.1@\(ports.plain)
                 interface: 127.0.0.1@\(ports.tls)
                 interface: 127.0.0.1@\(ports.https)
@@ -108,17 +93,10 @@ final class TestUnbound: Sendable {
                 https-port: \(ports.https)
                 tls-service-key: "\(certificate.key)"
                 tls-service-pem: "\(certificate.certificate)"
-                num-threads: 1
-                username: ""
-                chroot: ""
-                directory: "\(directory)"
-                pidfile: ""
-                use-syslog: no
-                verbosity: 1
                 module-config: "iterator"
                 do-not-query-localhost: no
                 ede: yes
-                local-zone: "example.org." \(forwarding == nil ? "static" : "transparent")
+                local-zone: "example.org." \(isAlone ? "static" : "transparent")
                 local-data: "example.org. 300 IN SOA ns. root. 1 2 3 4 60"
                 local-data: "www.example.org. 300 IN A 192.0.2.7"
                 local-data: "www.example.org. 300 IN AAAA 2001:db8::7"
@@ -126,23 +104,20 @@ final class TestUnbound: Sendable {
                 local-zone: "many.example.org." redirect
                 local-data: "many.example.org. 300 IN A 192.0.2.8"
                 local-zone: "refused.example.org." always_refuse
-            remote-control:
-                control-enable: no
-            \(forward)
             """
     }
 }
 
-/// Dnsdist over TLS and HTTPS, in front of a plain name server.
+/// Dnsdist over TLS and HTTPS, before a name server.
 final class TestDnsdist: Sendable {
     let ports: ResolverPorts
     private let program: Child
     private let scratch: Scratch
 
     init(_ certificate: ResolverCertificate, backend: UInt16) throws {
-        scratch = try Scratch()
-        var failure: (any Error)?
-        for _ in 0..<5 {
+        let scratch = try Scratch()
+        self.scratch = scratch
+        (ports, program) = try withFreePorts {
             let ports = try ResolverPorts()
             let pair = "\"\(certificate.certificate)\", \"\(certificate.key)\""
             let file = try scratch.write(
@@ -156,14 +131,8 @@ final class TestDnsdist: Sendable {
                 to: "dnsdist.conf"
             )
             let program = try Child("dnsdist", ["--supervised", "--disable-syslog", "-C", file])
-            do {
-                _ = try program.line(with: "Console ACL allowing connections")
-                (self.ports, self.program) = (ports, program)
-                return
-            } catch {
-                failure = error
-            }
+            _ = try program.line(with: "Console ACL allowing connections")
+            return (ports, program)
         }
-        throw try #require(failure)
     }
 }

@@ -9,27 +9,18 @@ final class TestUpstream: Sendable {
 
     var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
 
-    /// Starts the name server.
-    ///
     /// - Parameter zones: text of each zone by its name.
     init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
-        scratch = try Scratch()
+        let scratch = try Scratch()
+        self.scratch = scratch
         for (name, text) in zones { try scratch.write(text, to: "\(name).zone") }
-        var failure: (any Error)?
-        // Another process may take the chosen port first.
-        for _ in 0..<5 {
+        (port, program) = try withFreePorts {
             let port = namespace == nil ? try freePort() : 5353
-            try scratch.write(Self.settings(port, scratch.path, zones.keys), to: "nsd.conf")
+            try scratch.write(TestUpstream.settings(port, scratch.path, zones.keys), to: "nsd.conf")
             let program = try Child("nsd", ["-d", "-c", scratch.file("nsd.conf")], in: namespace)
-            do {
-                _ = try program.line(with: "nsd started")
-                (self.port, self.program) = (port, program)
-                return
-            } catch {
-                failure = error
-            }
+            _ = try program.line(with: "nsd started")
+            return (port, program)
         }
-        throw try #require(failure)
     }
 
     /// NSD has child processes, which only NSD can stop.
@@ -62,13 +53,10 @@ final class TestUpstream: Sendable {
             + zones.sorted().map { "zone:\n    name: \($0)\n    zonefile: \($0).zone\n" }.joined()
     }
 
-    // MARK: - The zones
-
     static let zones = ["example.com": zone, "example.org": otherZone]
 
     static let forty = (1...40).map { "198.51.100.\($0)" }
 
-    /// Texts that have more than 4,096 octets together.
     static let big = (0..<20).map { number in
         "\(number)-" + String(repeating: "x", count: 240)
     }
@@ -119,7 +107,7 @@ final class TestUpstream: Sendable {
         + big.map { "big TXT \"\($0)\"\n" }.joined()
 }
 
-/// Returns a port that is free for UDP and TCP at this moment.
+/// Returns a port that is free for UDP and TCP.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let stream = try Socket(.stream, bound: true)

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// Programs that tests need, by the names of their Debian packages.
+/// Programs that tests need, with their Debian packages.
 enum Tool: String, CaseIterable {
     case curl
     case dnsdist
@@ -27,7 +27,6 @@ enum Tool: String, CaseIterable {
         switch self {
         case .dnspython: "/usr/lib/python3/dist-packages/dns/resolver.py"
         case .prometheus: "/usr/lib/python3/dist-packages/prometheus_client/parser.py"
-        // Interpreter of Java scripts; needs Java.
         case .java: "bsh"
         case .redis: "redis-server"
         case .systemd: "systemd-socket-activate"
@@ -35,7 +34,7 @@ enum Tool: String, CaseIterable {
         }
     }
 
-    /// Returns the path of a program; nil if no directory of `path` has it.
+    /// Returns the path of a program; nil if not in `path`.
     static func path(_ program: String, in path: String) -> String? {
         path.split(separator: ":").map { "\($0)/\(program)" }
             .first { access($0, X_OK) == 0 }
@@ -68,16 +67,15 @@ enum Tool: String, CaseIterable {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips tests if `tools` are missing; with CI=true these tests fail instead.
+    /// Skips tests if `tools` are missing; with CI=true these tests fail.
     static func needs(_ tools: Tool...) -> Self {
         .enabled(if: Tool.allow(tools), "\(Tool.complaint(tools) ?? "")")
     }
 }
 
 extension Trait where Self == TimeLimitTrait {
-    /// Time limit that only ends hanging tests.
+    /// Ends only hanging tests.
     ///
-    /// The time starts when the runner schedules the test, which can be long before a thread is
-    /// free.
+    /// The time includes the wait for a free thread.
     static var hangLimit: Self { .timeLimit(.minutes(15)) }
 }

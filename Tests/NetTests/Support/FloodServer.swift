@@ -9,7 +9,7 @@ import Testing
 /// Sends to its first client without end.
 final class FloodServer: Sendable {
     enum Flood: Sendable {
-        /// RFC 8446 §4.6.3.
+        /// KeyUpdate messages (RFC 8446 §4.6.3).
         case keyUpdates
 
         /// HTTP/2 frames of an unknown type, to be ignored (RFC 9113 §4.1).
@@ -84,7 +84,7 @@ final class FloodServer: Sendable {
         }
     }
 
-    /// At most 512 MB.
+    /// Sends at most 512 MB.
     private func sendHelloRequests(to client: Int32) {
         let record: [UInt8] = [22, 3, 3, 0, 4, 0, 0, 0, 0]
         let records = (0..<7000).flatMap { _ in record }
@@ -99,7 +99,7 @@ final class FloodServer: Sendable {
         while SSL_key_update(tls, SSL_KEY_UPDATE_NOT_REQUESTED) == 1, SSL_do_handshake(tls) == 1 {}
     }
 
-    /// At most 4 GB: a client that reads all of it must fail, not stop.
+    /// Sends at most 4 GB: a client that reads all of it must fail, not stop.
     private static func sendFrames(on tls: OpaquePointer) {
         // Length, type, flags, stream. SETTINGS is the first.
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-/// nginx with HTTP/1.1 on one port, and HTTP/2 and HTTP/1.1 over TLS on another.
+/// nginx with HTTP/1.1 on one port, and HTTP/2 and 1.1 over TLS on another.
 final class Nginx: Sendable {
     let clear: SocketAddress
 
@@ -15,7 +15,7 @@ final class Nginx: Sendable {
     private let directory: TemporaryDirectory
     private let program: Program
 
-    /// Inherits listening sockets, as in a binary upgrade: no other program can take the port.
+    /// Inherits listening sockets, so that no other program takes the port.
     init() throws {
         let certificates = try Certificates.shared.get()
         directory = try TemporaryDirectory()

@@ -72,9 +72,9 @@ final class Program: Sendable {
         _ = end()
     }
 
-    /// The program must succeed.
+    /// Runs a program, which must succeed.
     ///
-    /// The output goes to a file: other programs could inherit a pipe and keep it open.
+    /// The output goes to a file: other programs could inherit a pipe.
     static func run(_ path: String, _ arguments: [String], in directory: URL) throws {
         let errors = directory.appendingPathComponent("errors").path
         // posix_spawn of Swift's Glibc cannot change the directory.

@@ -20,17 +20,16 @@ final class ResolverHarness {
 
     var zone = ResolverHarness.zone
 
-    /// By address and port; other servers do not respond.
+    /// Connect times by address and port; other servers do not respond.
     var latencies: [String: Duration] = [:]
 
     private(set) var tried: [(at: Instant, whom: String)] = []
 
     var snapshot: [UInt8] = []
 
-    /// By names such as `tencent 1`.
+    /// Faults by server, such as `tencent 1`.
     var faults: [String: Fault] = [:]
 
-    /// Calls and queries for clients: `tencent 1`, `upstream A`.
     private(set) var asked: [(at: Instant, whom: String)] = []
 
     private final class Box {
@@ -50,6 +49,7 @@ final class ResolverHarness {
         fallsBack: Bool = true,
         allowsPrivateAnswers: Bool = false,
         servesStale: Bool = true,
+        nat64: NAT64Prefix? = nil,
         configure: (inout VendorClient.Settings) -> Void = { _ in },
         options: (inout Route.Options) -> Void = { _ in },
         routes make: ((inout RouteTable) -> Void)? = nil
@@ -90,6 +90,10 @@ final class ResolverHarness {
                 except: []
             )
         }
+        let synthesis = nat64.map { [world] prefix in
+            NAT64(.fixed(prefix), clocks: world.clocks) { .v6 }
+        }
+        synthesis?.networkChanged()
         resolver = Resolver(
             routes: table,
             standard: upstream.map { [world] in
@@ -97,6 +101,7 @@ final class ResolverHarness {
             },
             policy: policy,
             answers: answers,
+            nat64: synthesis,
             probe: { [prober] target, deadline in
                 await prober.harness?.attempt(target, deadline) ?? false
             },
@@ -170,10 +175,8 @@ final class ResolverHarness {
     }
 }
 
-// MARK: - Queries
-
 extension ResolverHarness {
-    /// The limit is 4.8 s.
+    /// Starts a query that may take 4.8 s.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -210,6 +213,23 @@ extension ResolverHarness {
         )
     }
 
+    /// Sends a query of the client 192.0.2.`client`, and calls `completion` with the source.
+    func begin(
+        _ name: Name,
+        _ type: RecordType = .a,
+        of client: UInt32,
+        _ completion: @escaping @ServiceLoop (String) -> Void = { _ in }
+    ) {
+        resolver.resolve(
+            Query(question: Question(name: name, type: type)),
+            of: ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + client)), isProven: true),
+            deadline: world.now + ResolverLimits.total,
+            Completion { [origins = resolver.origins] resolution in
+                completion(origins.name(resolution.provenance.origin))
+            }
+        )
+    }
+
     func hit(_ name: Name, _ type: RecordType = .a) throws -> Message? {
         let query = Query(question: Question(name: name, type: type))
         var message = Message(header: Header())
@@ -226,12 +246,11 @@ extension ResolverHarness {
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 
-    /// With their seconds.
     var askedAt: [String] {
         asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
-    /// Such as `A 2` for two addresses.
+    /// Cached entries, such as `A 2` for two addresses.
     func cached(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).map { entry in
             let message = try? Message(parsing: entry.message)
@@ -264,8 +283,6 @@ struct Asked {
     let billed: [UInt64]
 }
 
-// MARK: - The whole story
-
 extension ResolverHarness {
     /// Compares the result of a query as text.
     ///
@@ -275,7 +292,7 @@ extension ResolverHarness {
     ///     kept: A 60, AAAA NODATA 60
     ///     billed: tencent 1
     ///
-    /// A record has its TTL, an SOA also its minimum field, a cache entry its remaining seconds.
+    /// A record has its TTL, an SOA also the minimum field, a cache entry the remaining seconds.
     func expect(
         _ name: Name,
         _ type: RecordType = .a,
@@ -323,7 +340,6 @@ extension ResolverHarness {
         return lines.joined(separator: "\n")
     }
 
-    /// With remaining seconds.
     func kept(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
             .map { entry in

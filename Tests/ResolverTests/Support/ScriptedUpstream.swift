@@ -13,7 +13,6 @@ final class ScriptedUpstream: Forwarding {
     let validates: Bool
     let numbers = UpstreamNumbers()
 
-    /// Without health probes (`. NS`).
     private(set) var asked: [Query] = []
 
     private(set) var sent: [Query] = []
@@ -21,7 +20,6 @@ final class ScriptedUpstream: Forwarding {
     var world: Simulation?
     var note: (Query) -> Void = { _ in }
 
-    /// Nil without replies.
     private let delay: Duration?
     private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
 

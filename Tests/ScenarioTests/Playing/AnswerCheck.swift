@@ -21,14 +21,14 @@ struct AnswerCheck {
 
     private func always(_ message: Message) -> [String] {
         var differences: [String] = []
-        if octets.prefix(2) != query.prefix(2) { differences.append("the ID is another") }
+        if octets.prefix(2) != query.prefix(2) { differences.append("the ID differs") }
         if !message.header.isResponse { differences.append("the answer is a query") }
         let hasEDNS = asked.payloadSize != nil || asked.dnssecOK
         if hasEDNS != (message.edns != nil) {
             differences.append("the answer has EDNS only if the query has")
         }
         if message.edns.map({ $0.dnssecOK != asked.dnssecOK }) ?? false {
-            differences.append("DO is not the query's")
+            differences.append("DO differs from the query")
         }
         let size = hasEDNS ? Int(asked.payloadSize ?? 1232) : 512
         let limit = asked.isTCP ? 65_535 : min(max(size, 512), 1232)
@@ -38,7 +38,6 @@ struct AnswerCheck {
         return differences
     }
 
-    /// Returns the differences in the parts that `match` selects.
     static func differences(_ expected: Entry, _ found: Message, isTCP: Bool) -> [String] {
         var differences: [String] = []
         func compare(_ what: String, _ expected: String, _ found: String) {
@@ -88,8 +87,6 @@ struct AnswerCheck {
         }
         return differences
     }
-
-    // MARK: - Texts
 
     private static func show(_ value: (some CustomStringConvertible)?) -> String {
         value.map { "\($0)" } ?? "none"

@@ -5,7 +5,7 @@ import HTTPDNS
 import Net
 import TestWorld
 
-/// Simulated network, in which upstreams and vendors reply as the scenario's ranges say.
+/// Simulated network; upstreams and vendors reply as in the scenario's ranges.
 @ServiceLoop
 final class Network {
     struct Sent {
@@ -13,7 +13,6 @@ final class Network {
         var what: String
         var at: Instant
 
-        /// Query to an upstream.
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
@@ -30,12 +29,10 @@ final class Network {
 
     private(set) var journal: [Sent] = []
 
-    /// Errors in the scenario.
     private(set) var mistakes: [ScenarioError] = []
 
     var timeouts = 0
 
-    /// Address families of the network.
     var stack = NetworkStack.dual
 
     /// True if all connections are newer than the network change.
@@ -61,7 +58,6 @@ final class Network {
         world.script = { [unowned self] request in answer(request) }
     }
 
-    /// Records an error in the scenario, which the code under test cannot report.
     private func regret(_ message: String) {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }
@@ -75,8 +71,6 @@ final class Network {
     }
 }
 
-// MARK: - Upstreams
-
 extension Network {
     private static func seeksLoop(_ question: Question) -> Bool {
         "\(question.name)".lowercased().contains("loop-probe.httpdnsd")
@@ -85,7 +79,6 @@ extension Network {
     /// Returns the reply to a health probe, `. IN NS`.
     ///
     /// Entries without a question and entries for this question apply; other servers are healthy.
-    /// Probes are not in the journal.
     private func reply(
         toProbe query: Message,
         at address: String,
@@ -113,7 +106,7 @@ extension Network {
         isTCP: Bool
     ) -> Reply {
         guard let query = try? Message(parsing: octets), let question = query.question else {
-            regret("\(upstream) was sent something that is no query")
+            regret("\(upstream) got a message that is not a query")
             return .fault(.silent, after: .zero)
         }
         guard !Self.seeksLoop(question) else { return .fault(.silent, after: .zero) }
@@ -199,8 +192,6 @@ extension Entry {
     }
 }
 
-// MARK: - Servers that are tried
-
 extension Network {
     func accepts(
         _ address: IPAddress,
@@ -225,8 +216,6 @@ extension Network {
         return end < deadline
     }
 }
-
-// MARK: - Vendors, and upstreams over HTTPS
 
 extension Network {
     private func answer(_ request: HTTPRequest) -> Simulation.Step {
@@ -310,7 +299,7 @@ extension Network {
 }
 
 extension SocketAddress {
-    /// True for this address, and its address under a NAT64 prefix of 96 bits.
+    /// True for this address, and for its translation by a NAT64 prefix of 96 bits.
     fileprivate func isReached(at address: SocketAddress) -> Bool {
         self == address
             || !isIPv6 && address.octets.suffix(4) == octets[...] && port == address.port
@@ -346,8 +335,6 @@ extension Entry {
         }
     }
 }
-
-// MARK: - The line
 
 struct Line: HTTPTransport {
     let network: Network

@@ -48,7 +48,7 @@ final class Player {
         if let asked = player.asked.first(where: { !$0.isChecked }) {
             throw ScenarioError(
                 place: asked.step.place,
-                message: "STEP \(asked.step.number): nothing checks the answer to this query"
+                message: "STEP \(asked.step.number): unchecked answer"
             )
         }
     }
@@ -60,7 +60,7 @@ final class Player {
         case .checkNoAnswer(let number):
             await world.advance(by: .zero)
             guard try query(of: number).operation.value == nil else {
-                throw failure(["an answer came, but none is expected yet"])
+                throw failure(["unexpected answer"])
             }
         case .checkOutQuery(let entry): try await checkOutQuery(entry)
         case .checkAsked(let lines): try await checkAsked(lines)
@@ -79,8 +79,6 @@ final class Player {
         }
     }
 
-    // MARK: - Failing
-
     private func failure(_ differences: [String]) -> ScenarioError {
         let time = Double(world.elapsed.wholeMilliseconds) / 1_000
         let lines = ["STEP \(network.step.number) at \(time) s:"] + differences
@@ -98,8 +96,6 @@ final class Player {
         ])
     }
 }
-
-// MARK: - Clients
 
 extension Player {
     private func ask(_ entry: Entry, _ step: Scenario.Step) {
@@ -123,7 +119,7 @@ extension Player {
             return !query.isChecked
                 && (entry.question == nil || entry.question == query.entry.question)
         }
-        guard let index else { throw failure(["there is no such query without an answer"]) }
+        guard let index else { throw failure(["no matching query without an answer"]) }
         asked[index].isChecked = true
         let query = asked[index]
         guard let octets = try? await world.value(of: query.operation) else {
@@ -144,8 +140,6 @@ extension Player {
         guard differences.isEmpty else { throw failure(differences) }
     }
 }
-
-// MARK: - Upstreams and vendors
 
 extension Player {
     private func checkOutQuery(_ entry: Entry) async throws {
@@ -191,7 +185,7 @@ extension Player {
         guard network.timeouts > before else { throw failure(["no request timed out within 60 s"]) }
     }
 
-    /// Compares the output of `explain`, without its first line, and the cost.
+    /// Compares the output of `explain`, without the first line, and the cost.
     private func checkExplained(_ request: ExplainRequest, _ lines: [String]) async throws {
         var told: [String] = []
         try await operate { verbs in
@@ -218,7 +212,7 @@ extension Player {
 }
 
 extension Duration {
-    /// Modules under test have a property with the shorter name.
+    /// The tested modules have a property with the shorter name.
     fileprivate var wholeMilliseconds: Int {
         let parts = components
         return Int(parts.seconds) * 1_000 + Int(parts.attoseconds / 1_000_000_000_000_000)

@@ -16,8 +16,8 @@ import Upstream
 
 /// The daemon with a scenario's settings, in virtual time.
 ///
-/// It has no listeners and threads.  Clients' messages go to the query handler of TCP connections,
-/// and operators' requests go to the control handler.
+/// It has no listeners and threads. Clients' messages go to the query handler of TCP connections,
+/// requests of operators to the control handler.
 @ServiceLoop
 final class ScenarioHarness {
     let world = Simulation()
@@ -64,10 +64,7 @@ final class ScenarioHarness {
     private var resolver: Resolver { daemon.state.resolver }
 }
 
-// MARK: - Clients
-
 extension ScenarioHarness {
-    /// Returns the reply; nil if there is none.
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
         let client = ClientContext(
             transport: transport,
@@ -85,8 +82,6 @@ extension ScenarioHarness {
         }
     }
 }
-
-// MARK: - Events
 
 extension ScenarioHarness {
     func begin() {
@@ -112,8 +107,6 @@ extension ScenarioHarness {
     }
 }
 
-// MARK: - Operators
-
 extension ScenarioHarness {
     var `operator`: ControlHandler { ControlHandler(daemon) }
 
@@ -136,8 +129,6 @@ extension ScenarioHarness {
             }
     }
 }
-
-// MARK: - Vendors
 
 extension Account {
     /// Selects the emulation of a vendor.

@@ -6,7 +6,7 @@ import TestWorld
 @testable import Configuration
 @testable import Upstream
 
-/// Transport to a simulated upstream: real messages and checks, virtual time.
+/// Transport to a simulated upstream, with real messages and checks.
 ///
 /// Repeats the steps of `PlainTransport` and `StreamTransport` without sockets.
 final class WireTransport: UpstreamTransport {
@@ -132,7 +132,7 @@ final class WireTransport: UpstreamTransport {
         }
     }
 
-    /// Throws `timedOut` at the deadline, or if `end` is nil.
+    /// Throws `timedOut` at the deadline.
     private func wait(
         until end: Instant?,
         _ deadline: Instant
@@ -147,7 +147,6 @@ final class WireTransport: UpstreamTransport {
     }
 }
 
-/// SplitMix64 generator.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

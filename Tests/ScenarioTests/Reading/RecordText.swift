@@ -15,7 +15,7 @@ enum RecordText {
     /// Parses `name [ttl] [IN] type data`.
     static func record(_ words: [String]) throws -> Record {
         var rest = words[...]
-        guard let owner = rest.popFirst() else { throw Fault(message: "there is no record") }
+        guard let owner = rest.popFirst() else { throw Fault(message: "missing record") }
         var ttl = standardTTL
         if let number = rest.first.flatMap({ UInt32($0) }) {
             ttl = number
@@ -23,7 +23,7 @@ enum RecordText {
         }
         if rest.first == "IN" { rest.removeFirst() }
         guard let word = rest.popFirst(), let type = RecordType(word) else {
-            throw Fault(message: "a record has a name, perhaps a TTL, perhaps IN, and a type")
+            throw Fault(message: "a record needs a name and a type")
         }
         return Record(
             name: try name(owner),
@@ -33,8 +33,6 @@ enum RecordText {
             data: try data(type, Array(rest))
         )
     }
-
-    // MARK: - Data
 
     private static func data(_ type: RecordType, _ words: [String]) throws -> RecordData {
         if words.first == "\\#" { return try parsed(type, words) }
@@ -87,7 +85,7 @@ enum RecordText {
             )
         default: break
         }
-        throw Fault(message: "`\(words.joined(" "))` is no data of \(type)")
+        throw Fault(message: "invalid data of \(type): `\(words.joined(" "))`")
     }
 
     /// Parses `\# 3 010203`, the data in wire format.
@@ -97,7 +95,7 @@ enum RecordText {
             UInt8(digits.dropFirst(index).prefix(2), radix: 16)
         }
         guard words.count > 1, Int(words[1]) == octets.count, digits.count == octets.count * 2
-        else { throw Fault(message: "behind \\# stand how many octets follow, and these") }
+        else { throw Fault(message: "\\# needs a length and that many octets") }
         return .opaque(octets)
     }
 
@@ -133,21 +131,19 @@ enum RecordText {
             }
         default: break
         }
-        throw Fault(message: "`\(text)` is no service parameter that is known here")
+        throw Fault(message: "unknown service parameter `\(text)`")
     }
-
-    // MARK: - Words
 
     private static func name(_ text: String) throws -> Name {
         do {
             return try Name(text)
         } catch {
-            throw Fault(message: "`\(text)` is no name: \(error)")
+            throw Fault(message: "invalid name `\(text)`: \(error)")
         }
     }
 
     private static func number<Number: FixedWidthInteger>(_ text: String) throws -> Number {
-        guard let number = Number(text) else { throw Fault(message: "`\(text)` is no number") }
+        guard let number = Number(text) else { throw Fault(message: "invalid number `\(text)`") }
         return number
     }
 }

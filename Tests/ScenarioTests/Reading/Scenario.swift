@@ -8,7 +8,7 @@ struct Scenario: Sendable {
 
     var overview: [String] = []
 
-    /// Settings, preceded by empty lines so that line numbers match the file.
+    /// Settings after empty lines, so that line numbers match the file.
     var settings = ""
 
     var title = ""
@@ -33,8 +33,6 @@ struct ScenarioError: Error, CustomStringConvertible {
     var description: String { "\(place): \(message)" }
 }
 
-// MARK: - Simulated servers
-
 extension Scenario {
     struct Range: Sendable {
         var place: Place
@@ -50,13 +48,10 @@ extension Scenario {
         /// Vendor with one server, or with all its servers if `server` is nil.
         case vendor(String, server: String?)
 
-        /// Server at an address in answers, with the time until it accepts; nil if it never
-        /// accepts.
+        /// Server at an address in answers, with the time until it accepts; nil for never.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
-
-// MARK: - Steps
 
 extension Scenario {
     struct Step: Sendable {
@@ -81,7 +76,6 @@ extension Scenario {
 
         case checkCached(Name, [String])
 
-        /// Compares the output of `explain`.
         case checkExplained(ExplainRequest, [String])
 
         /// Compares the billed calls of one vendor, or of all vendors.
@@ -100,8 +94,6 @@ extension Scenario {
         case resume(vendor: String)
     }
 }
-
-// MARK: - Messages
 
 struct Entry: Sendable {
     var place: Place

@@ -4,7 +4,7 @@ import DNSWire
 extension ScenarioReader {
     mutating func wantedEntry() throws -> Entry {
         guard let words = try words(), words == ["ENTRY_BEGIN"] else {
-            throw error("ENTRY_BEGIN is expected")
+            throw error("expected ENTRY_BEGIN")
         }
         return try entry()
     }
@@ -18,10 +18,8 @@ extension ScenarioReader {
             default: try property(words[0], Array(words.dropFirst()), &entry)
             }
         }
-        throw error("there is no ENTRY_END")
+        throw error("missing ENTRY_END")
     }
-
-    // MARK: - Properties
 
     private func property(
         _ key: String,
@@ -34,7 +32,7 @@ extension ScenarioReader {
         case ("ADJUST", 1...):
             for word in words {
                 guard let adjusting = Adjusting(rawValue: word) else {
-                    throw error("`\(word)` is nothing to adjust; copy_id and copy_query are")
+                    throw error("unknown adjustment `\(word)`")
                 }
                 entry.adjust.insert(adjusting)
             }
@@ -57,7 +55,7 @@ extension ScenarioReader {
         case ("FAULT", 1...):
             entry.fault = try misdeed(words)
         default:
-            throw error("`\(key)` is no line of an entry, or has too little or too much behind it")
+            throw error("invalid line `\(key)` of an entry")
         }
     }
 
@@ -102,14 +100,12 @@ extension ScenarioReader {
         case ("other-key", 1): return .otherKey
         case ("other-name", 1): return .otherName
         case ("clock-ahead", 2): return .clockAhead(seconds: try integer(words[1]))
-        default: throw error("`\(words.joined(" "))` is no fault")
+        default: throw error("unknown fault `\(words.joined(" "))`")
         }
     }
 
-    // MARK: - Sections
-
     private mutating func section(_ words: [String], _ entry: inout Entry) throws {
-        guard words.count == 2 else { throw error("SECTION has a name") }
+        guard words.count == 2 else { throw error("SECTION needs a name") }
         let name = words[1]
         while let words = try wordsOfSection() {
             switch name {
@@ -119,14 +115,14 @@ extension ScenarioReader {
             case "ANSWER": entry.answers.append(try record(words))
             case "AUTHORITY": entry.authorities.append(try record(words))
             case "ADDITIONAL": entry.additionals.append(try record(words))
-            default: throw error("there is no section `\(name)`")
+            default: throw error("unknown section `\(name)`")
             }
         }
     }
 
     private func question(_ words: [String]) throws -> Question {
         guard words.count == 3, let recordClass = RecordClass(words[1]) else {
-            throw error("a question has a name, a class and a type")
+            throw error("a question needs name, class and type")
         }
         return Question(
             name: try name(words[0]),

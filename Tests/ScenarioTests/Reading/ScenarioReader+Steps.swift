@@ -7,7 +7,7 @@ extension ScenarioReader {
     mutating func step(_ words: [String]) throws -> Scenario.Step {
         let place = place
         guard words.count > 2, let number = Int(words[1]) else {
-            throw error("STEP has a number and says what happens")
+            throw error("STEP needs a number and an event")
         }
         let action = try action(words[2], Array(words.dropFirst(3)))
         return Scenario.Step(place: place, number: number, action: action)
@@ -17,7 +17,7 @@ extension ScenarioReader {
         switch (verb, arguments.count) {
         case ("QUERY", 0):
             let entry = try wantedEntry()
-            guard entry.question != nil else { throw error("a query has a question") }
+            guard entry.question != nil else { throw error("a query needs a question") }
             return .query(entry)
         case ("CHECK_ANSWER", 0):
             return .checkAnswer(try wantedEntry(), of: nil)
@@ -54,7 +54,7 @@ extension ScenarioReader {
         case ("FLUSH", _): return .flush(try scope(arguments), isSoft: false)
         case ("PAUSE", 1): return .pause(vendor: arguments[0])
         case ("RESUME", 1): return .resume(vendor: arguments[0])
-        default: throw error("nothing can be done with `\(([verb] + arguments).joined(" "))`")
+        default: throw error("unknown step `\(([verb] + arguments).joined(" "))`")
         }
     }
 
@@ -68,7 +68,7 @@ extension ScenarioReader {
         case ("SOURCE", 2): return .source(arguments[1])
         case (let name?, 1): return .name(name, type: nil)
         case (let name?, 2): return .name(name, type: arguments[1])
-        default: throw error("FLUSH takes nothing, NEGATIVE, STALE, TREE …, SOURCE … or a name")
+        default: throw error("invalid arguments of FLUSH")
         }
     }
 
@@ -78,16 +78,14 @@ extension ScenarioReader {
         return lines
     }
 
-    // MARK: - Words
-
     func integer(_ text: String) throws -> Int {
-        guard let number = Int(text), number >= 0 else { throw error("`\(text)` is no number") }
+        guard let number = Int(text), number >= 0 else { throw error("invalid number `\(text)`") }
         return number
     }
 
     func duration(_ text: String) throws -> Duration {
         guard let duration = Words.duration(text) else {
-            throw error("`\(text)` is no time, such as 300ms, 1.5s, 5m or 2h")
+            throw error("invalid time `\(text)`")
         }
         return duration
     }
@@ -96,12 +94,12 @@ extension ScenarioReader {
         do {
             return try Name(text)
         } catch {
-            throw self.error("`\(text)` is no name: \(error)")
+            throw self.error("invalid name `\(text)`: \(error)")
         }
     }
 
     func type(_ text: String) throws -> RecordType {
-        guard let type = RecordType(text) else { throw error("`\(text)` is no type") }
+        guard let type = RecordType(text) else { throw error("unknown type `\(text)`") }
         return type
     }
 }

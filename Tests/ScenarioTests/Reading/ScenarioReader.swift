@@ -24,14 +24,11 @@ struct ScenarioReader {
         return try reader.scenario()
     }
 
-    // MARK: - Lines
-
-    /// Position of the line read last.
     var place: Place { Place(file: file, line: next) }
 
     func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
 
-    /// Words of the next non-empty line, without its comment; nil at the end.
+    /// Returns the words of the next non-empty line, without its comment; nil at the end.
     mutating func words() throws -> [String]? {
         while next < lines.count {
             let line = lines[next]
@@ -42,9 +39,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line of a step; nil at a new step or the end.
-    ///
-    /// At a nil result the line is not consumed.
+    /// Returns the words of the next line of a step; nil, without consuming a line, at its end.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -60,8 +55,6 @@ struct ScenarioReader {
         return nil
     }
 
-    // MARK: - Scenario
-
     private mutating func scenario() throws -> Scenario {
         var scenario = Scenario(file: file)
         while next < lines.count, lines[next].hasPrefix(";") {
@@ -70,25 +63,25 @@ struct ScenarioReader {
             if !text.isEmpty { scenario.overview.append(String(text)) }
         }
         guard Self.overview.contains(scenario.overview.count) else {
-            throw error("a scenario begins with 2 to 5 lines that say what users are promised")
+            throw error("a scenario begins with its promise, in 2 to 5 lines")
         }
         var settings = Array(repeating: Substring(), count: next)
         while next < lines.count, lines[next] != "CONFIG_END" {
             settings.append(lines[next])
             next += 1
         }
-        guard next < lines.count else { throw error("there is no CONFIG_END") }
+        guard next < lines.count else { throw error("missing CONFIG_END") }
         next += 1
         scenario.settings = settings.joined(separator: "\n") + "\n"
 
         guard let begin = try words(), begin[0] == "SCENARIO_BEGIN", begin.count > 1 else {
-            throw error("SCENARIO_BEGIN and a title are expected")
+            throw error("expected SCENARIO_BEGIN and a title")
         }
         scenario.title = begin.dropFirst().joined(separator: " ")
         while let words = try words() {
             switch words[0] {
             case "RANGE_BEGIN":
-                guard scenario.steps.isEmpty else { throw error("ranges stand before steps") }
+                guard scenario.steps.isEmpty else { throw error("ranges must precede steps") }
                 scenario.ranges.append(try range(words))
             case "STEP":
                 let step = try step(words)
@@ -97,23 +90,21 @@ struct ScenarioReader {
                 }
                 scenario.steps.append(step)
             case "SCENARIO_END":
-                guard try self.words() == nil else { throw error("nothing follows SCENARIO_END") }
-                guard !scenario.steps.isEmpty else { throw error("nothing happens") }
+                guard try self.words() == nil else { throw error("text after SCENARIO_END") }
+                guard !scenario.steps.isEmpty else { throw error("missing steps") }
                 return scenario
             default:
-                throw error("`\(words[0])`: RANGE_BEGIN, STEP or SCENARIO_END are expected")
+                throw error("`\(words[0])`: expected RANGE_BEGIN, STEP or SCENARIO_END")
             }
         }
-        throw error("there is no SCENARIO_END")
+        throw error("missing SCENARIO_END")
     }
-
-    // MARK: - Ranges
 
     private mutating func range(_ words: [String]) throws -> Scenario.Range {
         let place = place
         guard words.count == 3, let first = Int(words[1]), let last = Int(words[2]), first <= last
-        else { throw error("RANGE_BEGIN has the numbers of its first and last step") }
-        guard let who = try self.words() else { throw error("there is no RANGE_END") }
+        else { throw error("RANGE_BEGIN needs its first and last step") }
+        guard let who = try self.words() else { throw error("missing RANGE_END") }
         var range = Scenario.Range(
             place: place,
             steps: first...last,
@@ -124,10 +115,10 @@ struct ScenarioReader {
             switch words[0] {
             case "ENTRY_BEGIN": range.entries.append(try entry())
             case "RANGE_END": return range
-            default: throw error("`\(words[0])`: ENTRY_BEGIN or RANGE_END are expected")
+            default: throw error("`\(words[0])`: expected ENTRY_BEGIN or RANGE_END")
             }
         }
-        throw error("there is no RANGE_END")
+        throw error("missing RANGE_END")
     }
 
     private func peer(_ words: [String]) throws -> Scenario.Peer {
@@ -139,22 +130,20 @@ struct ScenarioReader {
             return .server(words[1], port: try port(words[2]), accepts: nil)
         case ("SERVER", 5) where words[3] == "ACCEPTS":
             return .server(words[1], port: try port(words[2]), accepts: try duration(words[4]))
-        default: throw error("ADDRESS …, VENDOR …, VENDOR … SERVER … or SERVER … are expected")
+        default: throw error("expected ADDRESS, VENDOR or SERVER")
         }
     }
 }
 
 extension ScenarioReader {
     private func port(_ text: String) throws -> UInt16 {
-        guard let port = UInt16(text) else { throw error("`\(text)` is no port") }
+        guard let port = UInt16(text) else { throw error("invalid port `\(text)`") }
         return port
     }
 }
 
 enum Words {
-    /// Splits a line at spaces.
-    ///
-    /// `;` begins a comment. Quoted text is one word, with its quotes.
+    /// Splits a line at spaces, except in quoted text, and removes the comment after `;`.
     static func split(_ line: Substring, at place: Place) throws -> [String] {
         var words: [String] = []
         var word = ""
