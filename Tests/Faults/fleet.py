@@ -18,6 +18,8 @@ import time
 import urllib.request
 
 ENGINE, REDIS, VENDOR, FIRST = 6379, 6380, 8080, 5301
+# Waits for a number of seconds.
+pause = threading.Event().wait
 ADDRESS = bytes([192, 0, 2, 77])
 SETTINGS = """
 listen: ["127.0.0.1:{port}"]
@@ -58,10 +60,10 @@ class Proxy:
         try:
             while octets := source.recv(65536):
                 if is_reply and self.delay:
-                    time.sleep(self.delay)
+                    pause(self.delay)
                 # As in a partition, the octets arrive when it ends.
                 while not self.passes:
-                    time.sleep(0.01)
+                    pause(0.01)
                 target.sendall(octets)
         except OSError:
             pass
@@ -106,7 +108,7 @@ class Fleet:
         self.redis = self.start(["redis-server", "--port", str(REDIS), "--bind", "127.0.0.1",
                                  "--save", "", "--dir", self.here, *options], "redis")
         while "PONG" not in self.cli("ping"):
-            time.sleep(0.02)
+            pause(0.02)
 
     def start_daemon(self, index):
         name = f"m{index}"
@@ -138,7 +140,7 @@ class Fleet:
         while self.states() != {"connected": self.count}:
             if time.monotonic() > begin + 30:
                 raise RuntimeError(f"the fleet does not recover: {self.states()}")
-            time.sleep(0.05)
+            pause(0.05)
         return time.monotonic() - begin
 
     def calls(self):
