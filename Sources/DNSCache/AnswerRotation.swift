@@ -6,7 +6,7 @@ internal import DNSWire
 ///     header | question | CNAME … | A  A  A  A | RRSIG … | OPT
 ///                                 ^ start        4 records of `size` octets
 ///
-/// Records of equal size can be exchanged: their owners are pointers.
+/// Records of equal size can swap places: their owner names are compression pointers.
 struct AddressBlock {
     let start: Int
 

@@ -11,7 +11,7 @@ package enum FleetLimits {
     /// Maximum octets of a machine's name; longer names are cut.
     package static let machineOctets = 64
 
-    /// Maximum octets of a longer string, which is skipped.
+    /// Maximum octets of a string above the limit for values; such a string is read and discarded.
     static let skippedOctets = 1 << 20
 
     /// Maximum octets of a reply, and its maximum number of elements in all levels.

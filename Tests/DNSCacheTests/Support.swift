@@ -274,7 +274,7 @@ extension AnswerTable {
     }
 }
 
-/// A class: expectations cannot change a structure.
+/// A class, because `#expect` cannot call mutating methods of a structure.
 final class TestTable {
     var table: AnswerTable
 

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Access policy")
 struct AccessPolicyTests {
-    @Test("a worker applies the access policy from before the query")
+    @Test("a query is checked with the access policy that was set before")
     @ServiceLoop
     func rules() async throws {
         let harness = ListenerHarness()

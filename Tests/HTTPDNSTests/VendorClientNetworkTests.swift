@@ -10,7 +10,7 @@ import Testing
 struct VendorClientNetworkTests {
     let world = Simulation()
 
-    /// Vendor with an address service and two API variants; URLs of the second contain `other`.
+    /// Vendor with a service for server addresses; URLs of its second API contain `other`.
     private struct Serving: Vendor, AddressScheduling {
         let plain: Tencent
         var way = ""

@@ -193,7 +193,7 @@ struct InstallTests {
     }
 
     @Test(
-        "bash completes with the installed scripts",
+        "tab completion in bash works with the installed scripts",
         arguments: [
             ("httpdnsctl", "httpdnsctl fl", "flush"),
             ("httpdnsctl", "httpdnsctl flush --so", "--socket"),

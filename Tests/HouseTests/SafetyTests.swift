@@ -28,7 +28,7 @@ struct SafetyTests {
     }
 
     @Test(
-        "each declaration, or its type, has a line `// SAFETY:`",
+        "each unsafe declaration, or its type, has a line `// SAFETY:`",
         arguments: Repository.sources
     )
     func explained(_ file: SourceFile) throws {

@@ -68,7 +68,7 @@ struct MetricsTests {
     }
 
     @Test(
-        "Prometheus' client reads both formats, over both sockets"
+        "the client library of Prometheus reads both formats, over TCP and the Unix socket"
     )
     func live() throws {
         let scratch = try Scratch()

@@ -46,7 +46,7 @@ struct NetworkPlanTests {
         #expect(plan.wake == nil)
     }
 
-    @Test("a link for all names replaces the others")
+    @Test("a link with the routing domain `~.` replaces the other links")
     func takesAll() throws {
         var plan = NetworkPlan()
         var vpn = try Self.link("tun0", "198.51.100.1")

@@ -641,7 +641,7 @@ struct RenderingTests {
         }
     }
 
-    @Test("dump marks records of other names as part of their entry")
+    @Test("dump marks records whose name differs from the name of their entry")
     func dumpedAlias() {
         let entry = CachedEntry(
             name: "www.example.com.",

@@ -27,7 +27,7 @@ struct PlainQueries {
 
         var refreshes = SlotSet()
 
-        /// True if the table has answers to copy to the cache's mirror (`AnswerCache.writeOffers`).
+        /// True if the cache has answers to copy to the kernel (`AnswerCache.writeOffers`).
         var hasOffers = false
     }
 

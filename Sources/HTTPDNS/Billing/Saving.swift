@@ -2,7 +2,8 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Change of the encryption with the option `setting`; an item then costs `weight` units.
+    /// Change of the encryption with the option `setting`; a name and family then cost `weight`
+    /// units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families

@@ -5,7 +5,7 @@ internal import Net
 // MARK: - External events
 
 extension VendorClient {
-    /// Reports a spent budget, and starts the refresh of server addresses.
+    /// Reports the budget if it is already spent, and starts the refresh of server addresses.
     package func start() {
         tellOfBudget()
         guard source != nil else { return }

@@ -61,7 +61,7 @@ package final class WorkerThread: Sendable {
             }
         }
         if let failure { throw failure }
-        guard let result else { preconditionFailure("a thread that ran has a result") }
+        guard let result else { preconditionFailure("the thread has ended without a result") }
         return result
     }
 
