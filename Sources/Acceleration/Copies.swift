@@ -10,7 +10,7 @@ struct Copies: ~Copyable {
 
     let room: Int
 
-    /// Counted hits that `newHits` has not returned.
+    /// Hits that were counted, but that `newHits` has not returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 

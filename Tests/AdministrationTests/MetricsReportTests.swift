@@ -102,7 +102,7 @@ struct MetricsReportTests {
             #expect(count == UInt64(expected), "\(bound)")
         }
         #expect(buckets.count == UInt64(times.count))
-        // Only the last bucket has the last value.
+        // The last time is above all finite buckets.
         let whole = Double(times.dropLast().reduce(0, +)) / 1_000_000
         let most = LatencyHistogram()
         for time in times.dropLast() { most.note(.microseconds(time)) }

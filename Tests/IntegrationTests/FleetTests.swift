@@ -136,7 +136,7 @@ struct FleetTests {
         let daemon = fleet.daemons[0]
         try fleet.connected()
         redis = nil
-        try daemon.program.line(with: "fleet: the engine is not used")
+        try daemon.program.line(with: "fleet: the Redis server is not used")
         #expect(try daemon.dig("www.example.com", "A").data("A").count == 2)
         let status = try daemon.control("status")
         #expect(status.status == 4 && status.output.contains("alone since"), "\(status)")
@@ -154,7 +154,7 @@ struct FleetTests {
         for name in ["a", "b", "c"] {
             #expect(try daemon.dig("\(name).many.example.com", "A").data("A") == ["192.0.2.77"])
         }
-        try daemon.program.line(with: "fleet: the engine is not used", number: 2)
+        try daemon.program.line(with: "fleet: the Redis server is not used", number: 2)
         second.program.send(SIGCONT)
         try fleet.connected(times: 3)
         #expect(try daemon.fleetStats()["timeouts"] ?? 0 >= 3)
@@ -232,7 +232,7 @@ struct FleetTests {
             ),
         ] {
             let fleet = try FleetHarness(engine, secrets: [FleetHarness.secret], password: password)
-            let line = try fleet.daemons[0].program.line(with: "fleet: the engine is not used")
+            let line = try fleet.daemons[0].program.line(with: "fleet: the Redis server is not used")
             #expect(line.contains(error), "\(line)")
             #expect(try fleet.daemons[0].dig("www.example.com", "A").data("A").count == 2)
             #expect(try fleet.daemons[0].control("status").status == 4)

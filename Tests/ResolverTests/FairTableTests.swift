@@ -7,7 +7,7 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Limits of clients in pending queries", .timeLimit(.minutes(5)))
+@Suite("Limits of pending queries per client", .timeLimit(.minutes(5)))
 struct FairTableTests {
     private static let limits = FairLimits(
         all: 8,

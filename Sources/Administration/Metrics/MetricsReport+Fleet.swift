@@ -22,7 +22,7 @@ extension MetricsReport {
             ("fleet_published", .counter, "Answers shared by this machine", stats.published),
             ("fleet_received", .counter, "Answers in messages of other machines", stats.received),
             (
-                "fleet_timeouts", .counter, "Steps that the engine did not answer in time",
+                "fleet_timeouts", .counter, "Steps that the Redis server did not answer in time",
                 stats.timeouts
             ),
             ("fleet_rejected", .counter, "Values and messages that were ignored", stats.rejected),

@@ -147,7 +147,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_refreshes",
             .counter,
-            "Refreshes by result; over-budget and held ones were not started"
+            "Refreshes by result; over-budget and held: not started"
         ) {
             $0.add(["result": "done"], refresh.done)
             $0.add(["result": "failed"], refresh.failed)

@@ -218,7 +218,7 @@ package final class ControlHandler: ControlHandling {
         }
         guard isDone else {
             let why = fleet.state.lastError.map { ": \($0)" } ?? ""
-            throw .failed(reason: "the fleet was not flushed, the engine is not used\(why)")
+            throw .failed(reason: "the fleet was not flushed, the Redis server is not used\(why)")
         }
     }
 

@@ -85,7 +85,7 @@ extension Daemon {
             logger.notice("fleet: connected to \(server), sharing answers")
         case .alone(let error):
             logger.warning(
-                "fleet: the engine is not used: \(error); calling the vendors alone",
+                "fleet: the Redis server is not used: \(error); calling the vendors alone",
                 metadata: ["error": "\(error)"]
             )
         case .rejected(let reason):

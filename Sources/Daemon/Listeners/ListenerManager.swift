@@ -79,8 +79,9 @@ final class ListenerManager {
 
     /// Binds the new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// Serves passed sockets that are not in `listen`, because their clients would wait. Omits
-    /// absent default addresses, and with passed sockets also forbidden ones, unless none remains.
+    /// Also serves passed sockets that are not in `listen`: their clients would wait in vain.  Skips
+    /// default addresses that the machine lacks or, with passed sockets, may not bind, unless none
+    /// would remain.
     /// Binds absent addresses of `listen` in advance, because the interface may come up later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.

@@ -189,7 +189,7 @@ final class EngineLink {
 
     private func setClock(_ reply: RedisReply, sent: Instant) throws(EngineError) {
         guard let clock = EngineClock(reply, sent: sent, received: clocks.now()) else {
-            throw .unexpected("the engine's TIME is invalid")
+            throw .unexpected("the reply of the Redis server to TIME is invalid")
         }
         self.clock = clock
     }
@@ -279,7 +279,7 @@ extension EngineLink {
     /// Sends commands together; they must be answered within the timeout of the settings.
     func send(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands, !breaker.isOpen else {
-            return completion(.failure(.lost("the engine is not used")))
+            return completion(.failure(.lost("the Redis server is not used")))
         }
         let judged = completion.after { [weak self] (replies: Replies, completion) in
             self?.judge(replies)
@@ -291,7 +291,7 @@ extension EngineLink {
     /// Sends commands whose replies matter only if they are errors.
     func sendWithoutWaiting(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands else {
-            return completion(.failure(.lost("the engine is not used")))
+            return completion(.failure(.lost("the Redis server is not used")))
         }
         let judged = completion.after { [weak self] (replies: Replies, completion) in
             if case .success = replies { self?.judge(replies) }

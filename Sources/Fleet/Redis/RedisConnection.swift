@@ -145,7 +145,7 @@ final class RedisConnection {
                 } catch {
                     throw .lost("connection lost: \(error)")
                 }
-                guard !octets.isEmpty else { throw .lost("the engine closed the connection") }
+                guard !octets.isEmpty else { throw .lost("the Redis server closed the connection") }
                 for reply in try reader.read(octets) { try take(reply) }
             }
         } catch {

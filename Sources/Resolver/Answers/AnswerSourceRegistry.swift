@@ -112,7 +112,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - DNSSEC trust
 
-    /// Sets the only sources whose DNSSEC validation is trusted, also in answers from a snapshot.
+    /// Trusts the DNSSEC validation of these sources only; answers from a snapshot included.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }

@@ -31,7 +31,7 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // The servers of a network change; the upstream stays the same.
+                // A learned upstream stays the same while its servers change.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }

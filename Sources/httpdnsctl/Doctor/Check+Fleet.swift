@@ -18,7 +18,7 @@ extension Check {
             ]
         }
         let error = fleet.lastError ?? "not connected yet"
-        return [.warning("the engine is not used: \(error)", fix: remedy(error))]
+        return [.warning("the Redis server is not used: \(error)", fix: remedy(error))]
     }
 
     /// Returns what to do about an error of the engine.
@@ -31,12 +31,12 @@ extension Check {
                 "give the user the ACL rules of httpdnsd.yaml(5) (redis-cli ACL GETUSER USER)"
             ),
             ("READONLY", "list the master first in fleet.servers, or use fleet.sentinel"),
-            ("OOM", "raise maxmemory of the engine, or set maxmemory-policy volatile-ttl"),
-            ("MISCONF", "the engine cannot save to its disk: see its log"),
-            ("LOADING", "the engine is loading its data: retry later"),
+            ("OOM", "raise maxmemory of the Redis server, or set maxmemory-policy volatile-ttl"),
+            ("MISCONF", "the Redis server cannot save to its disk: see its log"),
+            ("LOADING", "the Redis server is loading its data: retry later"),
             ("TLS", "check fleet.tls, fleet.tls-name and fleet.ca-file"),
-            ("does not answer in time", "check the load of the engine and the network to it"),
-            ("refused", "start the engine, or correct fleet.servers"),
+            ("does not answer in time", "check the load of the Redis server and the network to it"),
+            ("refused", "start the Redis server, or correct fleet.servers"),
         ]
         return remedies.first { error.contains($0.0) }?.1 ?? "httpdnsctl status; see also its log"
     }
