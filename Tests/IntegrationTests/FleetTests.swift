@@ -232,7 +232,8 @@ struct FleetTests {
             ),
         ] {
             let fleet = try FleetHarness(engine, secrets: [FleetHarness.secret], password: password)
-            let line = try fleet.daemons[0].program.line(with: "fleet: the Redis server is not used")
+            let text = "fleet: the Redis server is not used"
+            let line = try fleet.daemons[0].program.line(with: text)
             #expect(line.contains(error), "\(line)")
             #expect(try fleet.daemons[0].dig("www.example.com", "A").data("A").count == 2)
             #expect(try fleet.daemons[0].control("status").status == 4)
