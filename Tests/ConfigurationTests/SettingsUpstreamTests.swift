@@ -56,6 +56,18 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
+        "an error does not quote the password in a URL",
+        arguments: [
+            "https://u:secret@192.0.2.1/q", "tls://secret@192.0.2.1", "udp://secret@192.0.2.1",
+        ]
+    )
+    func password(_ url: String) {
+        let errors = problems(in: Self.entry("url: \"\(url)\""))
+        #expect(errors.count == 1 && errors[0].contains("user name"))
+        #expect(!errors.joined().contains("secret"))
+    }
+
+    @Test(
         "an invalid upstream URL is refused",
         arguments: [
             "", "192.0.2.1", "udp:192.0.2.1", "://192.0.2.1", "udp://", "tcp://", "tls://",
@@ -177,7 +189,7 @@ struct SettingsUpstreamTests {
         BadText(
             "a user",
             entry("url: \"https://me@dns.example/q\", addresses: [192.0.2.1]"),
-            "f:1:28: `upstreams.url` URL `https://me@dns.example/q`"
+            "f:1:28: `upstreams.url` user name"
         ),
         BadText(
             "an address alone",

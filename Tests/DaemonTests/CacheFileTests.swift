@@ -225,7 +225,7 @@ struct CacheFileTests {
     }
 
     @ServiceLoop
-    @Test(arguments: ["empty", "cut", "flipped", "another file", "longer", "a later version"])
+    @Test(arguments: ["empty", "cut", "flipped", "longer", "a later version"])
     func `a damaged file is reported, renamed and ignored`(_ what: String) async throws {
         try await life { try await $0.fill(50) }
         var octets = try read(path)
@@ -233,7 +233,6 @@ struct CacheFileTests {
         case "empty": octets = []
         case "cut": octets.removeLast(20)
         case "flipped": octets[octets.count / 2] ^= 0x10
-        case "another file": octets = Array("root:x:0:0:root:/root:/bin/bash\n".utf8)
         case "longer": octets.append(0)
         default: octets[9] = 0xFF
         }
@@ -257,6 +256,26 @@ struct CacheFileTests {
         let files = ["cache.snapshot", "cache.snapshot.damaged", "cache.snapshot.lock"]
         #expect(names(in: folder.path) == files)
         #expect(run.file.numbers.fault == nil)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file that is not a snapshot is reported, and neither renamed nor replaced`()
+        async throws
+    {
+        let octets = Array("token: 0123456789\n".utf8)
+        _ = try folder.write(octets, to: "cache.snapshot")
+        let run = Run(path, hours)
+        await run.start()
+        let line = try #require(run.diary.all.first)
+        #expect(line.hasPrefix("warning: cache: \(path) is not a cache snapshot, not saving"))
+        try run.insert("www.example.com")
+        hours.advance(by: 300)
+        await hours.rest()
+        await run.finish()
+        #expect(run.diary.all.count == 1)
+        #expect(names(in: folder.path) == ["cache.snapshot", "cache.snapshot.lock"])
+        #expect(try read(path) == octets)
     }
 
     private func read(_ path: String) throws -> [UInt8] {

@@ -88,6 +88,10 @@ extension UpstreamURL {
         }
         let rest = text[end.upperBound...]
         let authority = rest.prefix { !"/?#".contains($0) }
+        // The text is not quoted, because it may contain a password.
+        guard !authority.contains("@") else {
+            throw Mismatch(message: "a URL with a user name is not supported")
+        }
         let tail = String(rest[authority.endIndex...])
         switch scheme {
         case .udp, .tcp:

@@ -27,6 +27,9 @@ final class CacheFile {
     /// Lock of the file; nil before loading, and if another daemon uses the file.
     private var lock: FileLock?
 
+    /// True if the file was not a snapshot at the start; then it is not replaced.
+    private var isOther = false
+
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
@@ -196,6 +199,15 @@ final class CacheFile {
         case .failure(.damaged(let fault)) where numbers.isContended:
             state = .empty
             logger.error("cache: \(numbers.path): \(fault); starting with an empty cache")
+        case .failure(.damaged(.notASnapshot)):
+            // The path may be wrong, so the file stays.
+            state = .empty
+            isOther = true
+            fail(
+                "\(numbers.path) is not a cache snapshot",
+                consequence: Self.notSaving
+                    + "; correct `cache.snapshot`, or remove the file, and restart"
+            )
         case .failure(.damaged(let fault)):
             state = .empty
             await setAside(fault)
@@ -274,6 +286,7 @@ final class CacheFile {
     // MARK: - Writing
 
     private func write() async {
+        guard !isOther else { return }
         let before = State(cache)
         let begin = CacheSnapshotFile.Moment(clocks)
         let validity = validity()

@@ -169,6 +169,7 @@ package enum StartError: Error, CustomStringConvertible {
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1
+        case .control(_, .pathInUse): 1
         case .control(_, let error): error.isAddressInUse ? 1 : 78
         case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream,
             .fleet:
