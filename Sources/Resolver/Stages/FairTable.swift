@@ -175,6 +175,10 @@ struct FairTable<Entry: FairEntry> {
 
     /// Returns true if the limit of a client is reduced, because many of its queries were lost.
     func isReduced(_ client: ClientNetwork?) -> Bool {
+        // The client that used the table last needs no look-up.
+        if let latest, lines[latest].client == client {
+            return lines[latest].window.isReduced(limits)
+        }
         guard let line = places[client] else { return reduced[client] != nil }
         return lines[line].window.isReduced(limits)
     }

@@ -215,8 +215,8 @@ package final class SingleFlight {
 
     private func finish(_ query: PendingQuery) {
         places.remove(query)
-        guard pending[query.key] === query else { return }
-        pending[query.key] = nil
+        guard let found = pending.removeValue(forKey: query.key) else { return }
+        guard found === query else { return pending[query.key] = found }
         if query.key.refused != nil { separations -= 1 }
     }
 
