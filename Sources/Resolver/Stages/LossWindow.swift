@@ -7,8 +7,8 @@ internal import Net
 /// queries makes queries of others fail.
 ///
 /// Once per second the limit shrinks to the answered part of the queries, or to a half if that is
-/// less, when more than an eighth was lost, the upstreams are overloaded (``FairTable``), and the
-/// client has more than `FairLimits.share` entries.  Otherwise the limit grows by
+/// less, when more than an eighth was lost, the upstreams are overloaded (``OverloadEvidence``),
+/// and the client has more than `FairLimits.share` entries.  Otherwise the limit grows by
 /// `FairLimits.share`.
 struct LossWindow {
     enum Result {
