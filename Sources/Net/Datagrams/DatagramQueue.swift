@@ -9,7 +9,7 @@ internal import Glibc
 // loop only. Slots are below `count`.
 @safe
 @ServiceLoop
-final class DatagramQueue: TurnBatch {
+final class DatagramQueue {
     static let shared = DatagramQueue()
 
     private static let capacity = 64
@@ -19,10 +19,9 @@ final class DatagramQueue: TurnBatch {
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
-        case none
     }
 
-    private var senders: [(sender: Sender, descriptor: Int32)] = []
+    private var senders: [Sender] = []
     private var octets = 0
 
     private var failures: [(socket: DatagramSocket, error: SocketError)] = []
@@ -31,6 +30,9 @@ final class DatagramQueue: TurnBatch {
         byteCount: capacityOctets,
         alignment: 64
     )
+
+    /// Descriptor for each datagram; negative if the datagram was sent or dropped.
+    private let descriptors = UnsafeMutablePointer<Int32>.allocate(capacity: capacity)
     private let names = UnsafeMutablePointer<sockaddr_storage>.allocate(capacity: capacity)
     private let controls = UnsafeMutableRawPointer.allocate(
         byteCount: capacity * Int(DATAGRAM_CONTROL_OCTETS),
@@ -42,6 +44,7 @@ final class DatagramQueue: TurnBatch {
 
     private init() {
         senders.reserveCapacity(Self.capacity)
+        LoopExecutor.shared.setFlush { [unowned self] in flush() }
     }
 
     private var count: Int { senders.count }
@@ -50,11 +53,7 @@ final class DatagramQueue: TurnBatch {
 
     func add(_ datagram: [UInt8], of socket: DatagramSocket, _ descriptor: Int32) {
         let slot = reserve(datagram, datagram.count)
-        unsafe headers[slot].name = nil
-        unsafe headers[slot].name_octets = 0
-        unsafe headers[slot].control = nil
-        unsafe headers[slot].control_octets = 0
-        append(.socket(socket), descriptor)
+        append(.socket(socket), descriptor, at: slot)
     }
 
     /// Queues a reply from the destination address of the query.
@@ -72,7 +71,7 @@ final class DatagramQueue: TurnBatch {
         unsafe Self.copy(query.control, query.control.count, to: control)
         unsafe headers[slot].control = query.control.isEmpty ? nil : control
         unsafe headers[slot].control_octets = query.control.count
-        append(.listener(listener), listener.descriptor)
+        append(.listener(listener), listener.descriptor, at: slot)
     }
 
     /// Copies the first `length` octets of a datagram to the next slot; returns the slot.
@@ -81,15 +80,16 @@ final class DatagramQueue: TurnBatch {
         // Failures are reported in `flush`: a receiver could otherwise queue datagrams before this
         // one.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
-        precondition(count < Self.capacity, "the queue has no free slot")
+        let slot = count
+        precondition(slot < Self.capacity, "the queue has no free slot")
         let start = unsafe buffer + octets
         unsafe Self.copy(datagram, length, to: start)
         octets += length
-        unsafe vectors[count] = iovec(iov_base: start, iov_len: length)
-        unsafe headers[count] = datagram_header()
-        unsafe headers[count].vectors = UnsafeMutableRawPointer(vectors + count)
-        unsafe headers[count].vector_count = 1
-        return count
+        unsafe vectors[slot] = iovec(iov_base: start, iov_len: length)
+        unsafe headers[slot] = datagram_header()
+        unsafe headers[slot].vectors = UnsafeMutableRawPointer(vectors + slot)
+        unsafe headers[slot].vector_count = 1
+        return slot
     }
 
     /// Nonisolated, because an isolated closure checks the isolation at each call.
@@ -104,16 +104,16 @@ final class DatagramQueue: TurnBatch {
         }
     }
 
-    private func append(_ sender: Sender, _ descriptor: Int32) {
-        senders.append((sender, descriptor))
-        if count == 1 { ServiceLoop.flushLater(self) }
+    private func append(_ sender: Sender, _ descriptor: Int32, at slot: Int) {
+        senders.append(sender)
+        unsafe descriptors[slot] = descriptor
+        if slot == 0 { LoopExecutor.shared.flushLater() }
     }
 
-    func drop(_ socket: DatagramSocket) {
-        for slot in senders.indices {
-            if case .socket(let other) = senders[slot].sender, other === socket {
-                senders[slot].sender = .none
-            }
+    /// Drops the datagrams of a descriptor, which will be closed.
+    func drop(_ descriptor: Int32) {
+        for slot in 0..<count where unsafe descriptors[slot] == descriptor {
+            unsafe descriptors[slot] = -1
         }
     }
 
@@ -124,36 +124,36 @@ final class DatagramQueue: TurnBatch {
     /// Reports failures last, because a receiver may queue more datagrams.
     func flush() {
         transmit()
+        guard !failures.isEmpty else { return }
         let due = failures
         failures = []
         for (socket, error) in due { socket.fail(error) }
     }
 
     private func transmit() {
-        let held = senders
-        for slot in held.indices {
-            switch senders[slot].sender {
-            case .none: continue
-            case .listener: _ = send(from: slot, skipsErrors: true)
+        let count = count
+        for slot in 0..<count where unsafe descriptors[slot] >= 0 {
+            switch senders[slot] {
+            case .listener: _ = send(slot..<count, skipsErrors: true)
             case .socket(let socket):
-                if let code = send(from: slot, skipsErrors: false) {
+                if let code = send(slot..<count, skipsErrors: false) {
                     failures.append((socket, .system(call: "send", code: code)))
                 }
             }
         }
         senders.removeAll(keepingCapacity: true)
         octets = 0
-        withExtendedLifetime(held) {}
     }
 
-    /// Returns the errno of a failure.
-    private func send(from first: Int, skipsErrors: Bool) -> Int32? {
-        let descriptor = senders[first].descriptor
+    /// Sends the datagrams in `slots` that have the descriptor of the first.
+    ///
+    /// - Returns: the errno of a failure.
+    private func send(_ slots: Range<Int>, skipsErrors: Bool) -> Int32? {
+        let descriptor = unsafe descriptors[slots.lowerBound]
         var total = 0
-        for slot in first..<count where senders[slot].descriptor == descriptor {
-            if case .none = senders[slot].sender { continue }
+        for slot in slots where unsafe descriptors[slot] == descriptor {
             unsafe outgoing[total] = headers[slot]
-            senders[slot].sender = .none
+            unsafe descriptors[slot] = -1
             total += 1
         }
         var next = 0

@@ -44,8 +44,14 @@ package final class LoopExecutor: SerialExecutor {
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
+    /// Sends the queued datagrams; runs before the thread waits, if ``flushLater()`` was called.
     // SAFETY: used on the loop's thread only.
-    private nonisolated(unsafe) var batches: [any TurnBatch] = []
+    private nonisolated(unsafe) var flush: () -> Void = {}
+    private nonisolated(unsafe) var isFlushDue = false
+
+    /// True if a timer was set after the last `sd_event_prepare`, which arms timers.
+    // SAFETY: used on the loop's thread only.
+    private nonisolated(unsafe) var hasUnarmedTimer = false
 
     private static let sourcesPerTurn = 16
 
@@ -180,8 +186,10 @@ extension LoopExecutor {
         while true {
             unsafe swap(&own, &batch)
             let goesOn = state.withLock { state in
-                batch += state.jobs
-                state.jobs.removeAll(keepingCapacity: true)
+                if !state.jobs.isEmpty {
+                    batch += state.jobs
+                    state.jobs.removeAll(keepingCapacity: true)
+                }
                 swap(&state.wakeups, &wakeups)
                 return !state.stopping
             }
@@ -195,56 +203,67 @@ extension LoopExecutor {
                     unsafe job.runSynchronously(isolatedTo: serial, taskExecutor: task)
                 }
             }
-            batch.removeAll(keepingCapacity: true)
-            ServiceLoop.assumeIsolated { for wakeup in wakeups { wakeup.call() } }
-            wakeups.removeAll(keepingCapacity: true)
+            if !batch.isEmpty { batch.removeAll(keepingCapacity: true) }
+            if !wakeups.isEmpty {
+                for wakeup in wakeups { wakeup.call() }
+                wakeups.removeAll(keepingCapacity: true)
+            }
             poll()
         }
-        flushBatches()
+        flushIfDue()
         thread.store(0, ordering: .relaxed)
     }
 
-    func flushLater(_ batch: any TurnBatch) {
-        unsafe batches.append(batch)
+    /// Lets the thread prepare the sources again before it waits, because a timer was set.
+    func noteTimer() { unsafe hasUnarmedTimer = true }
+
+    /// Sets the function that ``flushLater()`` schedules.
+    @ServiceLoop
+    func setFlush(_ flush: @escaping @ServiceLoop () -> Void) {
+        unsafe self.flush = unsafeBitCast(flush, to: (() -> Void).self)
     }
 
-    private func flushBatches() {
-        let due = unsafe batches
-        unsafe batches.removeAll(keepingCapacity: true)
-        ServiceLoop.assumeIsolated { for batch in due { batch.flush() } }
+    /// Schedules one flush, at the end of this iteration.
+    @ServiceLoop
+    func flushLater() { unsafe isFlushDue = true }
+
+    private func flushIfDue() {
+        guard unsafe isFlushDue else { return }
+        unsafe isFlushDue = false
+        unsafe flush()
     }
 
-    private var isIdle: Bool {
-        unsafe own.isEmpty && batches.isEmpty
-    }
-
-    /// Dispatches at most ``sourcesPerTurn`` ready sources, then flushes the collected work.
+    /// Dispatches at most ``sourcesPerTurn`` ready sources, and waits for them.
     ///
-    /// Waits for the first source if there is no other work. Stops when there is other work, or
-    /// when no source is ready.
+    /// Stops when another thread has queued work, or when no source is ready and the loop has work.
     private func poll() {
-        for _ in 0..<Self.sourcesPerTurn {
-            guard dispatch(waits: isIdle), !isIdle else { break }
-        }
-        // A flush may set timers, which the next `sd_event_prepare` arms.
-        if unsafe !batches.isEmpty { flushBatches() }
+        for _ in 0..<Self.sourcesPerTurn { guard dispatch() else { break } }
+        flushIfDue()
     }
 
-    /// Dispatches one ready source; returns false if none is ready.
+    /// Dispatches one ready source; returns false if the thread has other work.
     ///
-    /// If `waits` is true, waits for a source unless another thread has queued a job.
-    private func dispatch(waits: Bool) -> Bool {
+    /// If no source is ready, flushes the datagrams, and waits unless there is other work.
+    private func dispatch() -> Bool {
         var status = unsafe sd_event_prepare(event)
+        var isSignalled = false
         if status == 0 {
-            let idle =
-                waits
+            unsafe hasUnarmedTimer = false
+            flushIfDue()
+            let waits =
+                unsafe own.isEmpty && !isFlushDue && !hasUnarmedTimer
                 && state.withLock { state in
                     state.polling =
                         state.jobs.isEmpty && state.wakeups.isEmpty && !state.stopping
                     return state.polling
                 }
-            status = unsafe sd_event_wait(event, idle ? .max : 0)
-            if idle { state.withLock { $0.polling = false } }
+            status = unsafe sd_event_wait(event, waits ? .max : 0)
+            if waits {
+                isSignalled = state.withLock { state in
+                    defer { state.polling = false }
+                    return !state.polling
+                }
+            }
         }
         let isReady = status > 0
         if isReady { status = unsafe sd_event_dispatch(event) }
@@ -252,7 +271,7 @@ extension LoopExecutor {
             status >= 0 || status == -EINTR,
             "the event loop failed: \(errorText(-status))"
         )
-        return isReady
+        return isReady && !isSignalled
     }
 }
 

@@ -130,6 +130,7 @@ private final class TimerQueue {
         guard let first = heap.first?.deadline else { return }
         if let armed, armed <= first { return }
         armed = first
+        LoopExecutor.shared.noteTimer()
         // SAFETY: the source is alive. sd-event disables the source when it fires.
         let status = unsafe sd_event_source_set_time(source, Clock.bootMicroseconds(first))
         let enabled = unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))

@@ -15,19 +15,20 @@ package protocol DatagramReceiving: AnyObject {
 ///
 /// The kernel drops datagrams from other addresses (RFC 5452 §9.1), chooses an unpredictable port,
 /// and reports ICMP errors: a closed port is ECONNREFUSED.
+///
+/// Retains the receiver until ``close()``.
 @ServiceLoop
 package final class DatagramSocket {
     /// Released before `descriptor`, as ``DescriptorWatch`` requires.
     private var watch: DescriptorWatch?
     private var descriptor: OwnedDescriptor?
 
-    private weak var receiver: (any DatagramReceiving)?
+    private var receiver: (any DatagramReceiving)?
 
     package init(
         connectedTo peer: SocketAddress,
         receiver: any DatagramReceiving
     ) throws(SocketError) {
-        self.receiver = receiver
         let opened = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)
         // SAFETY: the pointer is valid during the call.
         let status = unsafe peer.withSockaddr { unsafe Glibc.connect(opened.raw, $0, $1) }
@@ -35,8 +36,10 @@ package final class DatagramSocket {
         let raw = opened.raw
         descriptor = consume opened
         watch = nil
-        // Level-triggered: detecting an empty queue needs no system call.
-        watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.receive() }
+        self.receiver = receiver
+        // Level-triggered: detecting an empty queue needs no system call.  The socket owns the
+        // watch.
+        watch = try DescriptorWatch(raw, .readable) { [unowned self] _ in receive() }
     }
 
     /// Bound address; nil once closed.
@@ -55,10 +58,11 @@ package final class DatagramSocket {
 
     /// Closes the socket; the receiver is not called again.
     package func close() {
-        if descriptor != nil { DatagramQueue.shared.drop(self) }
+        if let raw = try? raw { DatagramQueue.shared.drop(raw) }
         watch?.cancel()
         watch = nil
         descriptor = nil
+        receiver = nil
     }
 
     var raw: Int32 {
@@ -71,18 +75,18 @@ package final class DatagramSocket {
     }
 
     private func receive() {
-        guard let raw = try? raw else { return }
+        guard let raw = try? raw, let receiver else { return }
         let count = ArrivalBuffers.receive(from: raw)
         guard count >= 0 else {
             if count != -EAGAIN, count != -EINTR {
-                receiver?.failed(.system(call: "recv", code: -count))
+                receiver.failed(.system(call: "recv", code: -count))
             }
             return
         }
         for slot in 0..<Int(count) {
             // The receiver may have closed the socket in the previous call of `received`.
             guard descriptor != nil else { return }
-            ArrivalBuffers.read(slot) { receiver?.received($0) }
+            ArrivalBuffers.read(slot) { receiver.received($0) }
         }
     }
 }
