@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Response code with the upper bits of OPT (RFC 6891 §6.1.3).
+@frozen
 package struct RCode: RawRepresentable, Hashable, Sendable {
     /// 0...4095.
     package let rawValue: UInt16
@@ -8,6 +9,10 @@ package struct RCode: RawRepresentable, Hashable, Sendable {
     package init(rawValue: UInt16) {
         self.rawValue = rawValue & 0xFFF
     }
+
+    // Without it, the generic function of `RawRepresentable` would be called.
+    @inlinable
+    package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }
 
 // MARK: - Codes with a name

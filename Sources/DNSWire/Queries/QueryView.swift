@@ -257,6 +257,7 @@ extension [UInt8] {
         withMutableRawSpan { $0.copy(octets, to: 0) }
     }
 
+    @inlinable
     package mutating func withMutableRawSpan<Result>(
         from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// CLASS or QCLASS (RFC 1035 §3.2.4, §3.2.5).
+@frozen
 package struct RecordClass: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 
     package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
+
+    // Without it, the generic function of `RawRepresentable` would be called.
+    @inlinable
+    package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }
 
 // MARK: - Known classes
