@@ -43,6 +43,9 @@ package final class Attempt {
     /// Result; valid in the completion handler.
     package private(set) var outcome: Outcome = .failure(.timedOut)
 
+    /// Time of the result; nil if the server counted no result.
+    private(set) var ended: Instant?
+
     package typealias Outcome = Result<UpstreamReply, UpstreamError>
 
     /// Server that counts the result; nil before the query was sent, and at the end.
@@ -113,10 +116,17 @@ package final class Attempt {
         }
     }
 
-    func complete(_ outcome: consuming Outcome) {
+    func complete(_ outcome: consuming Outcome, at ended: Instant? = nil) {
         (forwarder, carrier) = (nil, nil)
         guard let completion = completion.take() else { return }
         self.outcome = outcome
+        self.ended = ended
         completion(self)
+    }
+
+    /// Returns the result without a copy.
+    func takeOutcome() -> Outcome {
+        defer { outcome = .failure(.timedOut) }
+        return outcome
     }
 }

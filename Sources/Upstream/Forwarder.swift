@@ -71,26 +71,28 @@ package final class Forwarder: Forwarding {
     }
 
     /// Receives the transport's reply: counts the result, or repeats the query without EDNS.
-    func received(_ outcome: Attempt.Outcome, to attempt: Attempt) {
+    func received(_ outcome: consuming Attempt.Outcome, to attempt: Attempt) {
         guard !isWithdrawn else { return attempt.complete(.failure(.withdrawn)) }
         let end = clocks.now()
-        if case .success(let reply) = outcome {
-            if attempt.usesEDNS, reply.rejectsEDNS, end < attempt.deadline {
+        if case .success(.message(let message)) = outcome {
+            if attempt.usesEDNS, message.rejectsEDNS, end < attempt.deadline {
                 attempt.dropEDNS()
                 return transport.carry(attempt)
             }
-            if attempt.hasRejectedEDNS, !reply.rejectsEDNS { testEDNS() }
+            if attempt.hasRejectedEDNS, !message.rejectsEDNS { testEDNS() }
+            if let failure = message.failure { outcome = .failure(failure) }
+        } else if case .success = outcome, attempt.hasRejectedEDNS {
+            testEDNS()
         }
         inFlight?[ObjectIdentifier(attempt)] = nil
-        do throws(UpstreamError) {
-            let answer = try outcome.get().answer
+        switch outcome {
+        case .success:
             counted.note(nil, at: end)
             latency.note(end - attempt.sent)
-            attempt.complete(.success(answer))
-        } catch {
+        case .failure(let error):
             if !attempt.isCancelled { counted.note(error, at: end) }
-            attempt.complete(.failure(error))
         }
+        attempt.complete(outcome, at: end)
     }
 
     /// Ends the queries in flight, and refuses further ones: the network has left the server.
@@ -131,13 +133,6 @@ extension UpstreamReply {
     fileprivate var rejectsEDNS: Bool {
         if case .message(let message) = self { message.rejectsEDNS } else { false }
     }
-
-    fileprivate var answer: UpstreamReply {
-        get throws(UpstreamError) {
-            if case .message(let message) = self { try message.checkAnswer() }
-            return self
-        }
-    }
 }
 
 extension Message {
@@ -148,13 +143,14 @@ extension Message {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
 
-    fileprivate func checkAnswer() throws(UpstreamError) {
+    /// Error if the message is no answer; nil for an answer.
+    fileprivate var failure: UpstreamError? {
         switch rcode {
-        case .noError where isReferral: throw UpstreamError(self)
-        case .noError, .nxDomain: break
+        case .noError where isReferral: UpstreamError(self)
+        case .noError, .nxDomain: nil
         // The substituted name is too long: a final answer, proven by the DNAME (RFC 6672 §2.2).
-        case .yxDomain where answers.contains { $0.type == .dname }: break
-        default: throw UpstreamError(self)
+        case .yxDomain where answers.contains { $0.type == .dname }: nil
+        default: UpstreamError(self)
         }
     }
 

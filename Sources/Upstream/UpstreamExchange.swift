@@ -132,28 +132,39 @@ package struct UpstreamExchange {
     }
 }
 
-extension UInt8 {
-    fileprivate var isLetter: Bool { (0x41...0x5A).contains(self & 0xDF) }
-}
-
 extension [UInt8] {
     /// Randomizes the case of each letter.
     ///
     /// Length octets of labels are at most 63, and therefore not letters.
+    ///
+    /// - Parameter name: the range of the name, after at least seven octets.
     fileprivate mutating func drawCase(
         in name: Range<Int>,
         using random: inout some RandomNumberGenerator
     ) {
-        var bits: UInt64 = 0
-        var left = 0
-        for index in name where self[index].isLetter {
-            if left == 0 {
-                bits = random.next()
-                left = 64
+        withMutableRawSpan { buffer in
+            var bits: UInt64 = 0
+            let offsets = stride(from: name.lowerBound, to: name.upperBound, by: 8)
+            for (word, offset) in offsets.enumerated() {
+                // A number has a bit for each of 64 octets.
+                bits = word % 8 == 0 ? random.next() : bits << 1 | bits >> 63
+                // The last word also has octets that are not part of the name, or are already done.
+                let start = Swift.min(offset, name.upperBound - 8)
+                let octets = buffer.bytes.octets8(at: start)
+                let letters = octets.caseBits & ~0 << UInt64(8 * (offset - start))
+                let drawn = octets & ~letters | bits & letters
+                buffer.storeBytes(of: drawn.littleEndian, toByteOffset: start, as: UInt64.self)
             }
-            self[index] = self[index] & 0xDF | (bits & 1 == 0 ? 0 : 0x20)
-            bits >>= 1
-            left -= 1
         }
+    }
+}
+
+extension UInt64 {
+    /// Bits that distinguish upper and lower case, for each octet that is an ASCII letter.
+    fileprivate var caseBits: UInt64 {
+        let lower = self & 0x7F7F_7F7F_7F7F_7F7F | 0x2020_2020_2020_2020
+        let atLeastA = lower &+ 0x1F1F_1F1F_1F1F_1F1F
+        let aboveZ = lower &+ 0x0505_0505_0505_0505
+        return (~self & (atLeastA ^ aboveZ) & 0x8080_8080_8080_8080) >> 2
     }
 }

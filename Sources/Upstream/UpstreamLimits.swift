@@ -91,8 +91,7 @@ package enum UpstreamLimits {
     /// Maximum number of sockets per server that accept new queries.
     static let slots = 8
 
-    /// Maximum number of queries per socket, and the time for which a socket accepts queries.
-    static let queriesPerSlot = 64
+    /// Time for which a socket accepts queries.
     static let socketLifetime: Duration = .milliseconds(100)
 
     /// Number of queries after which a socket without outstanding queries stays open.

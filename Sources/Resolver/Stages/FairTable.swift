@@ -174,7 +174,9 @@ struct FairTable<Entry: FairEntry> {
     }
 
     /// Returns true if the limit of a client is reduced, because many of its queries were lost.
-    func isReduced(_ client: ClientNetwork?) -> Bool {
+    ///
+    /// Mutating only because Swift 6.3 would copy the table for an access through an object.
+    mutating func isReduced(_ client: ClientNetwork?) -> Bool {
         // The client that used the table last needs no look-up.
         if let latest, lines[latest].client == client {
             return lines[latest].window.isReduced(limits)

@@ -124,7 +124,8 @@ final class SharedResolution {
 
     private func finish(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         guard query.cancellation.isCancelled, answer.resolution.isFailure else {
-            var answer = cached(answer, query)
+            var answer = answer
+            cache(&answer, query)
             if answer.resolution.isFailure, let stale = query.sharedStale {
                 answer.resolution = stale
             }
@@ -135,7 +136,11 @@ final class SharedResolution {
 
     /// Replaces an upstream's early answer in the cache with a vendor's answer.
     func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) {
-        dns64.complete(answer, query, Completion { _ = query.resolution?.cached($0, query) })
+        let completion = Completion<ResolvedAnswer> { answer in
+            var answer = answer
+            query.resolution?.cache(&answer, query)
+        }
+        dns64.complete(answer, query, completion)
     }
 
     /// Caches an answer that another machine has shared.
@@ -153,13 +158,11 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Caches an answer, and returns it as clients get it.
-    private func cached(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer {
-        var answer = answer
+    /// Caches an answer, and changes it to the answer that clients get.
+    private func cache(_ answer: inout ResolvedAnswer, _ query: PendingQuery) {
         localAnswers.guardCache(against: &answer, query.query)
         cacheWriter.keep(answer, query)
         addressOrdering?.order(&answer, query.query, query.match)
-        return answer
     }
 }
 

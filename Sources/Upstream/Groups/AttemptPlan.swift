@@ -76,12 +76,12 @@ struct AttemptPlan: Sendable, Hashable {
     private(set) var isOver = false
 
     /// - Parameter isRepeated: false if each server gets the query only once.
-    init(_ candidates: [Candidate], deadline: Instant, isRepeated: Bool = true) {
+    init(_ candidates: consuming [Candidate], deadline: Instant, isRepeated: Bool = true) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
         rounds = isRepeated ? most : 1
         mostTries = min(rounds * candidates.count, UpstreamLimits.tries)
-        self.candidates = candidates
+        self.candidates = consume candidates
         self.deadline = deadline
     }
 

@@ -114,8 +114,7 @@ package final class HealthTable {
 
     // MARK: - Outcomes of clients' queries
 
-    func answered(_ server: any Forwarding, _ page: Page, began: Instant) {
-        let now = clocks.now()
+    func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         page.health.answered(in: now - began, now: now)
         reportForgeries(of: server, page)
         if page.health.rests { probe(server, until: now + server.timeout) }

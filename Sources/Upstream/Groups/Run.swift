@@ -28,7 +28,7 @@ final class Run {
 
     init(
         _ query: Query,
-        _ plan: AttemptPlan,
+        _ plan: consuming AttemptPlan,
         _ group: UpstreamGroup,
         _ roster: UpstreamRoster,
         _ deadline: Instant,
@@ -38,7 +38,7 @@ final class Run {
         _ completion: consuming Completion<UpstreamGroup.Outcome>
     ) {
         self.query = query
-        self.plan = plan
+        self.plan = consume plan
         self.group = group
         self.roster = roster
         self.deadline = deadline
@@ -50,7 +50,7 @@ final class Run {
 
     func begin(_ now: Instant) {
         cancellation?.whenCancelled { [self] in end(.failure(.timedOut)) }
-        perform(plan.begin(now: now), .first)
+        perform(plan.begin(now: now), .first, now)
     }
 
     /// Probes the untrusted servers; the query waits for the probes.
@@ -72,7 +72,7 @@ final class Run {
             suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
         }
         guard !isOver else { return }
-        perform(plan.tick(now: now), .hedge)
+        perform(plan.tick(now: now), .hedge, now)
     }
 
     private var health: HealthTable { group.health }
@@ -87,10 +87,10 @@ final class Run {
         group.wake(self, at: instant)
     }
 
-    private func perform(_ move: AttemptPlan.Move?, _ why: Trace.Why) {
+    private func perform(_ move: AttemptPlan.Move?, _ why: Trace.Why, _ now: Instant) {
         switch move {
         case .ask(let number, let server, let until, let since):
-            ask(server, number, why, until, since)
+            ask(server, number, why, until, since, now)
         case .end where group.roster !== roster:
             return beginAgain()
         case .end:
@@ -120,10 +120,10 @@ final class Run {
         _ number: Int,
         _ why: Trace.Why,
         _ until: Instant,
-        _ since: Instant?
+        _ since: Instant?,
+        _ began: Instant
     ) {
         let server = roster.servers[index]
-        let began = health.clocks.now()
         server.ask(
             Attempt(
                 query,
@@ -140,14 +140,12 @@ final class Run {
     }
 
     private func ended(_ attempt: Attempt) {
-        switch attempt.outcome {
+        let now = attempt.ended ?? health.clocks.now()
+        switch attempt.takeOutcome() {
         case .success(let reply):
             let server = roster.servers[attempt.server]
-            attempt.place?.end(
-                reply.message(to: query.question).summary,
-                at: health.clocks.now()
-            )
-            health.answered(server, roster.pages[attempt.server], began: attempt.began)
+            attempt.place?.end(reply.message(to: query.question).summary, at: now)
+            health.answered(server, roster.pages[attempt.server], began: attempt.began, now: now)
             guard plan.answered(attempt.number) else { return }
             let reply = UpstreamGroup.Reply(
                 answer: reply,
@@ -156,24 +154,23 @@ final class Run {
             )
             end(.success(reply))
         case .failure(let error):
-            attempt.place?.end("\(error)", at: health.clocks.now())
-            failed(attempt, error)
+            attempt.place?.end("\(error)", at: now)
+            failed(attempt, error, now)
         }
     }
 
-    private func failed(_ failed: Attempt, _ error: UpstreamError) {
+    private func failed(_ failed: Attempt, _ error: UpstreamError, _ now: Instant) {
         guard !failed.isCancelled else { return }
         guard error != .withdrawn else {
-            let now = health.clocks.now()
             guard !isOver else { return }
-            return perform(plan.failed(failed.number, isFinal: true, now: now), .next)
+            return perform(plan.failed(failed.number, isFinal: true, now: now), .next, now)
         }
         let server = roster.servers[failed.server]
         health.failed(server, error, began: failed.began)
         latestError = error
         if error.isDecline {
             declined.append((server, error, failed.began))
-            health.suspect(server, silentSince: nil, until: health.clocks.now() + server.timeout)
+            health.suspect(server, silentSince: nil, until: now + server.timeout)
         } else if error != .timedOut
             || failed.deadline - failed.began >= min(server.timeout, UpstreamLimits.fairWait)
         {
@@ -185,8 +182,7 @@ final class Run {
             )
         }
         guard !isOver else { return }
-        let now = health.clocks.now()
-        perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next)
+        perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next, now)
     }
 
     /// Suspects and probes a server; a silent server only if the server sent no reply since
@@ -206,7 +202,8 @@ final class Run {
 
     private func judged(_ index: Int, _ isDown: Bool) {
         guard !isOver else { return }
-        perform(plan.judged(index, isDown: isDown, now: health.clocks.now()), .next)
+        let now = health.clocks.now()
+        perform(plan.judged(index, isDown: isDown, now: now), .next, now)
     }
 
     private func end(_ outcome: UpstreamGroup.Outcome) {

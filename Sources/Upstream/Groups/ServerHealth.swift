@@ -124,6 +124,29 @@ extension ServerHealth {
     }
 }
 
+// MARK: - Candidates
+
+extension ServerHealth {
+    func candidate(_ server: any Forwarding, _ index: Int) -> AttemptPlan.Candidate {
+        AttemptPlan.Candidate(
+            server: index,
+            isProtected: server.isProtected,
+            isDown: isDown,
+            isUntrusted: isUntrusted,
+            timeout: server.timeout,
+            patience: patience,
+            repeatsAfter: server.repeatsAfter
+        )
+    }
+
+    /// Returns the candidate of a group with one server; nil unless the server is healthy.
+    ///
+    /// Mutating only because Swift 6.3 would copy the health for an access through an object.
+    mutating func onlyCandidate(_ server: any Forwarding) -> AttemptPlan.Candidate? {
+        isFit ? candidate(server, 0) : nil
+    }
+}
+
 // MARK: - Replies to clients' queries
 
 extension ServerHealth {

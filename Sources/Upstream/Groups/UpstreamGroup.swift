@@ -85,6 +85,12 @@ package final class UpstreamGroup {
         }
         let roster = roster
         let (servers, pages) = (roster.servers, roster.pages)
+        if let only = onlyCandidate(roster) {
+            let plan = AttemptPlan([only], deadline: deadline, isRepeated: isRepeated)
+            let (end, signal) = (deadline, cancellation)
+            Run(query, plan, self, roster, end, isRepeated, signal, trace, completion).begin(now)
+            return
+        }
         let standing = standing(roster, now)
         for (index, page) in pages.enumerated() where !page.health.isFit {
             let server = servers[index]
@@ -104,17 +110,7 @@ package final class UpstreamGroup {
             let (server, health) = (servers[index], pages[index].health)
             if health.isFit { hasFit = true }
             if health.isUntrusted { untrusted.append(index) }
-            candidates.append(
-                AttemptPlan.Candidate(
-                    server: index,
-                    isProtected: server.isProtected,
-                    isDown: health.isDown,
-                    isUntrusted: health.isUntrusted,
-                    timeout: server.timeout,
-                    patience: health.patience,
-                    repeatsAfter: server.repeatsAfter
-                )
-            )
+            candidates.append(health.candidate(server, index))
         }
         let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
         let run =
@@ -129,6 +125,14 @@ package final class UpstreamGroup {
         let order = standing(roster, health.clocks.now()).order
         let others = servers.indices.filter { !order.contains($0) }
         return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
+    }
+
+    /// Returns the candidate of a group with one server; nil unless the server is healthy.
+    private func onlyCandidate(_ roster: UpstreamRoster) -> AttemptPlan.Candidate? {
+        guard roster.servers.count == 1, let server = roster.servers.first,
+            !health.isPaused(server)
+        else { return nil }
+        return roster.pages[0].health.onlyCandidate(server)
     }
 
     private func noneUsable(_ servers: [any Forwarding]) -> UpstreamError {

@@ -18,10 +18,11 @@ final class UDPExchanger {
     private let clocks: Clocks
     private var random = RandomPool()
 
+    /// Sockets for the next queries.
     private var slots = [UDPSocketSlot?](repeating: nil, count: UpstreamLimits.slots)
 
-    /// All sockets, including sockets that only wait for replies.
-    private var open: [ObjectIdentifier: UDPSocketSlot] = [:]
+    /// All open sockets, including sockets that only wait for replies.
+    private var open: [UDPSocketSlot] = []
 
     fileprivate lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
@@ -58,24 +59,41 @@ final class UDPExchanger {
     private func openSlot() throws(SocketError) -> UDPSocketSlot {
         let index = Int.random(in: slots.indices, using: &random)
         let now = clocks.now()
-        if let slot = slots[index], slot.takesQueries(at: now) { return slot }
-        let slot = try UDPSocketSlot(to: server, of: self, now: now)
+        var free: UDPSocketSlot?
+        if let slot = slots[index] {
+            if slot.takesQueries(at: now) { return slot }
+            if slot.isClosed { free = slot }
+        }
+        let slot = free ?? UDPSocketSlot(of: self)
         slots[index] = slot
-        open[ObjectIdentifier(slot)] = slot
+        try slot.open(to: server, now)
+        slot.place = open.count
+        open.append(slot)
         return slot
     }
 
-    fileprivate func closed(_ slot: UDPSocketSlot) { open[ObjectIdentifier(slot)] = nil }
+    fileprivate func closed(_ slot: UDPSocketSlot) {
+        guard let place = slot.place else { return }
+        slot.place = nil
+        let last = open.removeLast()
+        guard last !== slot else { return }
+        open[place] = last
+        last.place = place
+    }
 
     private func expire() {
         let now = clocks.now()
-        for slot in open.values { slot.expire(now) }
+        for slot in open { slot.expire(now) }
         // The time is rounded up, so that queries share timers.
-        let next = open.values.lazy.map(\.deadline).min()
+        let next = open.lazy.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
+
+    /// Closes the sockets without queries; a socket with a query retains the exchanger.
+    isolated deinit { for slot in open { slot.closeSocket() } }
 }
 
+/// Socket of a server, and its outstanding queries; can be opened again after it was closed.
 @ServiceLoop
 private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     private struct Waiting {
@@ -84,64 +102,47 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         let transport: PlainTransport
     }
 
-    /// The outstanding queries, at most ``UpstreamLimits/queriesPerSlot``, and their IDs.
-    private struct Outstanding {
-        private(set) var queries: [Waiting] = []
-        private(set) var ids: [UInt16] = []
+    private unowned let exchanger: UDPExchanger
 
-        mutating func append(_ query: Waiting) {
-            queries.append(query)
-            ids.append(query.exchange.id)
-        }
+    /// Index in the exchanger's list of open sockets.
+    var place: Int?
 
-        mutating func remove(_ place: Int) -> Waiting {
-            queries.swapAt(place, queries.count - 1)
-            ids.swapAt(place, ids.count - 1)
-            ids.removeLast()
-            return queries.removeLast()
-        }
-
-        mutating func removeAll() -> [Waiting] {
-            defer { self = Outstanding() }
-            return queries
-        }
-    }
-
-    private let opened: Instant
     private var socket: DatagramSocket?
-    private weak var exchanger: UDPExchanger?
+    private var opened = Instant(nanoseconds: 0)
 
-    private var waiting = Outstanding()
+    private var waiting: [Waiting] = []
 
-    /// IDs of ended queries: a late or duplicated reply does not count as forged.
-    private var ended: [UInt16] = []
+    /// IDs of all queries on this socket: a late or duplicated reply does not count as forged.
+    private var ids = InlineArray<64, UInt16>(repeating: 0)
+
+    /// Number of queries that the socket has sent, at most the count of `ids`.
+    private var sent = 0
 
     private var foreignReplies = 0
 
-    /// Number of queries that the socket may still send.
-    private var left = UpstreamLimits.queriesPerSlot
+    init(of exchanger: UDPExchanger) { self.exchanger = exchanger }
 
-    init(
-        to server: SocketAddress,
-        of exchanger: UDPExchanger,
-        now: Instant
-    ) throws(SocketError) {
-        opened = now
-        self.exchanger = exchanger
-        socket = nil
+    var isClosed: Bool { socket == nil }
+
+    func open(to server: SocketAddress, _ now: Instant) throws(SocketError) {
         socket = try DatagramSocket(connectedTo: server, receiver: self)
+        opened = now
+        (sent, foreignReplies) = (0, 0)
     }
 
     func takesQueries(at now: Instant) -> Bool {
-        socket != nil && left > 0 && now - opened < UpstreamLimits.socketLifetime
+        !isClosed && sent < ids.count && now - opened < UpstreamLimits.socketLifetime
     }
 
-    func hasUsed(_ id: UInt16) -> Bool { waiting.ids.contains(id) || ended.contains(id) }
+    func hasUsed(_ id: UInt16) -> Bool {
+        for index in 0..<sent where ids[index] == id { return true }
+        return false
+    }
 
     /// Earliest deadline of the outstanding queries; without queries, the end of the period in
     /// which the socket accepts queries.
     var deadline: Instant {
-        waiting.queries.lazy.map(\.attempt.deadline).min() ?? opened + UpstreamLimits.socketLifetime
+        waiting.lazy.map(\.attempt.deadline).min() ?? opened + UpstreamLimits.socketLifetime
     }
 
     /// Sends a query.
@@ -160,26 +161,27 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
             failed(error)
             throw error
         }
-        left -= 1
+        ids[sent] = exchange.id
+        sent += 1
         waiting.append(Waiting(exchange: exchange, attempt: attempt, transport: transport))
         attempt.wasSent(by: self)
     }
 
     func cancel(_ attempt: Attempt) {
-        guard let query = waiting.queries.first(where: { $0.attempt === attempt }) else { return }
+        guard let query = waiting.first(where: { $0.attempt === attempt }) else { return }
         end([query], with: .timedOut)
     }
 
     func received(_ octets: Span<UInt8>) {
-        let id = octets.count >= 2 ? UInt16(octets[0]) << 8 | UInt16(octets[1]) : nil
-        guard let id, let place = waiting.ids.firstIndex(of: id) else {
-            if !(id.map(ended.contains) ?? false) { noteForeign() }
+        guard octets.count >= 2 else { return noteForeign() }
+        let id = UInt16(octets[0]) << 8 | UInt16(octets[1])
+        guard let place = place(of: id) else {
+            if !hasUsed(id) { noteForeign() }
             return
         }
-        let validation = waiting.queries[place].exchange.validate(octets)
+        let validation = waiting[place].exchange.validate(octets)
         if case .foreign = validation { return noteForeign() }
-        let query = waiting.remove(place)
-        ended.append(id)
+        let query = remove(place)
         closeIfIdle()
         if case .reply(let reply) = validation {
             query.attempt.end(.success(reply))
@@ -188,13 +190,30 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         }
     }
 
+    /// Index of the outstanding query with an ID.
+    private func place(of id: UInt16) -> Int? {
+        // Not `firstIndex`: the isolation check of its closure takes 350 instructions.
+        for place in waiting.indices where waiting[place].exchange.id == id { return place }
+        return nil
+    }
+
+    private func remove(_ place: Int) -> Waiting {
+        waiting.swapAt(place, waiting.count - 1)
+        return waiting.removeLast()
+    }
+
+    private func removeAll() -> [Waiting] {
+        defer { waiting = [] }
+        return waiting
+    }
+
     /// Counts an unmatched message; several close the socket, because a forger may know its port.
     private func noteForeign() {
-        exchanger?.foreignReplies += 1
+        exchanger.foreignReplies += 1
         foreignReplies += 1
         guard foreignReplies >= UpstreamLimits.foreignReplies else { return }
-        exchanger?.forgeries += 1
-        let queries = waiting.removeAll()
+        exchanger.forgeries += 1
+        let queries = removeAll()
         close()
         for query in queries { query.transport.repeatOverStream(query.attempt) }
     }
@@ -202,21 +221,19 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     func failed(_ error: SocketError) {
         // The socket is closed first, because a completion may send a query, which needs another
         // socket.
-        let queries = waiting.removeAll()
+        let queries = removeAll()
         close()
         for query in queries { query.attempt.end(.failure(UpstreamError(error))) }
     }
 
     func expire(_ now: Instant) {
-        end(waiting.queries.filter { $0.attempt.deadline <= now }, with: .timedOut)
-        if waiting.ids.isEmpty, !takesQueries(at: now) { close() }
+        end(waiting.filter { $0.attempt.deadline <= now }, with: .timedOut)
+        if waiting.isEmpty, !takesQueries(at: now) { close() }
     }
 
     private func end(_ queries: [Waiting], with error: UpstreamError) {
         for query in queries {
-            let place = waiting.ids.firstIndex(of: query.exchange.id)
-            if let place { _ = waiting.remove(place) }
-            ended.append(query.exchange.id)
+            if let place = place(of: query.exchange.id) { _ = remove(place) }
         }
         closeIfIdle()
         for query in queries { query.attempt.end(.failure(error)) }
@@ -227,18 +244,22 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     /// After several queries, a socket stays open until ``expire(_:)``, because a new socket costs
     /// as much as a query.
     private func closeIfIdle() {
-        guard waiting.ids.isEmpty else { return }
-        if left > UpstreamLimits.queriesPerSlot - UpstreamLimits.queriesOfBusySlot || left == 0 {
+        guard waiting.isEmpty else { return }
+        if sent < UpstreamLimits.queriesOfBusySlot || sent == ids.count {
             close()
         } else {
-            exchanger?.alarm.bring(forward: deadline)
+            exchanger.alarm.bring(forward: deadline)
         }
     }
 
     private func close() {
-        guard socket != nil else { return }
+        guard !isClosed else { return }
+        closeSocket()
+        exchanger.closed(self)
+    }
+
+    func closeSocket() {
         socket?.close()
         socket = nil
-        exchanger?.closed(self)
     }
 }
