@@ -482,7 +482,7 @@ private final class FaultyUsage: UsageStore {
         _ vendor: String,
         today: Int64,
         durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
+        _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
         isDurable = durably
         switch fault {

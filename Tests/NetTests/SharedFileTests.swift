@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Dispatch
 import Foundation
+import Locks
 import TestWorld
 import Testing
 
@@ -13,11 +15,7 @@ struct SharedFileTests {
     private var path: String { (folder?.path ?? "") + "/state" }
 
     private func content(of file: SharedFile) throws -> String {
-        var content: [UInt8] = []
-        try file.change {
-            content = Array($0)
-            return nil
-        }
+        let content = try file.change { (nil, Array($0)) }
         return String(decoding: content, as: Unicode.UTF8.self)
     }
 
@@ -25,7 +23,7 @@ struct SharedFileTests {
     func initial() throws {
         let file = SharedFile(path, initial: Array("first".utf8))
         #expect(try content(of: file) == "first")
-        try file.change { _ in Array("second".utf8) }
+        try file.change { _ in (Array("second".utf8), ()) }
         #expect(try content(of: SharedFile(path, initial: Array("third".utf8))) == "second")
         let names = try FileManager.default.contentsOfDirectory(
             atPath: try #require(folder).path
@@ -35,13 +33,13 @@ struct SharedFileTests {
 
     @Test("after a failed wait for the lock, changes fail immediately for 1 s")
     func locked() throws {
-        let file = SharedFile(path, initial: [])
-        var now = Clock.now
-        var readings = 0
-        file.now = {
-            readings += 1
-            now += .milliseconds(10)
-            return now
+        let clock = Lock((now: Clock.now, readings: 0))
+        let file = SharedFile(path, initial: []) {
+            clock.withLock { clock in
+                clock.readings += 1
+                clock.now += .milliseconds(10)
+                return clock.now
+            }
         }
         #expect(try content(of: file) == "")
         let other = open(path, O_RDWR)
@@ -49,11 +47,51 @@ struct SharedFileTests {
         #expect(flock(other, LOCK_EX) == 0)
         #expect(throws: SharedFile.Fault.self) { try content(of: file) }
         #expect(flock(other, LOCK_UN) == 0)
-        readings = 0
+        clock.withLock { $0.readings = 0 }
         #expect(throws: SharedFile.Fault.self) { try content(of: file) }
-        #expect(readings == 1)
-        now += .seconds(1)
+        #expect(clock.withLock(\.readings) == 1)
+        clock.withLock { $0.now += .seconds(1) }
         #expect(try content(of: file) == "")
+    }
+
+    @Test("while a file system does not respond, changes fail; the pending change happens later")
+    func stuck() async throws {
+        let thread = FileThread()
+        let file = SharedFile(path, initial: Array("first".utf8), thread: thread)
+        #expect(try content(of: file) == "first")
+        let (hold, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        #expect(throws: SharedFile.Fault.self) {
+            try file.change { _ in
+                hold.signal()
+                release.wait()
+                return (Array("later".utf8), ())
+            }
+        }
+        #expect(hold.wait(timeout: .now()) == .success)
+        #expect(throws: SharedFile.Fault.self) { try content(of: file) }
+        #expect(throws: SharedFile.Fault.self) { try file.change { _ in ([], ()) } }
+        release.signal()
+        var latest: String?
+        while latest == nil {
+            latest = try? content(of: file)
+            await Task.yield()
+        }
+        #expect(latest == "later")
+    }
+
+    @Test("a full disk leaves the old content", .enabled(if: geteuid() == 0, "mount needs root"))
+    func full() throws {
+        let disk = try #require(folder).path
+        #expect(mount("none", disk, "tmpfs", 0, "size=4096") == 0)
+        defer { #expect(umount(disk) == 0) }
+        let file = SharedFile(path, initial: Array("first".utf8))
+        #expect(try content(of: file) == "first")
+        #expect(throws: SharedFile.Fault.self) {
+            try file.change { _ in ([UInt8](repeating: 0x41, count: 8_000), ()) }
+        }
+        #expect(try content(of: file).split(separator: "\n") == ["first"])
+        try file.change { _ in (Array("second".utf8), ()) }
+        #expect(try content(of: file).split(separator: "\n") == ["second"])
     }
 
     @Test("an existing empty file stays empty: it was truncated")

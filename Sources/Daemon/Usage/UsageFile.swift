@@ -31,18 +31,17 @@ final class UsageFile: UsageStore {
         _ vendor: String,
         today: Int64,
         durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
+        _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
         var result: UsageRecord?
         do throws(SharedFile.Fault) {
-            try file.change { octets in
-                guard var records = Self.records(octets) else { return nil }
+            result = try file.change { octets in
+                guard var records = Self.records(octets) else { return (nil, nil) }
                 var record = records[vendor] ?? UsageRecord(day: today)
                 record.move(to: today)
                 let isChanged = change(&record) || record.day != records[vendor]?.day
-                result = record
                 records[vendor] = record
-                return isChanged ? Self.octets(records, today: today) : nil
+                return (isChanged ? Self.octets(records, today: today) : nil, record)
             }
             problem =
                 result == nil
@@ -66,7 +65,7 @@ final class UsageFile: UsageStore {
                 // If the file is damaged, the counts of the other vendors are lost, too.
                 var records = Self.records(octets) ?? [:]
                 records[vendor] = UsageRecord(day: today)
-                return Self.octets(records, today: today)
+                return (Self.octets(records, today: today), ())
             }
             problem = nil
         } catch {

@@ -93,14 +93,15 @@ package protocol UsageStore: AnyObject, Sendable {
     /// - Parameters:
     ///   - today: the current day.
     ///   - durably: true to treat a record that is only in memory as unknown.
-    ///   - change: returns true if it changed the record.
+    ///   - change: returns true if it changed the record; runs on any thread, and after a return
+    ///     of nil possibly later.
     /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(
         _ vendor: String,
         today: Int64,
         durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
+        _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
     /// Reason why the latest record is unknown or not shared, and the remedy; otherwise nil.
@@ -132,7 +133,7 @@ package final class UsageMemory: UsageStore {
         _ vendor: String,
         today: Int64,
         durably: Bool,
-        _ change: (inout UsageRecord) -> Bool
+        _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
         var record = records[vendor] ?? UsageRecord(day: today)
         record.move(to: today)

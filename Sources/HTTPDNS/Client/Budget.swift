@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
+private import Locks
 package import Net
 
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
@@ -191,11 +192,14 @@ extension Budget {
 
     private var isShort: Bool {
         guard let record else { return true }
-        return !left(record).covers(cheapest.less(reserved))
+        return !Self.left(record, within: rule).covers(cheapest.less(reserved))
     }
 
     /// Returns the amounts that remain within the limits; `UInt64.max` without a limit.
-    private func left(_ record: UsageRecord) -> UsageAmount {
+    private nonisolated static func left(
+        _ record: UsageRecord,
+        within rule: Rule?
+    ) -> UsageAmount {
         func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
             limit.map { $0 - min($0, used) } ?? .max
         }
@@ -339,17 +343,18 @@ extension Budget {
 
     /// Fills the reservation up to the cost and a block; returns false if the budget does not suffice.
     private mutating func reserve(for cost: UsageAmount) -> Bool {
-        var grant: UsageAmount?
-        let budget = self
+        let (rule, least) = (rule, cost.less(reserved))
+        let most = (cost + block).less(reserved)
+        let granted = Lock<UsageAmount?>(nil)
         access { record in
-            let left = budget.left(record)
-            guard left.covers(cost.less(budget.reserved)) else { return false }
-            let amount = left.limiting((cost + budget.block).less(budget.reserved))
+            let left = Self.left(record, within: rule)
+            guard left.covers(least) else { return false }
+            let amount = left.limiting(most)
             record.add(amount)
-            grant = amount
+            granted.withLock { $0 = amount }
             return true
         }
-        guard record != nil, let grant else { return false }
+        guard record != nil, let grant = granted.withLock(\.self) else { return false }
         reserved = reserved + grant
         return true
     }
@@ -364,7 +369,9 @@ extension Budget {
         reserved = reserved.less(surplus)
     }
 
-    private mutating func access(_ change: (inout UsageRecord) -> Bool) {
+    private mutating func access(
+        _ change: @escaping @Sendable (inout UsageRecord) -> Bool
+    ) {
         record = store.update(vendor, today: day, durably: isStrict, change)
         problem = store.problem
     }

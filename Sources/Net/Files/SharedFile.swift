@@ -5,15 +5,21 @@ internal import Glibc
 ///
 /// One `pwrite` replaces the content, so a killed process leaves the old or the new content of up
 /// to one memory page. Line feeds pad a shorter text: a process can be killed before `ftruncate`. A
-/// new file has content when it appears; an empty file is damaged.
+/// larger text first gets its space, so a full disk leaves the old content. A new file has content
+/// when it appears; an empty file is damaged.
+///
+/// A thread accesses the file, because its file system may not respond.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
-@ServiceLoop
-package final class SharedFile {
+@safe
+package final class SharedFile: Sendable {
     package let path: String
 
     private let initial: [UInt8]
 
-    private var file: OwnedDescriptor?
+    private let thread: FileThread
+
+    // SAFETY: used on the thread only.
+    private nonisolated(unsafe) var file: OwnedDescriptor?
 
     package enum Fault: Error {
         case unavailable(String)
@@ -23,49 +29,85 @@ package final class SharedFile {
     }
 
     /// Maximum octets of the content.
-    package nonisolated static let largest = 64 << 10
+    package static let largest = 64 << 10
 
-    private nonisolated static let padding = UInt8(ascii: "\n")
+    private static let padding = UInt8(ascii: "\n")
 
     /// Maximum wait for the lock; a killed process holds the lock until its memory is freed.
-    private nonisolated static let patience = Duration.milliseconds(20)
+    private static let patience = Duration.milliseconds(20)
 
     /// Time after a failed wait for the lock in which further changes fail immediately.
-    private nonisolated static let pause = Duration.seconds(1)
+    private static let pause = Duration.seconds(1)
 
     /// End of this time; nil if the latest wait has succeeded.
-    private var lockedUntil: Instant?
+    // SAFETY: used on the thread only.
+    private nonisolated(unsafe) var lockedUntil: Instant?
 
     /// Clock; tests replace it.
-    var now: @ServiceLoop () -> Instant = { Clock.now }
+    private let now: @Sendable () -> Instant
 
     /// At first use, creates the file (mode 0600) with the content `initial`, and its directory
     /// (0700).
-    package nonisolated init(_ path: String, initial: [UInt8]) {
+    ///
+    /// - Parameter thread: accesses the file.
+    package init(
+        _ path: String,
+        initial: [UInt8],
+        thread: FileThread = .shared,
+        now: @escaping @Sendable () -> Instant = { Clock.now }
+    ) {
         self.path = path
         self.initial = initial
+        self.thread = thread
+        self.now = now
     }
 
-    /// Replaces the content by the result of `change`; nil leaves the content unchanged.
-    package func change(_ change: (ArraySlice<UInt8>) -> [UInt8]?) throws(Fault) {
+    /// Replaces the content, and returns a value.
+    ///
+    /// If the file system does not respond, throws `failed`, and the change may happen later.
+    ///
+    /// - Parameter change: runs on the thread; its content nil leaves the content unchanged.
+    @ServiceLoop
+    package func change<Value: Sendable>(
+        _ change: @escaping @Sendable (ArraySlice<UInt8>) -> (content: [UInt8]?, value: Value)
+    ) throws(Fault) -> Value {
+        let result = thread.run { [self] in
+            Result { () throws(Fault) in try changeNow(change) }
+        }
+        guard let result else {
+            throw .failed("the file system of \(path) does not respond")
+        }
+        return try result.get()
+    }
+
+    private func changeNow<Value>(
+        _ change: (ArraySlice<UInt8>) -> (content: [UInt8]?, value: Value)
+    ) throws(Fault) -> Value {
         let raw = try open()
         try lock(raw)
         defer { flock(raw, LOCK_UN) }
         let old = try read(raw)
-        guard var octets = change(old) else { return }
-        octets += repeatElement(Self.padding, count: max(0, old.count - octets.count))
+        let (content, value) = change(old)
+        guard var octets = content else { return value }
+        let added = octets.count - old.count
+        if added > 0 {
+            try write([UInt8](repeating: Self.padding, count: added), to: raw, at: old.count)
+        } else {
+            octets += repeatElement(Self.padding, count: -added)
+        }
         try write(octets, to: raw)
+        return value
     }
 
     private func open() throws(Fault) -> Int32 {
-        if let raw = file?.raw {
+        if let raw = unsafe file?.raw {
             var (own, current) = (stat(), stat())
             if unsafe fstat(raw, &own) == 0, unsafe lstat(path, &current) == 0,
                 own.st_dev == current.st_dev, own.st_ino == current.st_ino
             {
                 return raw
             }
-            file = nil
+            unsafe file = nil
         }
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
         if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
@@ -78,7 +120,7 @@ package final class SharedFile {
             raw = unsafe Glibc.open(path, flags)
         }
         guard raw >= 0 else { throw .unavailable("cannot open \(path): \(errorText(errno))") }
-        file = OwnedDescriptor(taking: raw)
+        unsafe file = OwnedDescriptor(taking: raw)
         return raw
     }
 
@@ -97,9 +139,13 @@ package final class SharedFile {
         }
     }
 
-    private func write(_ octets: [UInt8], to raw: Int32) throws(Fault) {
+    private func write(
+        _ octets: [UInt8],
+        to raw: Int32,
+        at offset: Int = 0
+    ) throws(Fault) {
         let count = unsafe octets.withUnsafeBytes {
-            unsafe pwrite(raw, $0.baseAddress, $0.count, 0)
+            unsafe pwrite(raw, $0.baseAddress, $0.count, offset)
         }
         guard count == octets.count else {
             throw .failed("cannot write \(path): \(errorText(count < 0 ? errno : ENOSPC))")
@@ -108,13 +154,13 @@ package final class SharedFile {
 
     private func lock(_ raw: Int32) throws(Fault) {
         let start = now()
-        if start >= lockedUntil ?? start {
-            lockedUntil = nil
+        if unsafe start >= lockedUntil ?? start {
+            unsafe lockedUntil = nil
             repeat {
                 if flock(raw, LOCK_EX | LOCK_NB) == 0 { return }
                 sched_yield()
             } while now() < start + Self.patience
-            lockedUntil = now() + Self.pause
+            unsafe lockedUntil = now() + Self.pause
         }
         throw .failed("another process holds the lock of \(path)")
     }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+private import CLinux
+internal import Glibc
+private import Locks
+private import Synchronization
+
+/// Thread for short accesses to files by code that must not block.
+///
+/// A file system can stop responding, for example while it is frozen for a backup, or after the
+/// loss of a network disk.
+// SAFETY: the system calls use one pollfd and eight octets.
+@safe
+package final class FileThread: Sendable {
+    package static let shared = FileThread()
+
+    /// Maximum time that a caller waits; longer than the wait for a lock (``SharedFile``).
+    private static let patience = Duration.milliseconds(50)
+
+    /// Nil without a free descriptor or thread: accesses then block.  The thread never ends.
+    private let queue: BackgroundQueue<@Sendable () -> Void>?
+    private let done: Int32
+
+    private let isBusy = Atomic(false)
+
+    package init() {
+        queue = try? BackgroundQueue(named: "files", itemLimit: 1) { accesses, _ in
+            for access in accesses { access() }
+        }
+        done = linux_eventfd()
+    }
+
+    /// Runs `body` on the thread, and waits for its result.
+    ///
+    /// If `body` takes too long, it continues without the caller. Until it ends, further calls
+    /// fail immediately.
+    ///
+    /// - Returns: the result; nil if the file system does not respond.
+    @ServiceLoop
+    func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> Value? {
+        guard let queue, done >= 0 else { return body() }
+        guard !isBusy.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
+        let result = Lock<Value?>(nil)
+        queue.add { [self] in
+            let value = body()
+            // Before the result: the caller may start the next access immediately.
+            isBusy.store(false, ordering: .releasing)
+            result.withLock { $0 = value }
+            _ = linux_eventfd_signal(done)
+        }
+        let end = Clock.now + Self.patience
+        while true {
+            if let value = result.withLock(\.self) { return value }
+            let left = end - Clock.now
+            guard left > .zero else { return nil }
+            wait(left)
+        }
+    }
+
+    /// Waits for a signal, possibly of an earlier access.
+    private func wait(_ time: Duration) {
+        var event = pollfd(fd: done, events: Int16(POLLIN), revents: 0)
+        var count: UInt64 = 0
+        unsafe poll(&event, 1, Int32(time.millisecondsRoundedUp))
+        _ = unsafe Glibc.read(done, &count, MemoryLayout<UInt64>.size)
+    }
+}
