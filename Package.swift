@@ -163,7 +163,7 @@ let package = Package(
         // Layer 4: vendors; upstream resolvers.
         .target(
             name: "HTTPDNS",
-            dependencies: ["COpenSSL", "DNSWire", "Monotonic", "Net"],
+            dependencies: ["COpenSSL", "DNSWire", "Locks", "Monotonic", "Net"],
             swiftSettings: product
         ),
         .target(

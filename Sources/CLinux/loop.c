@@ -27,6 +27,16 @@ int linux_eventfd_signal(int fd) {
 
 void linux_return_free_memory(void) { malloc_trim(0); }
 
+int linux_open_standard_descriptors(void) {
+    for (;;) {
+        const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+            return -1;
+        if (fd > STDERR_FILENO)
+            return close(fd);
+    }
+}
+
 int linux_close_process(void) {
     // A seccomp filter may forbid setrlimit, even to the same value.
     struct rlimit core;

@@ -40,6 +40,12 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
+    /// Returns true if the system allows a cache of `limit` octets now.
+    package static func fits(limit: Int) -> Bool {
+        // Page sizes and the minimum size add less than this.
+        Pages.fits(octets: limit + sizes.smallest)
+    }
+
     /// Enables or disables the rotation of addresses in replies.
     package func setRotation(_ rotates: Bool) {
         let changed = table.withLock { table in

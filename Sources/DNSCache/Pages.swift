@@ -12,20 +12,32 @@ struct Pages: ~Copyable {
 
     static var size: Int { 4096 }
 
+    /// Maps a block; stops the process if the system refuses it (``fits(octets:)``).
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
+        guard let block = unsafe Self.map(self.octets) else {
+            preconditionFailure("no address space for a cache of \(octets) octets")
+        }
+        unsafe start = block
+    }
+
+    /// Returns true if the system allows a block of this size now.
+    static func fits(octets: Int) -> Bool {
+        guard let block = unsafe map(octets) else { return false }
+        unsafe munmap(block, octets)
+        return true
+    }
+
+    private static func map(_ octets: Int) -> UnsafeMutableRawPointer? {
         let block = unsafe mmap(
             nil,
-            self.octets,
+            octets,
             PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS,
             -1,
             0
         )
-        guard let block = unsafe block, unsafe block != MAP_FAILED else {
-            preconditionFailure("no address space for a cache of \(octets) octets")
-        }
-        unsafe start = block
+        return unsafe block == MAP_FAILED ? nil : block
     }
 
     deinit {

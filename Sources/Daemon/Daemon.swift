@@ -261,7 +261,6 @@ package final class Daemon {
 
     private func serveControl(at first: ControlSocket, _ handler: ControlHandler) async {
         let path = components.settings.control.socket
-        let end = "restart the daemon to use httpdnsctl again"
         var socket = first
         while true {
             if let warning = socket.warning { logger.warning("\(warning)") }
@@ -290,17 +289,39 @@ package final class Daemon {
             } catch .cancelled, .closed {
                 return
             } catch {
-                logger.error("control: \(error); \(end)")
-                return
+                logger.error(
+                    "control: \(error), opening \(path) again",
+                    metadata: ["socket": "\(path)"]
+                )
             }
             withExtendedLifetime(watch) {}
-            do throws(StartError) {
-                socket = try controlSocket()
-            } catch {
-                logger.error("\(error); \(end)")
-                return
-            }
+            guard let next = await reopenedControlSocket() else { return }
+            socket = next
         }
+    }
+
+    /// Opens the control socket again, and repeats a failed attempt after 1 s to 30 s.
+    ///
+    /// - Returns: nil if the daemon stops.
+    private func reopenedControlSocket() async -> ControlSocket? {
+        var pause = Duration.seconds(1)
+        while !Task.isCancelled {
+            do throws(StartError) {
+                return try controlSocket()
+            } catch {
+                logger.error(
+                    "\(error); httpdnsctl cannot connect, retrying every 30 s",
+                    metadata: ["error": "\(error)"]
+                )
+            }
+            do throws(CancellationError) {
+                try await Clocks.system.sleep(Clock.now + pause)
+            } catch {
+                return nil
+            }
+            pause = min(pause * 2, .seconds(30))
+        }
+        return nil
     }
 
     // MARK: - Stopping

@@ -77,6 +77,12 @@ struct Program: ParsableCommand {
             return
         }
         do throws(SocketError) {
+            try OwnProcess.openStandardDescriptors()
+        } catch {
+            Self.complain("cannot open /dev/null for a closed standard descriptor: \(error)")
+            Glibc.exit(1)
+        }
+        do throws(SocketError) {
             try OwnProcess.close()
         } catch {
             Self.complain("cannot disable core dumps and tracing: \(error)")

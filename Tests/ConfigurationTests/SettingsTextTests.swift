@@ -227,6 +227,33 @@ struct SettingsTextTests {
         #expect(message(good) == nil)
     }
 
+    @Test("a snapshot whose path is a directory is an error")
+    func snapshotIsDirectory() {
+        var environment = SettingsEnvironment()
+        environment.isDirectory = { $0 == "/srv" }
+        let text = isp + "cache: {snapshot: /srv}\n"
+        do throws(SettingsErrors) {
+            _ = try Settings(
+                parsing: Array(text.utf8),
+                fileName: "f",
+                environment: environment
+            )
+            Issue.record("no error")
+        } catch {
+            #expect("\(error)".contains("f:2:19: /srv is a directory"))
+        }
+    }
+
+    @Test("`dns64` without `nat64` is a warning")
+    func translationOff() throws {
+        func warnings(_ text: String) throws -> [String] {
+            try Settings(parsing: Array((isp + text).utf8), fileName: "f").warnings.map { "\($0)" }
+        }
+        #expect(try warnings("nat64: off\n").isEmpty)
+        #expect(try warnings("nat64: off\ndns64: off\n").isEmpty)
+        expectErrors(try warnings("nat64: off\ndns64: all\n"), ["f:3:8: `dns64` `nat64`"])
+    }
+
     @Test("a snapshot in a missing directory is a warning")
     func missingSnapshotDirectory() throws {
         var environment = SettingsEnvironment()

@@ -8,7 +8,7 @@ private let allowance = [
     "Acceleration": 29,
     "Administration": 9,
     "Configuration": 42,
-    "DNSCache": 57,
+    "DNSCache": 59,
     "DNSWire": 11,
     "DaemonLog": 5,
     "Fleet": 40,

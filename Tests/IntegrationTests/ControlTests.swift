@@ -40,6 +40,21 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
+    @Test("a control socket that cannot be opened again is tried again until it is open")
+    func blockedSocket() throws {
+        let harness = try ProgramHarness()
+        let socket = harness.daemon.socket
+        let obstacle = socket + ".new"
+        try "a foreign file".write(toFile: obstacle, atomically: false, encoding: .utf8)
+        #expect(rename(obstacle, socket) == 0)
+        _ = try harness.daemon.program.line(with: "httpdnsctl cannot connect, retrying")
+        #expect(try String(contentsOfFile: socket, encoding: .utf8) == "a foreign file")
+        #expect(unlink(socket) == 0)
+        while !FileManager.default.fileExists(atPath: socket) { sched_yield() }
+        #expect(try harness.daemon.control("version").status == 0)
+        try harness.daemon.stop()
+    }
+
     @Test("version lists the libraries; stats has a text form")
     func version() throws {
         let harness = try ProgramHarness()

@@ -68,6 +68,41 @@ struct SettingsTests {
         #expect(end.status == 2 && end.errors.contains("/nonexistent/httpdnsd.yaml"))
     }
 
+    @Test("a cache that the system refuses is named, and the exit code is 1")
+    func refusedCache() throws {
+        let settings = """
+            listen: ["127.0.0.1:0"]
+            cache: {size: 64GiB}
+            upstreams: [{name: isp, url: "udp://127.0.0.1:9"}]
+            """
+        let scratch = try Scratch()
+        let file = try scratch.write(settings, to: "httpdnsd.yaml")
+        let limit = "--as=\(32 << 30)"
+        let end = try run("prlimit", [limit, Product.daemon, "--config", file])
+        #expect(end.status == 1 && end.errors.contains("reduce `cache.size`"), "\(end.errors)")
+    }
+
+    @Test("closed standard descriptors are opened as /dev/null")
+    func closedDescriptors() throws {
+        let scratch = try Scratch()
+        let socket = scratch.file("control.sock")
+        let settings = """
+            listen: ["127.0.0.1:0"]
+            control: {socket: \(socket), group: "\(getgid())"}
+            upstreams: [{name: isp, url: "udp://127.0.0.1:9"}]
+            """
+        let file = try scratch.write(settings, to: "httpdnsd.yaml")
+        let script = "exec \"$0\" --config \"$1\" 0<&- 1>&- 2>&-"
+        let daemon = try Child("sh", ["-c", script, Product.daemon, file])
+        while !FileManager.default.fileExists(atPath: socket) { sched_yield() }
+        for number in 0...2 {
+            let link = "/proc/\(daemon.pid)/fd/\(number)"
+            let target = try FileManager.default.destinationOfSymbolicLink(atPath: link)
+            #expect(target == "/dev/null")
+        }
+        #expect(try daemon.stop().status == 0)
+    }
+
     @Test("a port in use is named, and the exit code is 1", arguments: [false, true])
     func taken(isDatagram: Bool) throws {
         let socket = try Socket(isDatagram ? .datagram : .stream, bound: true)

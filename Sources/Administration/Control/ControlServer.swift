@@ -65,7 +65,10 @@ package final class ControlServer {
     package func run() async throws(SocketError) {
         let logger = logger
         listener.onPause = { error in
-            logger.error("control: cannot accept a connection: \(error); retrying")
+            logger.error(
+                "control: cannot accept a connection: \(error); retrying",
+                metadata: ["error": "\(error)"]
+            )
         }
         defer { listener.close() }
         let end = await accept()

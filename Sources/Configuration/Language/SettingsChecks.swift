@@ -10,6 +10,7 @@ extension Settings {
         checkUpstreams(&reading)
         checkFleet(&reading)
         checkFamilies(&reading)
+        checkTranslation(&reading)
         checkCache(&reading)
         checkControl(&reading)
         checkMetrics(&reading)
@@ -84,6 +85,15 @@ extension Settings {
         )
     }
 
+    private func checkTranslation(_ reading: inout SettingsReading) {
+        guard nat64 == .off, dns64 != .off, reading.has("dns64") else { return }
+        reading.warn(
+            reading.place(of: "dns64"),
+            "`dns64` has no effect, because `nat64` is `off`",
+            hint: "set `nat64` to `auto` or a prefix, or remove `dns64`"
+        )
+    }
+
     private func checkCache(_ reading: inout SettingsReading) {
         let pairs = [
             ("cache.minimum-ttl", cache.minimumTTL, "cache.maximum-ttl", cache.maximumTTL),
@@ -101,6 +111,13 @@ extension Settings {
         }
         guard case .file(let path) = cache.snapshot, let slash = path.lastIndex(of: "/") else {
             return
+        }
+        guard !reading.environment.isDirectory(path) else {
+            return reading.report(
+                reading.place(of: "cache.snapshot"),
+                "\(path) is a directory",
+                hint: "add a file name, for example \(path)/cache.snapshot"
+            )
         }
         let directory = slash == path.startIndex ? "/" : String(path[..<slash])
         guard !reading.environment.mayBeDirectory(directory) else { return }

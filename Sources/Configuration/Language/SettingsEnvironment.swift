@@ -19,16 +19,21 @@ package struct SettingsEnvironment: Sendable {
     /// At the start of the daemon always true: a slow disk must not delay the start.
     package var mayBeDirectory: @Sendable (String) -> Bool
 
+    /// Returns true if a path is known to be a directory; at the start of the daemon always false.
+    package var isDirectory: @Sendable (String) -> Bool
+
     package init(
         credentialsDirectory: String? = nil,
         hasHTTP3: Bool? = nil,
         isLocal: @escaping @Sendable (SocketAddress) -> Bool = { _ in false },
-        mayBeDirectory: @escaping @Sendable (String) -> Bool = { _ in true }
+        mayBeDirectory: @escaping @Sendable (String) -> Bool = { _ in true },
+        isDirectory: @escaping @Sendable (String) -> Bool = { _ in false }
     ) {
         self.credentialsDirectory = credentialsDirectory
         self.hasHTTP3 = hasHTTP3
         self.isLocal = isLocal
         self.mayBeDirectory = mayBeDirectory
+        self.isDirectory = isDirectory
     }
 
     package static var process: SettingsEnvironment {
@@ -54,6 +59,14 @@ package struct SettingsEnvironment: Sendable {
                 return false
             } catch {
                 return error != .system(ENOENT) && error != .system(ENOTDIR)
+            }
+        }
+        environment.isDirectory = { path in
+            do throws(FileError) {
+                _ = try RegularFile(path)
+                return false
+            } catch {
+                return error == .notRegular(.directory)
             }
         }
         return environment

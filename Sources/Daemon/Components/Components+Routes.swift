@@ -39,6 +39,9 @@ extension Components {
         ) throws(StartError) {
             let settings = settled.settings
             let clocks = dependencies.clocks
+            guard old != nil || AnswerCache.fits(limit: settings.cache.size) else {
+                throw .cache(octets: settings.cache.size)
+            }
             cache =
                 old?.cache
                 ?? AnswerCache(

@@ -153,6 +153,9 @@ package enum StartError: Error, CustomStringConvertible {
 
     case metrics(MetricsListenError)
 
+    /// The system refuses the address space for a cache of this size.
+    case cache(octets: Int)
+
     case acceleration(AccelerationError)
 
     case vendor(String, String)
@@ -174,7 +177,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream,
             .fleet:
             78
-        case .stopping, .system: 1
+        case .stopping, .system, .cache: 1
         }
     }
 
@@ -209,6 +212,9 @@ package enum StartError: Error, CustomStringConvertible {
             "cannot open the control socket \(path): \(error)"
         case .metrics(let error):
             "\(error)"
+        case .cache(let octets):
+            "cannot create the cache: the system refuses \(octets) octets of address space; "
+                + "reduce `cache.size`, or raise the limit (LimitAS= of the unit, vm.overcommit_memory)"
         case .acceleration(let error):
             "cannot enable acceleration (`accelerate.loopback: required`): \(error)"
         case .vendor(let name, let why):

@@ -16,7 +16,9 @@ package final class FileThread: Sendable {
     /// Maximum time that a caller waits; longer than the wait for a lock (``SharedFile``).
     private static let patience = Duration.milliseconds(50)
 
-    /// Nil without a free descriptor or thread: accesses then block.  The thread never ends.
+    /// Queue of the thread, which never ends; nil without a free descriptor or thread.
+    ///
+    /// Accesses then block.
     private let queue: BackgroundQueue<@Sendable () -> Void>?
     private let done: Int32
 

@@ -10,6 +10,13 @@ package enum OwnProcess {
         guard linux_close_process() == 0 else { throw .last("prctl") }
     }
 
+    /// Opens /dev/null for each standard descriptor that the caller has closed.
+    ///
+    /// Otherwise a socket could get the number of standard error, to which the log is written.
+    package static func openStandardDescriptors() throws(SocketError) {
+        guard linux_open_standard_descriptors() == 0 else { throw .last("open") }
+    }
+
     /// Drops all capabilities except CAP_NET_BIND_SERVICE, which later listeners may need.
     ///
     /// Applies to the calling thread and the threads that it starts later.
