@@ -414,6 +414,24 @@ struct BudgetCountTests {
         }
     }
 
+    @Test("a busy budget without limit reserves the units of a tenth of a second")
+    func busy() throws {
+        let store = UsageMemory()
+        var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)
+        func surplus(after spent: UInt64) throws -> UInt64 {
+            let stored = store.update("v", today: midnight / day, durably: true) { _ in false }
+            return try #require(stored).unitsToday - spent
+        }
+        for _ in 0..<3_000 { _ = budget.spend(units: 1, wallSeconds: midnight) }
+        #expect(try surplus(after: 3_000) <= 10)
+        var largest: UInt64 = 0
+        for count in 1...1_000 as ClosedRange<UInt64> {
+            _ = budget.spend(units: 1, wallSeconds: midnight + 1)
+            largest = max(largest, try surplus(after: 3_000 + count))
+        }
+        #expect(largest == 300)
+    }
+
     @Test("daemons that share the counts never exceed the limit")
     func shared() {
         let rule = Budget.Rule(unitsPerDay: 10_007)

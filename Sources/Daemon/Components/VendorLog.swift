@@ -87,7 +87,7 @@ final class VendorLog {
             let consequence =
                 rule.onExceeded == .fallback ? "not used because of its" : "ignoring the"
             logger.warning(
-                "vendor \(name): \(problem), \(consequence) \(rule)",
+                "vendor \(name): \(consequence) \(rule): \(problem)",
                 metadata: ["vendor": "\(name)"]
             )
         }

@@ -157,9 +157,10 @@ extension Families {
 
 extension VendorAnswer {
     fileprivate func hadAddresses(of families: Families) -> UInt64 {
-        [families.includesV4 ? v4 : nil, families.includesV6 ? v6 : nil]
-            .reduce(0) {
-                $0 + ($1.map { !$0.addresses.isEmpty || $0.dropped > 0 } ?? false ? 1 : 0)
-            }
+        func hadAddresses(_ set: AddressSet?) -> Bool {
+            set.map { !$0.addresses.isEmpty || $0.dropped > 0 } ?? false
+        }
+        return (families.includesV4 && hadAddresses(v4) ? 1 : 0)
+            + (families.includesV6 && hadAddresses(v6) ? 1 : 0)
     }
 }

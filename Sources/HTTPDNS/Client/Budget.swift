@@ -38,6 +38,11 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
+    /// Charges in the second `second`, and in the second before.
+    private var charged = UsageAmount.none
+    private var chargedBefore = UsageAmount.none
+    private var second: Int64 = .min
+
     /// Unix time of the latest read-only access, which happens at most once per second.
     private var checkedAt: Int64 = .min
 
@@ -213,12 +218,25 @@ extension Budget {
     }
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
+    ///
+    /// Without a limit, the charges of a tenth of a second, but at least
+    /// ``ClientLimits/usageBlock``, because each access to the stored counts takes time.
     private var block: UsageAmount {
-        UsageAmount(
-            calls: rule?.callsPerDay.map { $0 / 1000 } ?? ClientLimits.usageBlock,
+        let least = ClientLimits.usageBlock
+        return UsageAmount(
+            calls: rule?.callsPerDay.map { $0 / 1000 } ?? max(least, chargedBefore.calls / 10),
             units: [rule?.unitsPerDay, rule?.unitsPerMonth].compactMap { $0 }.min()
-                .map { $0 / 1000 } ?? ClientLimits.usageBlock
+                .map { $0 / 1000 } ?? max(least, chargedBefore.units / 10)
         )
+    }
+
+    private mutating func note(_ cost: UsageAmount, _ wallSeconds: Int64) {
+        if wallSeconds != second {
+            chargedBefore = wallSeconds == second + 1 ? charged : .none
+            charged = .none
+            second = wallSeconds
+        }
+        charged = charged + cost
     }
 }
 
@@ -235,6 +253,7 @@ extension Budget {
     ) -> Receipt? {
         let cost = UsageAmount(calls: 1, units: units)
         begin(UsageRecord.day(wallSeconds))
+        note(cost, wallSeconds)
         let missing = cost.less(reserved)
         if missing != .none, !reserve(for: cost) {
             if rule != nil { exceeded += 1 }

@@ -42,7 +42,7 @@ package enum ClientLimits {
 
     static let countTimeout = Duration.seconds(3)
 
-    /// Calls and units to reserve in advance if the budget has no limit.
+    /// Minimum calls and units to reserve in advance if the budget has no limit.
     static let usageBlock: UInt64 = 10
 
     static let countedClients = 1_024

@@ -32,10 +32,11 @@ struct FamilyDemand: Sendable {
     }
 
     mutating func note(_ name: Name, _ families: Families, now: Instant) {
-        var demand = recent[name] ?? older[name] ?? Demand()
+        let known = recent[name]
+        var demand = known ?? older[name] ?? Demand()
         if families.includesV4 { demand.v4 = now }
         if families.includesV6 { demand.v6 = now }
-        if recent[name] == nil, recent.count >= limit {
+        if known == nil, recent.count >= limit {
             older = recent
             recent = [:]
         }

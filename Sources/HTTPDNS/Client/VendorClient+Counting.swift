@@ -117,8 +117,11 @@ extension PriceModel.Fate {
     /// ``ClientLimits/advisedTTL``.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
-        let sets = answers.flatMap { [$0.v4, $0.v6] }.compactMap(\.self)
-        guard let ttl = sets.filter({ !$0.addresses.isEmpty }).map(\.ttl).min() else { return 1 }
+        var ttl = UInt32.max
+        for answer in answers {
+            if let v4 = answer.v4, !v4.addresses.isEmpty { ttl = min(ttl, v4.ttl) }
+            if let v6 = answer.v6, !v6.addresses.isEmpty { ttl = min(ttl, v6.ttl) }
+        }
         return min(1, Double(max(1, ttl)) / Double(ClientLimits.advisedTTL.components.seconds))
     }
 }

@@ -83,18 +83,16 @@ private struct Chain {
         var records: [Record] = []
         for element in elements { records.append(try Record(element)) }
         set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)
-        var owner = lookup.names[0]
-        let recordsByOwner = Dictionary(grouping: records, by: \.owner)
-        guard records.isEmpty || recordsByOwner[owner] != nil else { throw .wrongName }
+        var own = records.filter { $0.owner == lookup.names[0] }
+        guard records.isEmpty || !own.isEmpty else { throw .wrongName }
         for _ in 0...VendorLimits.maximumAliases {
-            let own = recordsByOwner[owner] ?? []
             guard let alias = own.first(where: { $0.type == Record.alias }) else {
                 try finish(own, lookup.recordType)
                 return
             }
             guard let target = try? Name(alias.data) else { throw .unreadable(.member("data")) }
             set.ttl = min(set.ttl, alias.ttl)
-            owner = target
+            own = records.filter { $0.owner == target }
         }
         throw .unreadable(.member("Answer"))
     }

@@ -31,7 +31,8 @@ struct JSONReader {
         try reader.value(depth: 0)
         reader.skipSpace()
         guard reader.position == text.count else { throw reader.fault }
-        return JSONValue(JSONDocument(text + reader.decoded, reader.nodes))
+        let octets = reader.decoded.isEmpty ? text : text + reader.decoded
+        return JSONValue(JSONDocument(octets, reader.nodes))
     }
 
     private init(text: [UInt8]) {
@@ -96,27 +97,31 @@ extension JSONReader {
     /// For small objects, comparing keys is faster than hashing.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
         let latest = nodes.count - 1
-        guard count > Self.comparedKeys else {
-            return !earlierKeys(of: object, before: latest).contains { isSameText($0, latest) }
-        }
-        if count == Self.comparedKeys + 1 {
-            for key in earlierKeys(of: object, before: latest) {
+        var key = object + 1
+        while key < latest {
+            if count > Self.comparedKeys + 1 { break }
+            if count == Self.comparedKeys + 1 {
                 keys.insert(Key(object: object, text: text(of: key)))
+            } else if isSameText(key, latest) {
+                return false
             }
+            key = nodes[key + 1].end
         }
+        guard count > Self.comparedKeys else { return true }
         return keys.insert(Key(object: object, text: text(of: latest))).inserted
     }
 
     private static let comparedKeys = 16
 
-    private func earlierKeys(of object: Int, before key: Int) -> some Sequence<Int> {
-        sequence(first: object + 1) { nodes[$0 + 1].end }.prefix { $0 < key }
-    }
-
     private func isSameText(_ first: Int, _ second: Int) -> Bool {
         let (a, b) = (nodes[first].range, nodes[second].range)
-        return a.count == b.count
-            && a.indices.allSatisfy { octet(at: $0) == octet(at: $0 - a.lowerBound + b.lowerBound) }
+        guard a.count == b.count else { return false }
+        for index in a.indices {
+            guard octet(at: index) == octet(at: index - a.lowerBound + b.lowerBound) else {
+                return false
+            }
+        }
+        return true
     }
 
     private func octet(at index: Int) -> UInt8 {

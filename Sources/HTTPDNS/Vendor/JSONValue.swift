@@ -93,7 +93,10 @@ extension JSONValue {
 
     private var octets: ArraySlice<UInt8>? { isText ? document.text[node.range] : nil }
 
-    private func isText(_ text: String) -> Bool { octets?.elementsEqual(text.utf8) ?? false }
+    private func isText(_ text: String) -> Bool {
+        // Most keys differ in length, and comparing octets is slow.
+        node.range.count == text.utf8.count && octets?.elementsEqual(text.utf8) ?? false
+    }
 
     var number: Int64? {
         guard case .integer = node.kind else { return nil }

@@ -166,11 +166,12 @@ package final class SharedFile: Sendable {
     }
 
     private func read(_ raw: Int32) throws(Fault) -> ArraySlice<UInt8> {
-        var octets = [UInt8](repeating: 0, count: Self.largest + 1)
-        let count = unsafe octets.withUnsafeMutableBytes {
-            unsafe pread(raw, $0.baseAddress, $0.count, 0)
+        var count = 0
+        let octets = unsafe [UInt8](unsafeUninitializedCapacity: Self.largest + 1) {
+            count = unsafe pread(raw, $0.baseAddress, $0.count, 0)
+            $1 = max(0, count)
         }
         guard count >= 0 else { throw .failed("cannot read \(path): \(errorText(errno))") }
-        return octets[..<count]
+        return octets[...]
     }
 }

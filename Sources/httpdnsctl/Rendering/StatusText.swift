@@ -126,7 +126,10 @@ enum StatusText {
 
     private static func notes(_ vendor: VendorStatus) -> [String] {
         var notes: [String] = []
-        if let rest = vendor.rest { notes.append(VendorText.rest(rest, of: vendor.name)) }
+        // The line of the budget shows an unknown usage, too.
+        if let rest = vendor.rest, rest.by != .budget || vendor.budget?.problem == nil {
+            notes.append(VendorText.rest(rest, of: vendor.name))
+        }
         if let budget = vendor.budget { notes.append(VendorText.budget(budget)) }
         if let units = vendor.units { notes.append(VendorText.units(units, vendor.cost)) }
         if let client = vendor.clientAddress { notes.append("client address: \(client)") }

@@ -21,7 +21,7 @@ enum VendorText {
             case .spent: ", \(Units.count(budget.beyond)) not made"
             case .exceeded: ", \(Units.count(budget.beyond)) made over budget"
             }
-        if let problem = budget.problem { return "budget: \(problem)\(beyond)" }
+        if let problem = budget.problem { return "budget: \(problem)" }
         let limits: [(used: UInt64?, limit: UInt64?, what: String)] = [
             (budget.spentToday, budget.callsPerDay, "calls today"),
             (budget.unitsToday, budget.unitsPerDay, "units today"),
