@@ -152,7 +152,7 @@ package final class Fleet {
     private func changed(_ error: EngineError?) {
         guard let error else {
             if case .connected(let server) = link.state {
-                observer?(.connected(server))
+                observer?(.connected(server, after: link.lastError))
             }
             return
         }

@@ -27,6 +27,12 @@ package enum FleetLimits {
     /// Maximum octets that wait to be written on a connection.
     static let outboxOctets = 512 << 10
 
+    /// Octets of messages that a machine reads per second and at once; each message counts as
+    /// `messageCost` octets more.
+    static let messageRate = 4 << 20
+    static let messageBurst = 1 << 20
+    static let messageCost = 512
+
     /// Time limit of a connection, including TLS, authentication and the first commands.
     static let connect: Duration = .seconds(1)
 

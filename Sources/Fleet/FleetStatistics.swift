@@ -55,7 +55,7 @@ package struct FleetState: Sendable, Hashable {
 
 /// Event of the fleet that the daemon logs.
 package enum FleetNotice: Sendable, Hashable {
-    case connected(SocketAddress)
+    case connected(SocketAddress, after: EngineError?)
 
     /// The engine is not used for this reason: each machine calls the vendors itself.
     case alone(EngineError)

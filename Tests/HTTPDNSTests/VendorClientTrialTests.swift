@@ -80,6 +80,42 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
+    /// Returns the time in queue after which an upstream may answer a name; nil if the vendor
+    /// answered it before.
+    @ServiceLoop
+    private func queueTime() async throws -> Duration? {
+        let client = try world.client { $0.concurrentCalls = 1 }
+        _ = try world.begin(client, "dead.example.com")
+        await world.advance(by: .milliseconds(100))
+        let (name, start) = (try Name("www.example.com"), world.now)
+        let good = try world.begin(client, "www.example.com")
+        let delay = Duration.milliseconds(400)
+        await world.advance(by: delay)
+        while let end = client.waitEnd(name, .both, parameters: nil, after: delay) {
+            await world.advance(by: end - world.now)
+        }
+        guard client.statistics.queued == 0, client.statistics.successes == 1 else {
+            return world.now - start
+        }
+        _ = try await world.value(of: good).get()
+        return nil
+    }
+
+    @Test("a name that waits for the call of a dead name goes to no upstream")
+    @ServiceLoop
+    func queuedName() async throws {
+        deadNames(.silence())
+        #expect(try await queueTime() == nil)
+    }
+
+    @Test("a name that waits for a silent vendor goes to an upstream")
+    @ServiceLoop
+    func queuedSilence() async throws {
+        world.script = { _ in .silence() }
+        let time = try #require(try await queueTime())
+        #expect(time <= .milliseconds(650))
+    }
+
     @Test("at most one answered probe per second")
     @ServiceLoop
     func rate() async throws {

@@ -84,7 +84,7 @@ struct SharedFileTests {
         let disk = try #require(folder).path
         #expect(mount("none", disk, "tmpfs", 0, "size=4096") == 0)
         // The thread of `file` may release its descriptor later.
-        defer { #expect(umount2(disk, Int32(MNT_DETACH.rawValue)) == 0) }
+        defer { #expect(umount2(disk, Int32(MNT_DETACH)) == 0) }
         let file = SharedFile(path, initial: Array("first".utf8))
         #expect(try content(of: file) == "first")
         #expect(throws: SharedFile.Fault.self) {

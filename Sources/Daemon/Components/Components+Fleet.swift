@@ -81,8 +81,13 @@ extension Daemon {
 
     private static func log(_ notice: FleetNotice, _ logger: Logger) {
         switch notice {
-        case .connected(let server):
-            logger.notice("fleet: connected to \(server), sharing answers")
+        case .connected(let server, let loss):
+            logger.notice(
+                "fleet: connected to \(server), sharing answers",
+                metadata: [
+                    "server": "\(server)", "after": "\(loss.map { "\($0)" } ?? "start")",
+                ]
+            )
         case .alone(let error):
             logger.warning(
                 "fleet: the Redis server is not used: \(error); calling the vendors alone",

@@ -126,7 +126,10 @@ final class SelfCheck {
         let before = standings[address]
         switch (before, check.query.isAnswered) {
         case (.silent, true), (.overloaded, true):
-            logger.notice("listener \(address): answers again")
+            logger.notice(
+                "listener \(address): answers again",
+                metadata: ["listener": "\(address)"]
+            )
             standings[address] = .answered
         case (_, true):
             standings[address] = .answered
@@ -146,7 +149,8 @@ final class SelfCheck {
                 """
                 listener \(address): overloaded: no reply to the health check query within \(time), but \
                 other queries are received; limit the clients with `rate-limit` or `allow`
-                """
+                """,
+                metadata: ["listener": "\(address)"]
             )
             standings[address] = .overloaded
         case (.answered, false), (.overloaded, false):

@@ -45,6 +45,7 @@ final class RedisConnection {
     private let stream: any OctetStream
     private let clocks: Clocks
     private let reader = ReplyReader()
+    private var pace: MessagePace
 
     private var exchanges: [Exchange] = []
     private var commands = 0
@@ -58,6 +59,7 @@ final class RedisConnection {
     init(_ stream: any OctetStream, _ clocks: Clocks) {
         self.stream = stream
         self.clocks = clocks
+        pace = MessagePace(at: clocks.now())
         ServiceLoop.task { await self.read() }
     }
 
@@ -147,6 +149,13 @@ final class RedisConnection {
                 }
                 guard !octets.isEmpty else { throw .lost("the Redis server closed the connection") }
                 for reply in try reader.read(octets) { try take(reply) }
+                let pause = pace.pause(at: clocks.now())
+                guard pause > .zero else { continue }
+                do throws(CancellationError) {
+                    try await clocks.sleep(clocks.now() + pause)
+                } catch {
+                    return
+                }
             }
         } catch {
             close(error)
@@ -154,12 +163,13 @@ final class RedisConnection {
     }
 
     private func take(_ reply: RedisReply) throws(EngineError) {
+        guard end == nil else { return }
         let elements = reply.elements
         if elements.count == 3, elements[0].string == "message" {
-            onMessage?(elements[2].octets)
-            return
+            guard let onMessage else { throw .unexpected("a message without a subscription") }
+            pace.note(elements[2].octets?.count ?? 0)
+            return onMessage(elements[2].octets)
         }
-        guard end == nil else { return }
         guard let exchange = exchanges.first else {
             if case .error(let text) = reply { throw .refused(text) }
             throw .unexpected("a reply without a command")

@@ -13,6 +13,12 @@ package enum ClientLimits {
     /// Minimum time between the starts of two health probes.
     static let trialPause = Duration.seconds(1)
 
+    /// Time without a reply to a health probe after which queued names do not wait for the vendor.
+    static let trialPatience = Duration.milliseconds(250)
+
+    /// Interval of the checks if a queued name may be answered by an upstream.
+    static let queueCheck = Duration.milliseconds(100)
+
     /// Ignored clock difference in seconds: the header `Date` has no fractions.
     static let tolerableSkew: Int64 = 2
 

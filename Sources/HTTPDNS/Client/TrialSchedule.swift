@@ -18,6 +18,9 @@ struct TrialSchedule: Sendable, Hashable {
         self.burst = burst
     }
 
+    /// True if the latest probe was answered.
+    var wasAnswered: Bool { !isUnderWay && failuresInRow == 0 && next != nil }
+
     func isDue(at now: Instant) -> Bool {
         !isUnderWay && next.map { now >= $0 } ?? true
     }

@@ -46,6 +46,9 @@ final class PendingName {
     /// Call with the name; nil while the name is queued.
     weak var call: VendorCall?
 
+    /// True if the name had to wait for a free call.
+    var wasQueued = false
+
     init(
         _ question: BatchQueue.Question,
         wanted: Families,

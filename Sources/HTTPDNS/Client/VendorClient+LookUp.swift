@@ -43,7 +43,7 @@ extension VendorClient {
         cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
 
-    private func question(
+    func question(
         _ name: Name,
         _ wanted: Families,
         _ choice: FamilyChoice?,
@@ -99,6 +99,7 @@ extension VendorClient {
         if queue.count == 0, shares.admits(client), !gathersNames {
             begin([name], of: client, lookUp.start)
         } else {
+            name.wasQueued = true
             queueAlarm.bring(forward: lookUp.deadline)
             queue.add(question, of: client)
             flushSoon()

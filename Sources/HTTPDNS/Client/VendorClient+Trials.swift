@@ -85,6 +85,32 @@ extension VendorClient {
         }
     }
 
+    /// Returns the time until which a name that has waited for `delay` must wait for the vendor;
+    /// nil if an upstream may answer it now (`fallback-after`).
+    ///
+    /// Other names, which a client chose, may occupy all calls. A queued name therefore waits until
+    /// its own call has lasted for `delay`, unless a health probe shows that the vendor is silent.
+    package func waitEnd(
+        _ name: Name,
+        _ families: Families,
+        parameters: RouteParameters?,
+        after delay: Duration
+    ) -> Instant? {
+        let now = clocks.now()
+        guard let name = pending[question(name, families, .v4, parameters, now: now)],
+            name.wasQueued
+        else { return nil }
+        func future(_ end: Instant) -> Instant? { end > now ? end : nil }
+        if let call = name.call { return future(call.start + delay) }
+        guard let oldest = calls.filter({ !$0.isTrial }).min(by: { $0.number < $1.number }) else {
+            return nil
+        }
+        if silence.hasReceived(since: oldest.start) { return now + ClientLimits.queueCheck }
+        beginTrial(of: oldest.client)
+        if let trial { return future(trial.start + ClientLimits.trialPatience) }
+        return trials.wasAnswered ? now + ClientLimits.queueCheck : nil
+    }
+
     func dropTrial(_ now: Instant) {
         trials.reset()
         guard let call = trial else { return }

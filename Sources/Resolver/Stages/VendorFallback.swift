@@ -81,6 +81,12 @@ final class VendorFallback {
             now: denials.clocks.now()
         )
         guard vendorResult == nil, entry == nil else { return }
+        if let delay = match.route.options.fallbackAfter,
+            let end = resolution.vendors.waitEnd(query.question, match, after: delay)
+        {
+            timer = denials.clocks.timer(end) { [self] in askEarly() }
+            return
+        }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         askUpstreams()
     }

@@ -210,6 +210,24 @@ package final class VendorStage {
         return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
     }
 
+    /// Returns the time until which a queued name must wait for a vendor; nil if none must wait.
+    func waitEnd(
+        _ question: Question,
+        _ match: RouteTable.Match,
+        after delay: Duration
+    ) -> Instant? {
+        for vendor in match.route.vendors {
+            let end = vendor.waitEnd(
+                question.name,
+                question.families,
+                parameters: match.route.options.parameters,
+                after: delay
+            )
+            if let end { return end }
+        }
+        return nil
+    }
+
     /// Returns the vendors of a route in the order of `ask`, with their states.
     func preview(_ match: RouteTable.Match) -> [Decision.Candidate] {
         let vendors = match.route.vendors

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+/// Leaky bucket for the messages of a subscription.
+///
+/// Every client of the engine can publish messages. Reading and checking them without a limit would
+/// occupy a processor.
+struct MessagePace {
+    private var octets = 0
+    private var updated: Instant
+
+    init(at now: Instant) { updated = now }
+
+    mutating func note(_ octets: Int) { self.octets += octets + FleetLimits.messageCost }
+
+    /// Returns the time for which nothing must be read.
+    mutating func pause(at now: Instant) -> Duration {
+        let passed = updated.duration(to: now).components
+        let microseconds = passed.seconds * 1_000_000 + passed.attoseconds / 1_000_000_000_000
+        octets = max(0, octets - Int(microseconds) * FleetLimits.messageRate / 1_000_000)
+        updated = now
+        let excess = max(0, octets - FleetLimits.messageBurst)
+        return .microseconds(excess * 1_000_000 / FleetLimits.messageRate)
+    }
+}

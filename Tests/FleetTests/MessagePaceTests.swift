@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import Net
+import Testing
+
+@testable import Fleet
+
+@Suite("Rate of messages")
+struct MessagePaceTests {
+    /// Returns the time in which messages of this size are read.
+    private func time(of count: Int, octets: Int, every interval: Duration) -> Duration {
+        let start = Clock.now
+        var now = start
+        var pace = MessagePace(at: now)
+        for _ in 0..<count {
+            pace.note(octets)
+            now += max(interval, pace.pause(at: now))
+        }
+        return now - start
+    }
+
+    @Test("a flood is read at the rate, whatever the size of its messages", arguments: [0, 4_096])
+    func flood(_ octets: Int) {
+        let count = 20_000
+        let cost = count * (octets + FleetLimits.messageCost) - FleetLimits.messageBurst
+        let expected = Duration.seconds(Double(cost) / Double(FleetLimits.messageRate))
+        let time = time(of: count, octets: octets, every: .zero)
+        #expect(time > expected * 0.99 && time < expected * 1.01)
+    }
+
+    @Test("a thousand answers per second are read without a pause")
+    func usual() {
+        #expect(time(of: 10_000, octets: 300, every: .milliseconds(1)) == .seconds(10))
+    }
+}
