@@ -4,6 +4,7 @@ import argparse
 import collections
 import json
 import os
+import random
 import re
 import secrets
 import select
@@ -18,6 +19,8 @@ import time
 import urllib.request
 
 ENGINE, REDIS, VENDOR, FIRST = 6379, 6380, 8080, 5301
+# Queries per second of a replay.
+RATE = 2000
 # Waits for a number of seconds.
 pause = threading.Event().wait
 ADDRESS = bytes([192, 0, 2, 77])
@@ -110,13 +113,21 @@ class Fleet:
         while "PONG" not in self.cli("ping"):
             pause(0.02)
 
-    def start_daemon(self, index):
+    def start_daemon(self, index, **environment):
         name = f"m{index}"
         path = self.write(f"{name}.yaml", SETTINGS.format(
             port=FIRST + index, here=self.here, name=name, vendor=VENDOR, engine=ENGINE))
         os.makedirs(f"{self.here}/state{index}", exist_ok=True)
         self.daemons[index] = self.start([f"{self.bin}/httpdnsd", "--config", path], name,
-                                         STATE_DIRECTORY=f"{self.here}/state{index}")
+                                         STATE_DIRECTORY=f"{self.here}/state{index}", **environment)
+
+    def restart_daemons(self, indices, environment=lambda index: {}):
+        for index in indices:
+            self.daemons[index].terminate()
+        for index in indices:
+            self.daemons[index].wait()
+            self.start_daemon(index, **environment(index))
+        self.settle()
 
     def cli(self, *words):
         return subprocess.run(["redis-cli", "-p", str(REDIS), *words], text=True,
@@ -205,14 +216,30 @@ def restart_redis(fleet):
     fleet.start_redis()
 
 
-def restart_daemons(fleet):
-    for daemon in fleet.daemons.values():
-        daemon.terminate()
-    for daemon in fleet.daemons.values():
-        daemon.wait()
-    for index in range(fleet.count):
-        fleet.start_daemon(index)
-    fleet.settle()
+def set_clocks(fleet):
+    """Restarts two machines with wall clocks that are an hour fast and an hour slow."""
+    library = f"{fleet.here}/clocks.so"
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clocks.c")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+
+    def environment(index):
+        path = f"{fleet.here}/clocks{index}"
+        with open(path, "wb") as file:
+            file.write(struct.pack("=3q", (-1) ** index * 3600 * 10**9, 0, 0))
+        return {"LD_PRELOAD": library, "CLOCKS": path}
+
+    fleet.restart_daemons([0, 1], environment)
+
+
+def flood(fleet):
+    """Publishes messages without a limit, as another client of the engine."""
+    fleet.flooder = fleet.start(["redis-benchmark", "-p", str(REDIS), "-c", "4", "-P", "32", "-q",
+                                 "-n", "100000000", "publish", "httpdnsd:messages", "x"], "flood")
+
+
+def end_flood(fleet):
+    fleet.flooder.terminate()
+    fleet.flooder.wait()
 
 
 # Name, beginning and end of each fault.
@@ -233,7 +260,9 @@ FAULTS = [
      lambda f: f.cli("-a", "other", "config", "set", "requirepass", "")),
     ("poisoned", poison, lambda f: None),
     ("flushed", lambda f: f.cli("flushall"), lambda f: None),
-    ("all daemons restarted", restart_daemons, lambda f: None),
+    ("flooded by another client", flood, end_flood),
+    ("two clocks an hour off", set_clocks, lambda f: f.restart_daemons([0, 1])),
+    ("all daemons restarted", lambda f: f.restart_daemons(range(f.count)), lambda f: None),
 ]
 
 
@@ -264,6 +293,53 @@ def run(fleet, names):
         yield row
 
 
+def replay(fleet, queries, names):
+    """Compares the calls of one machine and of the fleet for the same queries."""
+    chance = random.Random(1)
+    weights = [1 / rank for rank in range(1, names + 1)]
+    asked = chance.choices(range(names), weights, k=queries)
+    machines = [chance.randrange(fleet.count) for _ in asked]
+    print("| machines | queries | names | not answered | calls | median, ms | p99, ms |\n"
+          "|---|---|---|---|---|---|---|")
+    calls, lost = [], 0
+    for count in (1, fleet.count):
+        begin = fleet.calls()
+        codes, times = send_all(asked, [machine % count for machine in machines], b"%d" % count)
+        calls.append(fleet.calls() - begin)
+        missing = queries - codes[0]
+        lost += missing
+        print(f"| {count} | {queries:,} | {len(set(asked)):,} | {missing} | {calls[-1]:,} | "
+              f"{times[len(times) // 2]:.2f} | {times[int(len(times) * 0.99)]:.1f} |", flush=True)
+    return [text for text, is_broken in [
+        ("replay: a query has no answer", lost > 0),
+        ("replay: more than 1.05 of one machine's calls", calls[1] > 1.05 * calls[0]),
+    ] if is_broken]
+
+
+def send_all(names, machines, label):
+    """Sends queries at the rate of a replay; returns codes and sorted times in ms."""
+    sent, times, codes = {}, [], collections.Counter()
+    connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+    def receive(limit):
+        while sent and select.select([connection], [], [], max(0, limit - time.monotonic()))[0]:
+            message = connection.recv(4096)
+            begin = sent.pop(struct.unpack(">H", message[:2])[0])
+            times.append(1000 * (time.monotonic() - begin))
+            codes[message[3] & 15] += 1
+
+    start = time.monotonic()
+    for number, (name, machine) in enumerate(zip(names, machines)):
+        host = b"n%dm%b" % (name, label)
+        question = bytes([len(host)]) + host + b"\x07example\x03com\0\0\1\0\1"
+        sent[number & 0xFFFF] = time.monotonic()
+        connection.sendto(struct.pack(">6H", number & 0xFFFF, 0x100, 1, 0, 0, 0) + question,
+                          ("127.0.0.1", FIRST + machine))
+        receive(start + (number + 1) / RATE)
+    receive(time.monotonic() + 6)
+    return codes, sorted(times)
+
+
 def main(root):
     made = argparse.ArgumentParser(
         prog="scripts/fleet-faults",
@@ -274,6 +350,8 @@ def main(root):
     made.add_argument("--names", type=int, default=100, help="new names in each step (default 100)")
     made.add_argument("--gap", type=float, default=0.02,
                       help="seconds between two names (default 0.02)")
+    made.add_argument("--replay", type=int, default=0, metavar="QUERIES",
+                      help="only replays queries for names with the popularity of Zipf's law")
     options = made.parse_args()
     if os.environ.get("FLEET_FAULTS") != "inside":
         os.environ["FLEET_FAULTS"] = "inside"
@@ -283,6 +361,10 @@ def main(root):
         fleet = Fleet(os.path.abspath(options.bin), options.machines, here, options.gap)
         broken = []
         try:
+            if options.replay:
+                print(f"{RATE:,} queries a second, the vendor answers within 20 ms\n")
+                broken = replay(fleet, options.replay, options.names)
+                return report(broken)
             print(f"{options.machines} machines, {options.names} new names each\n")
             print("| Redis | answers | not answered | calls | p99, ms | longest, ms | state | "
                   "recovery, s | calls after |\n|---|---|---|---|---|---|---|---|---|")
@@ -295,6 +377,10 @@ def main(root):
                 broken += [f"{row['fault']}: {text}" for text in row["broken"]]
         finally:
             fleet.stop()
+    return report(broken)
+
+
+def report(broken):
     for sentence in broken:
         print(f"fleet-faults: {sentence}", file=sys.stderr)
     return 1 if broken else 0

@@ -25,9 +25,11 @@ package final class FileThread: Sendable {
     private let isBusy = Atomic(false)
 
     package init() {
-        queue = try? BackgroundQueue(named: "files", itemLimit: 1) { accesses, _ in
+        queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
+        // The daemon drops its capabilities later, and reports a failure.
+        queue?.add { try? OwnProcess.dropCapabilities() }
         done = linux_eventfd()
     }
 
