@@ -19,8 +19,6 @@ import time
 import urllib.request
 
 ENGINE, REDIS, VENDOR, FIRST = 6379, 6380, 8080, 5301
-# Queries per second of a replay.
-RATE = 2000
 # Waits for a number of seconds.
 pause = threading.Event().wait
 ADDRESS = bytes([192, 0, 2, 77])
@@ -293,7 +291,7 @@ def run(fleet, names):
         yield row
 
 
-def replay(fleet, queries, names):
+def replay(fleet, queries, names, rate):
     """Compares the calls of one machine and of the fleet for the same queries."""
     chance = random.Random(1)
     weights = [1 / rank for rank in range(1, names + 1)]
@@ -304,7 +302,8 @@ def replay(fleet, queries, names):
     calls, lost = [], 0
     for count in (1, fleet.count):
         begin = fleet.calls()
-        codes, times = send_all(asked, [machine % count for machine in machines], b"%d" % count)
+        codes, times = send_all(asked, [machine % count for machine in machines], b"%d" % count,
+                                rate)
         calls.append(fleet.calls() - begin)
         missing = queries - codes[0]
         lost += missing
@@ -316,8 +315,8 @@ def replay(fleet, queries, names):
     ] if is_broken]
 
 
-def send_all(names, machines, label):
-    """Sends queries at the rate of a replay; returns codes and sorted times in ms."""
+def send_all(names, machines, label, rate):
+    """Sends `rate` queries a second; returns codes and sorted times in ms."""
     sent, times, codes = {}, [], collections.Counter()
     connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
@@ -335,7 +334,7 @@ def send_all(names, machines, label):
         sent[number & 0xFFFF] = time.monotonic()
         connection.sendto(struct.pack(">6H", number & 0xFFFF, 0x100, 1, 0, 0, 0) + question,
                           ("127.0.0.1", FIRST + machine))
-        receive(start + (number + 1) / RATE)
+        receive(start + (number + 1) / rate)
     receive(time.monotonic() + 6)
     return codes, sorted(times)
 
@@ -352,6 +351,8 @@ def main(root):
                       help="seconds between two names (default 0.02)")
     made.add_argument("--replay", type=int, default=0, metavar="QUERIES",
                       help="only replays queries for names with the popularity of Zipf's law")
+    made.add_argument("--rate", type=int, default=500,
+                      help="queries per second of --replay (default 500)")
     options = made.parse_args()
     if os.environ.get("FLEET_FAULTS") != "inside":
         os.environ["FLEET_FAULTS"] = "inside"
@@ -362,8 +363,8 @@ def main(root):
         broken = []
         try:
             if options.replay:
-                print(f"{RATE:,} queries a second, the vendor answers within 20 ms\n")
-                broken = replay(fleet, options.replay, options.names)
+                print(f"{options.rate:,} queries a second, the vendor answers within 20 ms\n")
+                broken = replay(fleet, options.replay, options.names, options.rate)
                 return report(broken)
             print(f"{options.machines} machines, {options.names} new names each\n")
             print("| Redis | answers | not answered | calls | p99, ms | longest, ms | state | "
