@@ -69,8 +69,8 @@ extension CacheSettings {
             \.minimumTTL,
             .duration(SettingsLimits.ttl),
             """
-            Lower limit for TTLs. More than a few seconds delays changes: clients keep the old \
-            address of a moved name.
+            Lower limit for TTLs. A larger limit saves queries and calls, but clients get a \
+            changed address later.
             """
         ),
         .option(
@@ -108,10 +108,9 @@ extension CacheSettings {
             isOn: true,
             """
             Refresh of answers before they expire. A query after the time set by `at` triggers one \
-            refresh, if the TTL of the answer is at least 10 s. With a vendor, each refresh is a \
-            billable call, even if no other query follows; an answer is refreshed at most once per \
-            `at` of its TTL. No refresh is sent to a vendor that is paused, rate-limited, over its \
-            budget or not responding.
+            refresh, if the TTL of the answer is at least 10 s. A refresh by a vendor is a \
+            billable call, even if no further query follows. No refresh is sent to a vendor that \
+            is paused, rate-limited, over its budget or not responding.
             """
         ),
         .option(
@@ -119,10 +118,10 @@ extension CacheSettings {
             \.snapshot,
             .snapshot,
             """
-            File that preserves the cache across restarts and power failures. It is read at \
-            startup, while queries are already answered, and written every 5 minutes and at \
-            shutdown. `auto` means cache.snapshot in the directory of StateDirectory= of the \
-            systemd unit; without such a directory there is no snapshot.
+            File that preserves the cache across restarts and power failures. The daemon writes \
+            the file every 5 minutes and at shutdown, and answers queries while it reads the file \
+            at the start. `auto` means cache.snapshot in the directory of StateDirectory= of the \
+            systemd unit; without this directory there is no snapshot.
             """
         )
     )

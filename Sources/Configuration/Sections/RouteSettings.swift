@@ -103,7 +103,7 @@ extension RouteSettings: SettingsEntry {
             """
             Names that the route covers. `example.com` includes all names below it, \
             "=only.this.example" is only that name, "*.below.example" only the names below it, and \
-            `.` every name. The most specific match of all routes wins.
+            `.` every name. The route with the most specific match is used.
             """
         ),
         .option(
@@ -143,10 +143,10 @@ extension RouteSettings: SettingsEntry {
             \.fallbackAfter,
             .fallbackDelay,
             """
-            Time without an answer of the vendors after which a name that is not cached is \
-            answered by the upstreams, with a TTL of at most 30 s. Later, the vendor's answer \
-            replaces this answer in the cache. `off` waits for the vendors, up to 3 s. No effect \
-            with `fallback: none`.
+            Maximum time that a query for an uncached name waits for the vendors. Then the \
+            upstreams answer, with a TTL of at most 30 s. A later answer of the vendor replaces \
+            this answer in the cache. `off` waits for the vendors, up to 3 s. No effect with \
+            `fallback: none`.
             """
         ),
         .option(
@@ -208,8 +208,8 @@ extension RouteSettings: SettingsEntry {
             example: .seconds(300),
             """
             Lower limit for TTLs of new answers for these names, instead of `cache.minimum-ttl`. A \
-            vendor is called once per TTL: a larger TTL saves calls, but clients keep the old \
-            address of a moved name.
+            vendor is called once per TTL: a larger TTL saves calls, but clients get a changed \
+            address later.
             """
         ),
         .option(
@@ -241,8 +241,8 @@ extension RouteSettings: SettingsEntry {
             standard: "`sdns` of the vendor",
             example: ["tier": "gold"],
             """
-            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-, instead of \
-            all parameters in `sdns` of an Alibaba vendor. {} sends none.
+            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-. They replace \
+            all parameters in `sdns` of an Alibaba vendor; {} sends none.
             """
         ),
         .option(
