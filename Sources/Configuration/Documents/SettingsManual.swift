@@ -23,7 +23,7 @@ package enum SettingsManual {
 
         var isRequired = false
 
-        /// Option that can stand in place of this one, which is otherwise required.
+        /// Option that can replace this option; one of the two is required.
         var alternative: String?
 
         /// True for a section that is off, and is shown as an example.
