@@ -107,7 +107,7 @@ extension CacheSettings {
             fresh: Prefetch(),
             isOn: true,
             """
-            Refresh of answers before they expire. A query after the time set by `at` triggers one \
+            Refresh of answers before they expire. A query after the time `at` triggers one \
             refresh, if the TTL of the answer is at least 10 s. A refresh by a vendor is a \
             billable call, even if no further query follows. No refresh is sent to a vendor that \
             is paused, rate-limited, over its budget or not responding.
@@ -163,7 +163,7 @@ extension CacheSettings.Stale {
             \.after,
             .duration(SettingsLimits.staleAfter),
             """
-            Time that a client waits for a fresh answer before it gets the stale one.
+            Time after which a waiting client gets the stale answer.
             """
         ),
         .option(
@@ -201,7 +201,8 @@ extension CacheSettings.Prefetch {
             \.names,
             .list("names", of: .domainName, count: SettingsLimits.prefetchNames),
             """
-            Names to resolve at startup and to refresh always, within `budget-per-minute`.
+            Names to resolve at startup and to refresh even without queries, within \
+            `budget-per-minute`.
             """
         )
     )

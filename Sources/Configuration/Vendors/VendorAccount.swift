@@ -182,7 +182,7 @@ extension VendorSettings {
             required: true,
             example: "100000",
             """
-            Number of your account, from the vendor's console.
+            Number of your account, as shown in the vendor's console.
             """
         )
     }

@@ -72,8 +72,7 @@ extension VendorSettings: SettingsNamedEntry {
 
     private static var commonOptionsNote: String {
         let names = commonOptions.map { "`\($0.name)`" }
-        return "It also takes " + names.dropLast().joined(separator: ", ")
-            + " and \(names[names.count - 1]), as above."
+        return "The options from \(names[0]) to \(names[names.count - 1]) above are also valid."
     }
 }
 
