@@ -179,8 +179,8 @@ extension RebindingSettings {
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
             answers of upstreams, except for routes with `upstreams` or `private-answers: allow`. \
-            An IPv6 address under the NAT64 prefix counts as the IPv4 address that it contains. \
-            Add DNS block lists of mail servers, which answer with such addresses, to `except`.
+            Add DNS block lists of mail servers, which answer with loopback addresses, to \
+            `except`.
             """
         ),
         .option(

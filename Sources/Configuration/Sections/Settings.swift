@@ -258,8 +258,9 @@ extension Settings {
             without IPv4. While only IPv6 works, `auto` queries the DNS servers of the network, \
             then the upstreams, for the prefix (RFC 7050), after each change of the network and \
             when the TTL of the prefix ends. Then vendors and upstreams with IPv4 addresses are \
-            reached through the NAT64. `off` uses no prefix. `rebinding` and `private-answers` \
-            apply a configured prefix on all networks.
+            reached through the NAT64. `off` uses no prefix. For `rebinding` and \
+            `private-answers`, an IPv6 address under the prefix counts as the IPv4 address that it \
+            contains; there, a configured prefix applies on all networks.
             """
         ),
         .option(

@@ -120,8 +120,8 @@ extension UpstreamSettings: SettingsEntry {
                 SocketAddress($0, defaultPort: 0)
             },
             """
-            IP addresses of the server, with a port if it differs from the port of `url`. Required \
-            for https and tls unless HOST is an IP address: HOST is not resolved.
+            IP addresses of the server; the default port is the port of `url`. Required for https \
+            and tls unless HOST is an IP address: HOST is not resolved.
             """
         ),
         .option(

@@ -164,8 +164,7 @@ extension VendorSettings {
         """
 
     static let signingSecretDoc = """
-        Key that signs calls, in a file that other users cannot read or in a systemd credential: \
-        {credential: NAME}.
+        Key that signs calls.
         """
 
     static let certificateDoc = """

@@ -100,8 +100,7 @@ extension AlibabaSettings {
             standard: "none: calls are not signed, which the account must permit",
             example: .example("alibaba.secret"),
             """
-            Key that signs calls, in hexadecimal digits as shown in the console; in a file that \
-            other users cannot read, or in a systemd credential: {credential: NAME}.
+            Key that signs calls, in hexadecimal digits as shown in the console.
             """
         ),
         .option(
@@ -114,7 +113,7 @@ extension AlibabaSettings {
             },
             example: .example("alibaba.aes"),
             """
-            Key for `encryption`, 32 hexadecimal digits, stored like `secret`.
+            Key for `encryption`, 32 hexadecimal digits.
             """
         ),
         .option(
@@ -210,8 +209,7 @@ extension AlibabaSettings {
             required: true,
             example: .example("alibaba.access-key-id"),
             """
-            Identifier of the key, in a file that other users cannot read, or in a systemd \
-            credential: {credential: NAME}.
+            Identifier of the key.
             """
         ),
         .option(
@@ -221,7 +219,7 @@ extension AlibabaSettings {
             required: true,
             example: .example("alibaba.access-key-secret"),
             """
-            Secret of the key, stored like `access-key-id`.
+            Secret of the key.
             """
         )
     )

@@ -131,8 +131,7 @@ extension JSONSettings {
             },
             example: .example("alidns.secret"),
             """
-            Secret part of the access key, in a file that other users cannot read or in a systemd \
-            credential: {credential: NAME}.
+            Secret part of the access key.
             """
         ),
         .option(

@@ -138,8 +138,7 @@ extension TencentSettings {
             .secret,
             example: .example("tencent.token"),
             """
-            Token for the channel https, a decimal number; in a file that other users cannot read, \
-            or in a systemd credential: {credential: NAME}.
+            Token for the channel https, a decimal number.
             """
         ),
         .option(
@@ -148,8 +147,7 @@ extension TencentSettings {
             .secret,
             example: .example("tencent.key"),
             """
-            Key for the channels aes (16 octets) and des (8 octets), stored like `token`. A \
-            newline at the end of the file is ignored.
+            Key for the channels aes (16 octets) and des (8 octets).
             """
         ),
         .option(
