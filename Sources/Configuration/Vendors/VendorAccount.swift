@@ -160,7 +160,7 @@ package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
 
 extension VendorSettings {
     static let undocumented = """
-        Parts of the protocol are undocumented: test it before you rely on it.
+        Parts of the protocol are undocumented: test with `httpdnsctl prove`.
         """
 
     static let signingSecretDoc = """

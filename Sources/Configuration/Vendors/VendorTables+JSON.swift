@@ -110,7 +110,7 @@ extension JSONSettings {
             example: "100000",
             """
             Number (uid) of your AliDNS account, for signed calls. Requires `access-key-id` and \
-            `secret`. The signature is not fully documented: test it before you rely on it.
+            `secret`. The signature is not fully documented: test with `httpdnsctl prove`.
             """
         ),
         .option(
