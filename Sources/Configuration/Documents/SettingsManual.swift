@@ -23,7 +23,7 @@ package enum SettingsManual {
 
         var isRequired = false
 
-        /// Option that can stand in place of this one, which is otherwise required.
+        /// Option that can replace this option; one of the two is required.
         var alternative: String?
 
         /// True for a section that is off, and is shown as an example.
@@ -63,20 +63,16 @@ package enum SettingsManual {
         Settings of httpdnsd: every option with its default and description. This file is the \
         output of `httpdnsd --print-config`.
 
-        Drop-ins are files in the directory httpdnsd.yaml.d next to this file, with names that end \
-        in .yaml. They are read after this file, in the order of their names. An option in a later \
-        file replaces the same option of earlier files; a list of values is replaced as a whole. \
-        Entries of vendors, routes, upstreams and hosts.records are added. If an entry of the same \
-        name exists, the later file changes only the options that it contains, or replaces the \
-        addresses of the name. `routes: []` and `upstreams: []` remove the entries of earlier \
-        files.
+        httpdnsd.yaml(5) describes drop-ins: files in the directory httpdnsd.yaml.d that change or \
+        add options.
 
         Editors can use httpdnsd.schema.json, the output of `httpdnsd --print-schema`.
 
         `httpdnsd --config FILE --check` reports all errors of a file. An absent option has its \
         default. To use a commented example, remove the `#` in front of its lines, and the value \
-        above the example. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes \
-        (512KiB, 64MiB, 1GiB). Servers are given by IP address, never by name.
+        above the example. Durations and sizes have a unit (300ms, 2s, 10m, 1h, 1d; 512KiB, \
+        64MiB, 1GiB). Servers have IP addresses, not names. A secret is in a file that other users \
+        cannot read, or in a systemd credential; a newline at its end is ignored.
         """
 }
 

@@ -147,8 +147,7 @@ extension SettingsOption {
 
     /// Makes an option without a default; `standard` describes the meaning of nil.
     ///
-    /// - Parameter alternative: an option that can stand in place of this one, of which one is
-    ///   required.
+    /// - Parameter alternative: option that can replace this option; one of the two is required.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value?> & Sendable,

@@ -56,10 +56,10 @@ extension AnswerSettings {
             \.httpsRecords,
             .choice(),
             """
-            HTTPS and SVCB records of names that a vendor answers. They come from upstreams, and \
-            their address hints would lead clients past the vendor. `align` replaces the hints by \
-            the vendor's addresses from the cache, or removes them; a client that requests DNSSEC \
-            gets NODATA. `forward` changes nothing. `block` always answers NODATA.
+            HTTPS and SVCB records of names that a vendor answers. Upstreams answer these types, \
+            and the address hints in the records would bypass the vendor. `align` replaces the \
+            hints by the vendor's addresses from the cache, or removes them; a client that \
+            requests DNSSEC gets NODATA. `forward` changes nothing. `block` always answers NODATA.
             """
         ),
         .option(
@@ -68,8 +68,8 @@ extension AnswerSettings {
             .choice(),
             """
             A queries. `suppress` answers them with NODATA, for networks without IPv4 whose \
-            programs need no IPv4 address. Names in `hosts` keep their IPv4 addresses. Not with \
-            `aaaa: suppress`.
+            programs need no IPv4 address. Names in `hosts` keep their IPv4 addresses. Cannot be \
+            combined with `aaaa: suppress`.
             """
         ),
         .option(
@@ -179,8 +179,8 @@ extension RebindingSettings {
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
             answers of upstreams, except for routes with `upstreams` or `private-answers: allow`. \
-            An IPv6 address under the NAT64 prefix counts as the IPv4 address that it contains. \
-            Add DNS block lists of mail servers, which answer with such addresses, to `except`.
+            Add DNS block lists of mail servers, which answer with loopback addresses, to \
+            `except`.
             """
         ),
         .option(

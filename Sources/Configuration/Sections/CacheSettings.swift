@@ -69,8 +69,8 @@ extension CacheSettings {
             \.minimumTTL,
             .duration(SettingsLimits.ttl),
             """
-            Lower limit for TTLs. More than a few seconds delays changes: clients keep the old \
-            address of a moved name.
+            Lower limit for TTLs. A larger limit saves queries and calls, but clients get a \
+            changed address later.
             """
         ),
         .option(
@@ -107,11 +107,10 @@ extension CacheSettings {
             fresh: Prefetch(),
             isOn: true,
             """
-            Refresh of answers before they expire. A query after the time set by `at` triggers one \
-            refresh, if the TTL of the answer is at least 10 s. With a vendor, each refresh is a \
-            billable call, even if no other query follows; an answer is refreshed at most once per \
-            `at` of its TTL. No refresh is sent to a vendor that is paused, rate-limited, over its \
-            budget or not responding.
+            Refresh of answers before they expire. A query after the time `at` triggers one \
+            refresh, if the TTL of the answer is at least 10 s. A refresh by a vendor is a \
+            billable call, even if no further query follows. No refresh is sent to a vendor that \
+            is paused, rate-limited, over its budget or not responding.
             """
         ),
         .option(
@@ -119,10 +118,10 @@ extension CacheSettings {
             \.snapshot,
             .snapshot,
             """
-            File that preserves the cache across restarts and power failures. It is read at \
-            startup, while queries are already answered, and written every 5 minutes and at \
-            shutdown. `auto` means cache.snapshot in the directory of StateDirectory= of the \
-            systemd unit; without such a directory there is no snapshot.
+            File that preserves the cache across restarts and power failures. The daemon writes \
+            the file every 5 minutes and at shutdown, and answers queries while it reads the file \
+            at the start. `auto` means cache.snapshot in the directory of StateDirectory= of the \
+            systemd unit; without this directory there is no snapshot.
             """
         )
     )
@@ -164,7 +163,7 @@ extension CacheSettings.Stale {
             \.after,
             .duration(SettingsLimits.staleAfter),
             """
-            Time that a client waits for a fresh answer before it gets the stale one.
+            Time after which a waiting client gets the stale answer.
             """
         ),
         .option(
@@ -202,7 +201,8 @@ extension CacheSettings.Prefetch {
             \.names,
             .list("names", of: .domainName, count: SettingsLimits.prefetchNames),
             """
-            Names to resolve at startup and to refresh always, within `budget-per-minute`.
+            Names to resolve at startup and to refresh even without queries, within \
+            `budget-per-minute`.
             """
         )
     )

@@ -43,10 +43,10 @@ extension ControlSettings {
             \.mode,
             .mode,
             """
-            Permissions of the socket. A user with write permission may reload the settings, flush \
-            the cache and pause vendors. If all users have this permission (such as "0666"), these \
-            changes, and lists of names that clients queried, require root, the user of the \
-            daemon, or `group`.
+            Permissions of the socket. A user with write permission can reload the settings, flush \
+            the cache and pause vendors. If all users have this permission ("0666"), then only \
+            root, the user of the daemon and members of `group` can make changes or see names that \
+            clients queried.
             """
         ),
         .option(

@@ -69,8 +69,8 @@ extension FleetSettings {
             ),
             example: ["192.0.2.10:6379"].compactMap { SocketAddress($0) },
             """
-            IP addresses of the Redis or Valkey server and of its stand-ins, in the order in which \
-            they are tried. A server that accepts no writes is passed over.
+            IP addresses of the Redis or Valkey server (the engine) and its replicas, in the order \
+            of connection attempts. Servers that accept no writes are skipped.
             """
         ),
         .section(
@@ -80,8 +80,8 @@ extension FleetSettings {
             fresh: Sentinel(),
             isExample: true,
             """
-            Sentinels that know the current master, instead of `servers`. They are asked at each \
-            new connection, and must report IP addresses.
+            Sentinels that report the current master, instead of `servers`. The daemon queries the \
+            Sentinels for each new connection. They must report IP addresses.
             """
         ),
         .option(
@@ -90,7 +90,7 @@ extension FleetSettings {
             .boolean,
             """
             Uses TLS to the engine and to Sentinels. Without TLS, `password` can be read on the \
-            network path; shared answers cannot be read or forged.
+            network path. Shared answers are encrypted and authenticated even without TLS.
             """
         ),
         .option(
@@ -143,9 +143,9 @@ extension FleetSettings {
             required: true,
             example: .example("fleet.secret"),
             """
-            Secret of the fleet, the same on all machines: 32 octets or more, such as the output of \
-            `openssl rand -base64 48`. It authenticates keys and values, which the engine cannot \
-            read. Machines with another secret share nothing.
+            Secret of the fleet, the same on all machines: 32 octets or more, such as the output \
+            of `openssl rand -base64 48`. The secret encrypts and authenticates keys and values: \
+            the engine cannot read them. Machines with different secrets share nothing.
             """
         ),
         .option(
@@ -153,10 +153,10 @@ extension FleetSettings {
             \.group,
             .name(of: "`auto` or the name of a group"),
             """
-            Machines that share answers, because the vendors see them in the same network. `auto`: \
-            those with the same client address in the vendor's replies, as /24 (IPv4) or /48 \
-            (IPv6); nothing is shared before the first such reply. Vendors that report no client \
-            address (kind json) need a name here.
+            Machines that share answers. `auto`: machines for which the vendor's replies have a \
+            client address in the same /24 (IPv4) or /48 (IPv6); nothing is shared before the \
+            first reply. Any other name is a group that you choose: give the same name to machines \
+            in the same network. Vendors that report no client address (kind json) need a name.
             """
         ),
         .option(
@@ -164,8 +164,8 @@ extension FleetSettings {
             \.wait,
             .duration(SettingsLimits.fleetWait),
             """
-            Longest time for which a client waits for the call of another machine. Then this \
-            machine calls the vendor, too.
+            Maximum time that a client waits for the call of another machine. Then this machine \
+            also calls the vendor.
             """
         ),
         .option(
@@ -173,8 +173,8 @@ extension FleetSettings {
             \.timeout,
             .duration(SettingsLimits.fleetTimeout),
             """
-            Time limit for one answer of the engine. After three timeouts in a row, no client waits \
-            for the engine until it answers a probe in time.
+            Time limit for one reply of the engine. After three consecutive timeouts, clients do \
+            not wait for the engine until it answers a probe in time.
             """
         ),
         .option(
@@ -184,7 +184,7 @@ extension FleetSettings {
             standard: "the host name",
             example: "web-7",
             """
-            Name of this machine, which the other machines show as the source of answers.
+            Name of this machine. Other machines show the name as the source of answers.
             """
         )
     )

@@ -28,8 +28,8 @@ extension HostsSettings {
             \.files,
             .list("absolute paths", of: .path(), count: SettingsLimits.hostsFiles),
             """
-            Files in the format of hosts(5), up to 8 MiB each and 200,000 names in total, which \
-            are watched for changes. Invalid lines are ignored with a warning, and a missing file \
+            Files in the format of hosts(5), up to 8 MiB each and 200,000 names in total. Changed \
+            files are read again. Invalid lines are ignored with a warning, and a missing file \
             counts as empty. [] reads no file.
             """
         ),

@@ -64,8 +64,7 @@ extension MetricsSettings {
             \.group,
             .group,
             """
-            Group that owns the Unix sockets. If the group does not exist, the sockets keep the \
-            group of the process, with a warning. A change requires a restart.
+            Group that owns the Unix sockets, as in `control`. A change requires a restart.
             """
         )
     )

@@ -103,7 +103,7 @@ extension RouteSettings: SettingsEntry {
             """
             Names that the route covers. `example.com` includes all names below it, \
             "=only.this.example" is only that name, "*.below.example" only the names below it, and \
-            `.` every name. The most specific match of all routes wins.
+            `.` every name. The route with the most specific match is used.
             """
         ),
         .option(
@@ -143,10 +143,10 @@ extension RouteSettings: SettingsEntry {
             \.fallbackAfter,
             .fallbackDelay,
             """
-            Time without an answer of the vendors after which a name that is not cached is \
-            answered by the upstreams, with a TTL of at most 30 s. Later, the vendor's answer \
-            replaces this answer in the cache. `off` waits for the vendors, up to 3 s. No effect \
-            with `fallback: none`.
+            Maximum time that a query for an uncached name waits for the vendors. Then the \
+            upstreams answer, with a TTL of at most 30 s. A later answer of the vendor replaces \
+            this answer in the cache. `off` waits for the vendors, up to 3 s. No effect with \
+            `fallback: none`.
             """
         ),
         .option(
@@ -171,8 +171,7 @@ extension RouteSettings: SettingsEntry {
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
             6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
             `allow` keeps them, also in answers of upstreams. Loopback, link-local and multicast \
-            addresses of vendors are always removed. An IPv6 address under the NAT64 prefix \
-            counts as the IPv4 address that it contains.
+            addresses of vendors are always removed.
             """
         ),
         .option(
@@ -207,9 +206,8 @@ extension RouteSettings: SettingsEntry {
             standard: "`cache.minimum-ttl`",
             example: .seconds(300),
             """
-            Lower limit for TTLs of new answers for these names, instead of `cache.minimum-ttl`. A \
-            vendor is called once per TTL: a larger TTL saves calls, but clients keep the old \
-            address of a moved name.
+            Lower limit for TTLs of new answers for these names. A vendor is called once per TTL: \
+            a larger TTL saves calls, but clients get a changed address later.
             """
         ),
         .option(
@@ -219,7 +217,7 @@ extension RouteSettings: SettingsEntry {
             standard: "`cache.maximum-ttl`",
             example: .seconds(3_600),
             """
-            Upper limit for TTLs of new answers for these names, instead of `cache.maximum-ttl`.
+            Upper limit for TTLs of new answers for these names.
             """
         ),
         .option(
@@ -230,8 +228,7 @@ extension RouteSettings: SettingsEntry {
             // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
-            Client address for the vendors of these names, instead of `client-subnet` of each \
-            vendor.
+            Client address for the vendors of these names.
             """
         ),
         .option(
@@ -241,8 +238,8 @@ extension RouteSettings: SettingsEntry {
             standard: "`sdns` of the vendor",
             example: ["tier": "gold"],
             """
-            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-, instead of \
-            all parameters in `sdns` of an Alibaba vendor. {} sends none.
+            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-. They replace \
+            all parameters in `sdns` of an Alibaba vendor; {} sends none.
             """
         ),
         .option(
@@ -252,8 +249,7 @@ extension RouteSettings: SettingsEntry {
             standard: "the vendor's `families`",
             example: .both,
             """
-            Address families of the calls for these names: `auto`, `both`, `v4` or `v6`, as for \
-            vendors.
+            Address families of the calls for these names, as for vendors.
             """
         )
     )

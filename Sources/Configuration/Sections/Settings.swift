@@ -151,10 +151,11 @@ extension Settings {
             .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners),
             """
             Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
-            an explicit `allow`. A missing default address is skipped with a warning; an address \
-            that is listed here is served when an interface gets it. Addresses in systemd's httpdnsd.socket and \
-            httpdnsd-ipv6.socket are always served. The service may not bind ports below 1024: add \
-            such addresses to httpdnsd.socket.
+            an explicit `allow`. If a default address does not exist, the daemon logs a warning. \
+            If a configured address does not exist, the daemon serves the address as soon as an \
+            interface has it. Addresses in systemd's httpdnsd.socket and httpdnsd-ipv6.socket are \
+            always served. The service cannot bind ports below 1024: add such addresses to \
+            httpdnsd.socket.
             """
         ),
         .option(
@@ -172,9 +173,9 @@ extension Settings {
             fresh: RateLimitSettings(),
             isOn: true,
             """
-            Limit on UDP responses for each client network, against forged source addresses. \
-            Clients on this machine and clients with a valid DNS cookie (RFC 7873) are not \
-            limited.
+            Limit on UDP responses for each client network, against reflection attacks with forged \
+            source addresses. Clients on this machine and clients with a valid DNS cookie (RFC \
+            7873) are not limited.
             """
         ),
         .option(
@@ -200,8 +201,8 @@ extension Settings {
             "vendors",
             \.vendors,
             """
-            HTTPDNS accounts, by a name that you choose. A vendor is queried only for names that a \
-            route sends to it.
+            HTTPDNS accounts, by a name that you choose. A vendor is queried only for names of its \
+            routes.
             """
         ),
         .list(
@@ -230,9 +231,9 @@ extension Settings {
             """
             DNS resolvers for all queries that no vendor answers, in order of preference. The two \
             entries in this manual are the public DNS over HTTPS resolvers of Tencent and Alibaba: \
-            replace them by resolvers that you trust. For a machine that boots without a correct \
-            clock, and so cannot verify certificates, add a plain DNS upstream (`udp://`) after \
-            the encrypted ones.
+            replace them by resolvers that you trust. A machine that boots with a wrong clock \
+            cannot verify certificates: for such a machine, also add a plain DNS upstream \
+            (`udp://`).
             """
         ),
         .section(
@@ -243,9 +244,9 @@ extension Settings {
             isExample: true,
             """
             Exchange of vendors' answers with other machines through a Redis or Valkey server, so \
-            that one call serves all machines. Answers are authenticated and checked like those \
-            of the vendor. While the server does not answer, each machine calls the vendors \
-            itself.
+            that one call serves all machines. Shared answers are authenticated, and checked like \
+            answers of the vendor. While the server does not respond, each machine calls the \
+            vendors itself.
             """
         ),
         .option(
@@ -254,11 +255,12 @@ extension Settings {
             .nat64,
             """
             Prefix of the NAT64 that translates between IPv6 and IPv4 (RFC 6052), for networks \
-            without IPv4. `auto` asks the DNS servers of the network, then the upstreams, for the \
-            network's prefix (RFC 7050) while only IPv6 works, after each change of the network \
-            and by the TTL of the prefix. Where IPv4 does not work, vendors and upstreams with \
-            IPv4 addresses are reached through the NAT64. `off` uses no prefix. `rebinding` and \
-            `private-answers` apply a prefix in the settings on each network.
+            without IPv4. While only IPv6 works, `auto` queries the DNS servers of the network, \
+            then the upstreams, for the prefix (RFC 7050), after each change of the network and \
+            when the TTL of the prefix ends. Then vendors and upstreams with IPv4 addresses are \
+            reached through the NAT64. `off` uses no prefix. For `rebinding` and \
+            `private-answers`, an IPv6 address under the prefix counts as the IPv4 address that it \
+            contains; there, a configured prefix applies on all networks.
             """
         ),
         .option(
@@ -266,10 +268,11 @@ extension Settings {
             \.dns64,
             .choice(),
             """
-            Names without IPv6 addresses that get synthesized addresses (RFC 6147) while the \
-            machine has IPv6 only and `nat64` has a prefix. `vendors`: names that a route sends to \
+            Names for which the daemon synthesizes IPv6 addresses (RFC 6147), if they have none, \
+            while only IPv6 works and the NAT64 prefix is known. `vendors`: names of routes with \
             vendors. `all`: also names of upstreams, for networks whose resolvers do not \
-            synthesize. `off`: none. Clients that request DNSSEC get no synthesized addresses.
+            synthesize addresses. `off`: none. Clients that request DNSSEC get no synthesized \
+            addresses.
             """
         ),
         .option(
@@ -277,10 +280,10 @@ extension Settings {
             \.portal,
             .choice(),
             """
-            Captive portals: login pages of networks that block everything else. `auto`: `status` \
-            and the log report a portal that NetworkManager has found, and `httpdnsctl portal` \
-            sends all names to the DNS servers of the network for a limited time, so that the \
-            login page opens. `off`: neither.
+            Captive portals: login pages of networks that block all other traffic. `auto`: \
+            `status` and the log report a portal that NetworkManager has found, and `httpdnsctl \
+            portal` sends all names to the DNS servers of the network for a limited time, so that \
+            the login page opens. `off` disables the report and the command.
             """
         ),
         .section(
@@ -315,8 +318,8 @@ extension Settings {
             RebindingSettings.table,
             """
             Protection against DNS rebinding: with a public name that resolves to a private \
-            address, a web page can reach devices in your network. For answers of upstreams; for \
-            vendors, see `private-answers` of a route.
+            address, a web page can reach devices in your network. These options apply to answers \
+            of upstreams; for answers of vendors, see `private-answers` of a route.
             """
         ),
         .section(

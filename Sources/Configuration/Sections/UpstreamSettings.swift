@@ -86,8 +86,8 @@ extension UpstreamSettings: SettingsEntry {
             over TLS: both are encrypted, and the server must have a certificate for HOST. \
             `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
             is plain DNS over TCP only. The host may have a `:PORT`. Plain DNS can be read and \
-            forged on the network path: its answers are labelled as unprotected, and a plain \
-            upstream is queried only while the encrypted upstreams are down, whatever their order.
+            forged on the network path: its answers are labelled as unprotected. A plain upstream \
+            is queried only while all encrypted upstreams are down, independent of the order.
             """
         ),
         .option(
@@ -100,11 +100,11 @@ extension UpstreamSettings: SettingsEntry {
             that this machine is connected to, from systemd-resolved, NetworkManager, resolvconf, \
             dhcpcd, or /etc/resolv.conf as saved by `httpdnsctl setup`. A path: the servers in \
             this file, in the format of resolv.conf(5). Changes take effect without a reload. \
-            Routing domains of a link (`~corp.example` of a VPN) become routes to its servers \
-            while the link is up, unless a configured route is more specific or has \
-            `fallback: none`. For 5 s after the link went down, these names go to no server. A \
-            network chooses these servers, so they are queried last, and never for a route with \
-            `fallback: none`.
+            These servers are queried after all other upstreams, and never for a route with \
+            `fallback: none`, because the network chooses them. Routing domains of a link \
+            (`~corp.example` of a VPN) become routes to the servers of the link, unless a \
+            configured route is more specific or has `fallback: none`. After the link goes down, \
+            no server is queried for these names for 5 s.
             """
         ),
         .option(
@@ -120,8 +120,8 @@ extension UpstreamSettings: SettingsEntry {
                 SocketAddress($0, defaultPort: 0)
             },
             """
-            IP addresses of the server, with a port if it differs from the port of `url`. Required \
-            for https and tls unless HOST is an IP address: HOST is not resolved.
+            IP addresses of the server; the default port is the port of `url`. Required for https \
+            and tls unless HOST is an IP address: HOST is not resolved.
             """
         ),
         .option(
@@ -148,9 +148,9 @@ extension UpstreamSettings: SettingsEntry {
             .boolean,
             example: true,
             """
-            Trusts this upstream to validate DNSSEC: if it validated an answer, a client that set \
-            AD or DO in its query gets the AD flag. Programs such as ssh and postfix trust keys in \
-            the DNS because of AD alone. Enable it only for an upstream that you trust, over \
+            Passes on the AD flag of the upstream, which means a validated answer, to clients that \
+            set AD or DO in their query. Programs such as ssh and postfix trust keys in the DNS \
+            because of AD alone. Enable this option only for an upstream that you trust, over \
             https:// or tls://, or over plain DNS on this machine. Stale answers and modified \
             answers never have AD. TTLs of validated answers are not raised to `minimum-ttl` or \
             `negative-ttl`.

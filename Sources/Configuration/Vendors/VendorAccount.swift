@@ -160,12 +160,11 @@ package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
 
 extension VendorSettings {
     static let undocumented = """
-        Parts of the protocol are undocumented: test it before you rely on it.
+        Parts of the protocol are undocumented: test with `httpdnsctl prove`.
         """
 
     static let signingSecretDoc = """
-        Key that signs calls, in a file that other users cannot read or in a systemd credential: \
-        {credential: NAME}.
+        Key that signs calls.
         """
 
     static let certificateDoc = """
@@ -182,7 +181,7 @@ extension VendorSettings {
             required: true,
             example: "100000",
             """
-            Number of your account, from the vendor's console.
+            Number of your account, as shown in the vendor's console.
             """
         )
     }

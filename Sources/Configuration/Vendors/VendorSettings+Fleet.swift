@@ -2,10 +2,10 @@
 internal import HTTPDNS
 
 extension VendorSettings {
-    /// Everything in the settings that the vendor's answers depend on, equal on all machines of a
-    /// fleet that use the same account with the same parameters.
+    /// Account and parameters, which determine the vendor's answers.
     ///
-    /// The servers, the protocol and the sources of the secrets do not matter.
+    /// Machines of a fleet share answers if the values are equal. Servers, protocol and sources of
+    /// secrets are not included.
     package var fleetView: String {
         let parts: [String] =
             switch account {

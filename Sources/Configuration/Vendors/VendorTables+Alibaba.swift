@@ -100,8 +100,7 @@ extension AlibabaSettings {
             standard: "none: calls are not signed, which the account must permit",
             example: .example("alibaba.secret"),
             """
-            Key that signs calls, in hexadecimal digits as shown in the console; in a file that \
-            other users cannot read, or in a systemd credential: {credential: NAME}.
+            Key that signs calls, in hexadecimal digits as shown in the console.
             """
         ),
         .option(
@@ -114,7 +113,7 @@ extension AlibabaSettings {
             },
             example: .example("alibaba.aes"),
             """
-            Key for `encryption`, 32 hexadecimal digits, stored like `secret`.
+            Key for `encryption`, 32 hexadecimal digits.
             """
         ),
         .option(
@@ -122,7 +121,7 @@ extension AlibabaSettings {
             \.alibaba.api,
             .choice(),
             """
-            API version. The vendor calls v1 historical; only v2 supports `encryption`.
+            API version. v1 is the historical version; only v2 supports `encryption`.
             """
         ),
         .option(
@@ -174,9 +173,9 @@ extension AlibabaSettings {
             example: true,
             """
             Fetches a list of nearby servers from `servers`, every 8 hours and when all servers \
-            fail. Fetched servers are queried before `servers`; those in another kind of network \
-            than `servers`, or with an unusual port over http, are ignored. The request is signed \
-            if `secret` is set.
+            fail. Fetched servers are queried before `servers`. A fetched server is ignored if \
+            `servers` have another kind of address (loopback, private, public), or if its port is \
+            unusual (http only). The request is signed if `secret` is set.
             """
         ),
         .option(
@@ -195,9 +194,9 @@ extension AlibabaSettings {
             fresh: BillingSettings(),
             """
             Access key of a RAM user that may only read the counts of EMAS HTTPDNS. With this key, \
-            `httpdnsctl bill` shows the vendor's count beside the count of httpdnsd. The key is \
-            used for nothing else. Requests go to httpdns-api.aliyuncs.com over https, at most one \
-            per minute. This option was not tested with a real account.
+            `httpdnsctl bill` also shows the vendor's count; the key has no other use. Requests go \
+            to httpdns-api.aliyuncs.com over https, at most one per minute. This option was not \
+            tested with a real account.
             """
         ),
     ]
@@ -210,8 +209,7 @@ extension AlibabaSettings {
             required: true,
             example: .example("alibaba.access-key-id"),
             """
-            Identifier of the key, in a file that other users cannot read, or in a systemd \
-            credential: {credential: NAME}.
+            Identifier of the key.
             """
         ),
         .option(
@@ -221,7 +219,7 @@ extension AlibabaSettings {
             required: true,
             example: .example("alibaba.access-key-secret"),
             """
-            Secret of the key, stored like `access-key-id`.
+            Secret of the key.
             """
         )
     )

@@ -110,7 +110,7 @@ extension JSONSettings {
             example: "100000",
             """
             Number (uid) of your AliDNS account, for signed calls. Requires `access-key-id` and \
-            `secret`. The signature is not fully documented: test it before you rely on it.
+            `secret`. The signature is not fully documented: test with `httpdnsctl prove`.
             """
         ),
         .option(
@@ -131,8 +131,7 @@ extension JSONSettings {
             },
             example: .example("alidns.secret"),
             """
-            Secret part of the access key, in a file that other users cannot read or in a systemd \
-            credential: {credential: NAME}.
+            Secret part of the access key.
             """
         ),
         .option(

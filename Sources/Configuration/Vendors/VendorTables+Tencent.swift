@@ -110,7 +110,8 @@ extension TencentSettings {
             """
             Protection of calls. `https` uses TLS and a token. `aes` and `des` encrypt calls over \
             plain HTTP, but do not authenticate answers: an attacker on the network path can forge \
-            some answers without the key, so all are labelled as unprotected. Prefer `https`.
+            some answers without the key. Therefore all answers are labelled as unprotected. \
+            Prefer `https`.
             """
         ),
         .option(
@@ -137,8 +138,7 @@ extension TencentSettings {
             .secret,
             example: .example("tencent.token"),
             """
-            Token for the channel https, a decimal number; in a file that other users cannot read, \
-            or in a systemd credential: {credential: NAME}.
+            Token for the channel https, a decimal number.
             """
         ),
         .option(
@@ -147,8 +147,7 @@ extension TencentSettings {
             .secret,
             example: .example("tencent.key"),
             """
-            Key for the channels aes (16 octets) and des (8 octets), stored like `token`. A \
-            newline at the end of the file is ignored.
+            Key for the channels aes (16 octets) and des (8 octets).
             """
         ),
         .option(
@@ -157,8 +156,8 @@ extension TencentSettings {
             .boolean,
             """
             Sends an expiry time with each call, for accounts with protection against theft. After \
-            a 401, the call is repeated once in the other form, without or with this time; the \
-            form that works is kept.
+            a 401, the daemon repeats the call once in the other form (without or with the expiry \
+            time), and then uses the form that works.
             """
         ),
         .option(
@@ -192,8 +191,9 @@ extension TencentSettings {
             fresh: Conf(),
             """
             Fetches a list of servers from the vendor's service /conf, for customers with start-up \
-            servers from the vendor's support. The fetched servers are queried before `servers`. \
-            Fetched servers in another kind of network than the start-up server are ignored.
+            servers from the vendor's support. The fetched servers are queried before `servers`. A \
+            fetched server is ignored if the start-up server has another kind of address \
+            (loopback, private, public).
             """
         ),
         VendorSettings.batching(8),
@@ -218,8 +218,8 @@ extension TencentSettings {
             \.refresh,
             .duration(SettingsLimits.refresh),
             """
-            Time after which the list is fetched again; earlier if the service says so, or if all \
-            servers fail.
+            Time after which the list is fetched again. The list is fetched earlier if its \
+            validity ends, or if all servers fail.
             """
         )
     )

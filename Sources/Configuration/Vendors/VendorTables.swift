@@ -72,8 +72,7 @@ extension VendorSettings: SettingsNamedEntry {
 
     private static var commonOptionsNote: String {
         let names = commonOptions.map { "`\($0.name)`" }
-        return "It also takes " + names.dropLast().joined(separator: ", ")
-            + " and \(names[names.count - 1]), as above."
+        return "The options from \(names[0]) to \(names[names.count - 1]) above are also valid."
     }
 }
 
@@ -86,7 +85,7 @@ extension VendorSettings {
         .choice(aliases: VendorKind.aliases),
         required: true,
         """
-        Protocol of the vendor, which decides the other options.
+        Protocol of the vendor. The other options depend on it.
         """
     )
 
@@ -98,8 +97,8 @@ extension VendorSettings {
             // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
-            Client address that is sent to the vendor, which selects answers for this address; by \
-            default, for the source address of the calls.
+            Client address for which the vendor selects answers, instead of the source address of \
+            the calls.
             """
         ),
         .option(
@@ -124,8 +123,8 @@ extension VendorSettings {
             \.hedgeAfter,
             .duration(SettingsLimits.hedge),
             """
-            Time without an answer after which the next server is queried, too. The first answer \
-            is used.
+            Time without an answer after which the next server also gets the call. The first \
+            answer is used.
             """
         ),
         .option(
@@ -133,8 +132,8 @@ extension VendorSettings {
             \.returnToPrimaryAfter,
             .duration(SettingsLimits.returnToPrimary),
             """
-            Time after which the first server is tried again with one call, after another server \
-            has become the preferred one. If the first server answers, it is preferred again.
+            Time for which another server is preferred. Then one call tests the first server. If \
+            the first server answers, it is preferred again.
             """
         ),
         .option(
@@ -143,8 +142,8 @@ extension VendorSettings {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of trusted CA certificates, instead of the system's. New connections use a \
-            changed file without a reload.
+            PEM file of trusted CA certificates, instead of the system's. A changed file takes \
+            effect for new connections, without a reload.
             """
         ),
         .option(
@@ -163,8 +162,8 @@ extension VendorSettings {
             example: .exampleProxy,
             """
             HTTP proxy for all calls, by IP address and port; over https with CONNECT. An error \
-            response of the proxy counts as a response of the vendor. Proxy environment variables \
-            are ignored.
+            response of the proxy counts as a response of the vendor. The daemon ignores proxy \
+            environment variables.
             """
         ),
         .option(
@@ -172,9 +171,9 @@ extension VendorSettings {
             \.concurrentCalls,
             .integer(SettingsLimits.concurrentCalls),
             """
-            Maximum number of calls in flight; further names wait. All vendors together may have \
-            128 calls, or the default for each. One client can use half of the calls, and the next \
-            client half of the others.
+            Maximum number of calls in flight; further names wait. The sum of all vendors is at \
+            most 128, if one of them exceeds the default. One client can use half of the calls \
+            that other clients do not use.
             """
         ),
         .option(
@@ -184,8 +183,8 @@ extension VendorSettings {
             example: 100,
             """
             Maximum number of calls per second. Above this rate, the next vendor or the fallback \
-            of the route answers. One client has the same share as in `budget`. This option stops \
-            clients that query random names: they can use up the `budget` of a day within minutes.
+            of the route answers. Without this option, clients that query random names can use up \
+            a daily budget within minutes. Shares of clients: see `calls-per-day`.
             """
         ),
         .option(
@@ -193,10 +192,10 @@ extension VendorSettings {
             \.families,
             .choice(),
             """
-            Address families of a call. `auto` requests A and AAAA if that costs no more, or if \
-            the machine has IPv6 and clients lately queried both for the name; otherwise only the \
-            queried family. `both` always requests both. `v4` and `v6` request the other family \
-            only if a client queries it.
+            Address families of a call. `auto` requests A and AAAA if both cost as much as one, or \
+            if the machine has IPv6 and clients recently queried both for the name; otherwise only \
+            the queried family. `both` always requests both. `v4` and `v6` request the other \
+            family only if a client queries it.
             """
         ),
         .section(
@@ -206,9 +205,9 @@ extension VendorSettings {
             fresh: BudgetSettings(),
             """
             Limits on the calls and the billed units. The counts are in the file usage.state: they \
-            survive restarts, and all daemons of the machine share them. A reached limit is \
-            logged. If the counts are unknown, for example because the file is damaged or \
-            cannot be opened, a budget with `on-exceeded: fallback` counts as spent.
+            survive restarts, and all daemons of the machine share them. Reached limits are \
+            logged. If the file is damaged or cannot be accessed, a budget with `on-exceeded: \
+            fallback` counts as spent.
             """
         ),
         .section(
@@ -217,8 +216,8 @@ extension VendorSettings {
             priceTable,
             fresh: PriceSettings(),
             """
-            Bill of the vendor, where your contract differs from the vendor's price page. \
-            `httpdnsctl bill` shows the values in use.
+            Prices of your contract, if they differ from the vendor's price page. `httpdnsctl \
+            bill` shows the values in use.
             """
         ),
     ]
@@ -239,7 +238,7 @@ extension VendorSettings {
             .currency,
             example: "CNY",
             """
-            Currency of `per-10000`, as an ISO 4217 code. The two options require each other.
+            Currency of `per-10000`, as an ISO 4217 code. Set both options or none.
             """
         ),
         .option(
@@ -257,8 +256,8 @@ extension VendorSettings {
             .integer(SettingsLimits.weight),
             example: 5,
             """
-            Units of one billed item: a request, a name, or a family of a name, as the vendor \
-            counts.
+            Units of one billed item. Depending on the vendor, an item is a request, a name, or an \
+            address family of a name.
             """
         )
     )
@@ -273,9 +272,10 @@ extension VendorSettings {
             Calls per UTC day, without calls that did not reach the vendor or that the vendor \
             refused. Above this number, the next vendor or the fallback answers. If several \
             clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client can use \
-            three quarters of the calls, and the next client three quarters of the others. If one \
-            of them was this machine or used TCP or a DNS cookie, all other clients together, \
-            which can have forged addresses, leave a quarter of the calls, less as the day passes.
+            three quarters of the calls that other clients do not use. If this machine, or a \
+            client over TCP or with a DNS cookie, used the vendor within 24h, a quarter of the \
+            calls, decreasing during the day, is reserved for such clients, because their \
+            addresses are not forged.
             """
         ),
         .option(
