@@ -93,7 +93,11 @@ struct WatchdogTests {
                 call = ctypes.CDLL(None, use_errno=True).ptrace
                 call.argtypes = [ctypes.c_long] * 4
                 for thread in os.listdir(f"/proc/{process}/task"):
-                    if open(f"/proc/{process}/task/{thread}/comm").read().startswith("worker-"):
+                    try:
+                        name = open(f"/proc/{process}/task/{thread}/comm").read()
+                    except FileNotFoundError:
+                        continue  # The thread has ended.
+                    if name.startswith("worker-"):
                         if call(16, int(thread), 0, 0) != 0:
                             sys.exit(os.strerror(ctypes.get_errno()))
                         os.waitpid(int(thread), 0x40000000)
