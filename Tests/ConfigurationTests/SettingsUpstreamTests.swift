@@ -68,6 +68,26 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
+        "an error does not quote the secrets of an invalid value",
+        arguments: [
+            "url: 'ftp://u:secret@x/'", "url: 'u:secret@x'", "url: 'https:/u:secret@x'",
+            "url: 'https://dns.exa mple/q?token=secret'", "addresses: ['u:secret@x']",
+        ]
+    )
+    func secrets(_ option: String) {
+        let errors = problems(in: Self.entry(option))
+        #expect(!errors.isEmpty && !errors.joined().contains("secret"), "\(errors)")
+    }
+
+    @Test("an error does not quote the secrets of a vendor's URL")
+    func vendorSecrets() {
+        for url in ["https://u:secret@dns.example/q", "ftp://dns.example/q?token=secret"] {
+            let errors = problems(in: "vendors: {j: {kind: json, url: '\(url)'}}")
+            #expect(!errors.isEmpty && !errors.joined().contains("secret"), "\(errors)")
+        }
+    }
+
+    @Test(
         "an invalid upstream URL is refused",
         arguments: [
             "", "192.0.2.1", "udp:192.0.2.1", "://192.0.2.1", "udp://", "tcp://", "tls://",

@@ -428,7 +428,7 @@ struct SettingsVendorTests {
             expectErrors(
                 messages("kind: json, url: \"\(url)\", \(servers)"),
                 [
-                    "`vendors.v.url` `\(url)`"
+                    "`vendors.v.url` `\(url.withoutSecrets)`"
                 ]
             )
         }

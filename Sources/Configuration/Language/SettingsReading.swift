@@ -178,7 +178,7 @@ extension SettingsReading {
         case .scalar(let text, _):
             report(
                 node.place,
-                "\(name) must be \(expected), not `\(text.shortened)`",
+                "\(name) must be \(expected), not `\(text.withoutSecrets.shortened)`",
                 hint: hint
             )
         case .sequence, .taken:

@@ -208,6 +208,14 @@ extension YAMLReader {
 }
 
 extension String {
+    /// This text without the user name and password of a URL, and without its parameters.
+    package var withoutSecrets: String {
+        var text = self[...]
+        if let at = text.lastIndex(of: "@") { text = "…" + text[at...] }
+        if let mark = text.firstIndex(of: "?") { text = text[...mark] + "…" }
+        return String(text)
+    }
+
     /// Text for a message, with at most 64 characters.
     package var shortened: String {
         let longest = 64

@@ -134,9 +134,11 @@ extension LoopExecutor {
 
     /// Creates the thread, which inherits the caller's signal mask and capabilities.
     ///
-    /// Ignores SIGPIPE in the whole process: a write to a closed connection returns an error.
+    /// Ignores SIGPIPE and SIGXFSZ in the whole process: a write to a closed connection, or above
+    /// the limit of file sizes, returns an error.
     private static func makeThread() -> pthread_t {
         Glibc.signal(SIGPIPE, SIG_IGN)
+        Glibc.signal(SIGXFSZ, SIG_IGN)
         var made = pthread_t()
         // SAFETY: the entry needs no argument; `shared` is never freed.
         let error = unsafe pthread_create(
