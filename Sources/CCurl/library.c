@@ -12,6 +12,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,25 +50,51 @@ struct library {
 
 static struct library found;
 
-// Returns `address`; exits like the dynamic linker if it is NULL.
-static void *checked(void *address) {
-    if (address == NULL) {
-        fprintf(stderr, "httpdnsd: %s\n", dlerror());
-        exit(127);
-    }
-    return address;
-}
+// True once `found` is complete.
+static bool is_loaded = false;
 
-static void load(void) {
-    void *library = checked(dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL));
-#define EACH(name) found.name = (__typeof__(name) *)checked(dlsym(library, #name));
+// Loads all functions; false if the library cannot be loaded or lacks a function.
+static bool load(struct library *into) {
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        return false;
+#define EACH(name)                                                                                     \
+    if ((into->name = (__typeof__(name) *)dlsym(library, #name)) == NULL)                              \
+        return false;
     FUNCTIONS(EACH)
 #undef EACH
+    return true;
 }
 
+const char *curl_library_load(void) {
+    static _Thread_local char reason[256];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    bool succeeds = __atomic_load_n(&is_loaded, __ATOMIC_RELAXED);
+    if (!succeeds) {
+        struct library complete;
+        succeeds = load(&complete);
+        if (succeeds) {
+            found = complete;
+            __atomic_store_n(&is_loaded, true, __ATOMIC_RELEASE);
+        } else {
+            const char *why = dlerror();
+            snprintf(reason, sizeof reason, "%s", why == NULL ? "unknown reason" : why);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return succeeds ? NULL : reason;
+}
+
+// Returns the functions; exits like the dynamic linker if the library cannot be loaded.
 static inline const struct library *curl(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
+    if (__atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE))
+        return &found;
+    const char *reason = curl_library_load();
+    if (reason != NULL) {
+        fprintf(stderr, "httpdnsd: %s\n", reason);
+        exit(127);
+    }
     return &found;
 }
 

@@ -60,7 +60,9 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Starts or ends a period in which no query is answered from the cache.
+    /// Starts or ends a period in which the workers answer no query from the cache.
+    ///
+    /// The resolver decides instead, with ``bypassedAnswer(for:variant:now:)``.
     ///
     /// - Returns: the mirror, suspended; the caller resumes it at the end of the period.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
@@ -114,6 +116,16 @@ package final class AnswerCache: Sendable {
     ) -> FreshAnswer? {
         let now = milliseconds(now)
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
+    }
+
+    /// Returns the answer that a worker would give without the bypass; nil outside of such a period.
+    package func bypassedAnswer(
+        for question: Question,
+        variant: AnswerVariant,
+        now: Instant
+    ) -> CachedAnswer? {
+        let now = milliseconds(now)
+        return table.withLock { $0.bypassedAnswer(for: question, variant: variant, now: now) }
     }
 
     // MARK: - Numbers

@@ -33,7 +33,6 @@ extension AnswerTable {
         variant: AnswerVariant,
         now: UInt64
     ) -> (reference: Int, isHeld: Bool)? {
-        guard !isBypassed else { return nil }
         let name = question.name.octets
         let hash = hash(name.rawSpan, type: question.type.rawValue)
         var probe = index.probe(hash)
@@ -77,6 +76,23 @@ extension AnswerTable {
             )
         }
         return nil
+    }
+
+    /// Returns the answer that a worker would give without the bypass; counts as a hit.
+    mutating func bypassedAnswer(
+        for question: Question,
+        variant: AnswerVariant,
+        now: UInt64
+    ) -> CachedAnswer? {
+        guard isBypassed else { return nil }
+        let (name, type) = (question.name.octets, question.type.rawValue)
+        let hash = hash(name.rawSpan, type: type)
+        guard let reference = find(name.rawSpan, type, variant, hash, now: now) else { return nil }
+        let entry = ring.noteHit(reference)
+        let age = UInt32(clamping: entry.age(now))
+        return answer(reference, to: question, lifetime: entry.lifetime - age) { old in
+            old - min(old, age)
+        }
     }
 
     private func answer(

@@ -8,12 +8,15 @@ extension AnswerTable {
     /// Maximum bucket splits in one insertion: about 50 µs.
     private static var mostSplits: Int { 64 }
 
-    /// Stores an answer; returns false if the answer is too large.
+    /// Stores an answer; returns false if the answer is too large, or large answers have used their
+    /// share.
     mutating func insert(_ answer: CachedAnswer, now: UInt64) -> Bool {
         let name = answer.question.name.octets
         let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
         var header = EntryHeader(answer, hash: hash, storedAt: Int64(bitPattern: now))
-        guard Int(header.length) <= ring.capacity / 2 else { return false }
+        guard Int(header.length) <= ring.capacity / 2,
+            largeAnswers.admit(Int(header.length), of: ring.capacity, now: now)
+        else { return false }
         header.demand = removeReplaced(by: header, name, now: now)
         store(header, answer, now: now)
         return true

@@ -11,11 +11,12 @@ package struct AnswerTable: ~Copyable {
     var ring: EntryRing
     var index: BucketIndex
     var numbers = CacheNumbers()
+    var largeAnswers = LargeAnswers()
     let hash: NameHash
 
     var rotates: Bool
 
-    /// True if no query is answered from the table; entries are still stored.
+    /// True if the workers answer no query from the table; entries are still stored.
     var isBypassed = false
 
     var hitsByServer: [UInt64] = [0]
@@ -142,6 +143,7 @@ package struct AnswerTable: ~Copyable {
 
     /// Returns the fresh entry for `query`; a cached failure only if there is no stale answer.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
+        guard !isBypassed else { return nil }
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(
             dnssecOK: query.facts.dnssecOK,
@@ -157,7 +159,6 @@ package struct AnswerTable: ~Copyable {
         _ hash: UInt64,
         now: UInt64
     ) -> Int? {
-        guard !isBypassed else { return nil }
         var probe = index.probe(hash)
         var failure: Int?
         var hasStale = false

@@ -30,8 +30,15 @@ package struct CacheSweep {
     // MARK: - Making
 
     /// Creates a sweep of one lap of the ring buffer; the caller must complete the sweep.
-    package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection, _ action: Action) {
-        self.init(cache, action, youngest: nil) { table, reference, now in
+    ///
+    /// - Parameter youngest: latest storage time of an entry; nil for no limit.
+    package init(
+        _ cache: AnswerCache,
+        _ selection: AnswerCache.Selection,
+        _ action: Action,
+        storedUpTo youngest: Instant? = nil
+    ) {
+        self.init(cache, action, youngest: youngest) { table, reference, now in
             table.matches(reference, selection, now: now)
         }
     }

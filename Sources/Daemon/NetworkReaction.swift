@@ -34,6 +34,13 @@ final class NetworkReaction {
 
     private let translation: AddressTranslation
 
+    private var renewals = RenewalBudget()
+
+    private var isRenewalLate = false
+
+    /// Marks the cache stale when the budget allows it.
+    private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
+
     init(_ components: Components, _ translation: AddressTranslation, logger: Logger) {
         self.components = components
         self.translation = translation
@@ -171,11 +178,28 @@ final class NetworkReaction {
         components.network.networkChanged()
         components.fleet?.networkChanged()
         let reissued = components.vendors.map { $0.client.networkChanged() }.reduce(0, +)
-        var sweep = components.resolver.networkChanged()
-        let clocks = components.clocks
-        let isLong = sweep.step(now: clocks.now())
+        components.resolver.networkChanged()
         logger.notice("\(event); connections closed, calls sent again: \(reissued)")
-        guard isLong else { return logStaleEntries(sweep.count) }
+        markStale()
+    }
+
+    /// Marks all cached answers stale, now or when the budget allows it.
+    private func markStale() {
+        let clocks = components.clocks
+        if let instant = renewals.spend(clocks.now()) {
+            renewal.set(instant)
+            guard !isRenewalLate else { return }
+            isRenewalLate = true
+            let seconds = (instant - clocks.now()).components.seconds + 1
+            logger.notice(
+                "cache: the network changes often; the answers are marked stale in \(seconds) s"
+            )
+            return
+        }
+        renewal.set(nil)
+        isRenewalLate = false
+        var sweep = components.resolver.staleSweep()
+        guard sweep.step(now: clocks.now()) else { return logStaleEntries(sweep.count) }
         ServiceLoop.task { [self, sweep] in
             await clocks.pause()
             logStaleEntries(await sweep.finish(clocks))

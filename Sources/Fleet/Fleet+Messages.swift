@@ -17,7 +17,7 @@ extension Fleet {
                     throw .fromFuture
                 }
                 guard flush.at >= now - FleetLimits.flushAge else { throw .replayed }
-                if flushes.add(flush) { onFlush?(flush) }
+                takeNew(flush)
             }
         } catch {
             reject(error)
@@ -46,6 +46,8 @@ extension Fleet {
         }
     }
 
+    /// Takes the flushes that the engine has stored: this machine carries out those that it has
+    /// missed while it was alone or stopped.
     func takeStored(_ list: [[UInt8]]) {
         var oldest: Int64 = .max
         for sealed in list {
@@ -53,15 +55,20 @@ extension Fleet {
                 let octets = try seal.open(sealed, for: FleetMessage.flushContext)
                 let flush = try FleetFlush(octets: octets)
                 oldest = min(oldest, flush.at)
-                _ = flushes.add(flush)
+                takeNew(flush)
             } catch {
                 reject(error)
             }
         }
         // The engine has forgotten the flushes before those of a full list.
         if list.count >= FleetLimits.flushes, oldest < .max {
-            _ = flushes.add(FleetFlush(.all, isSoft: true, at: oldest))
+            takeNew(FleetFlush(.all, isSoft: true, at: oldest))
         }
+    }
+
+    private func takeNew(_ flush: FleetFlush) {
+        guard let now, flushes.add(flush) else { return }
+        onFlush?(flush, .milliseconds(max(0, now - flush.at)))
     }
 
     /// Rejects shared answers that were fetched before now, on all machines.

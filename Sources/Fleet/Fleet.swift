@@ -53,8 +53,8 @@ package final class Fleet {
     /// Receives answers that other machines shared, for names in recent use.
     package var onPush: (@ServiceLoop (FleetValue, Name, _ view: String, _ age: UInt32) -> Void)?
 
-    /// Carries out a flush of another machine.
-    package var onFlush: (@ServiceLoop (FleetFlush) -> Void)?
+    /// Carries out a flush of another machine, for answers that are at least `age` old.
+    package var onFlush: (@ServiceLoop (FleetFlush, _ age: Duration) -> Void)?
 
     package var observer: (@ServiceLoop (FleetNotice) -> Void)?
 
@@ -203,21 +203,22 @@ package final class Fleet {
     /// Reports the end of a call; an answer is shared, a failure (nil) is not.
     package func end(_ ticket: Ticket, _ value: FleetValue?) {
         guard let lookUp = lookUps[ticket.key], lookUp.number == ticket.number else { return }
-        lookUp.value = value.flatMap(stamped)
+        lookUp.value = value.flatMap { stamped($0, at: lookUp.calledAt) }
         take(.callEnded(hasValue: lookUp.value != nil), lookUp)
     }
 
     /// Shares the answer of a call that was made without a ticket.
     package func publish(_ question: Question, _ value: FleetValue) {
-        guard link.isUsable, let value = stamped(value) else { return }
+        guard link.isUsable, let value = stamped(value, at: now) else { return }
         let key = FleetKey(question.name, question.families, view: question.view, seal)
         publish(value, key, question.name, question.view)
     }
 
-    private func stamped(_ value: FleetValue) -> FleetValue? {
-        guard let now else { return nil }
+    /// - Parameter time: start of the call, so that a flush during the call includes the answer.
+    private func stamped(_ value: FleetValue, at time: Int64?) -> FleetValue? {
+        guard let time else { return nil }
         var value = value
-        value.fetchedAt = now
+        value.fetchedAt = time
         value.machine = machine.text
         return value
     }
@@ -264,6 +265,7 @@ package final class Fleet {
 
     private func call(_ lookUp: FleetLookUp) {
         if lookUp.machine.phase == .calling(isLeader: true) { statistics.led += 1 }
+        lookUp.calledAt = now
         // The vendor client joins the calls of several clients; the first one has the ticket.
         var ticket: Ticket? = Ticket(key: lookUp.key, number: lookUp.number)
         let stale = lookUp.stale.flatMap { value in

@@ -75,6 +75,9 @@ package enum FleetLimits {
     /// Milliseconds by which a value may be ahead of the engine's clock.
     static let clockTolerance: Int64 = 2_000
 
+    /// Milliseconds by which the engine's clock may go back: after a fail-over, it can be behind.
+    static let clockStep: Int64 = 60_000
+
     /// Seconds for which an answer without addresses is shared.
     package static let negativeSeconds: UInt32 = 5
 

@@ -35,7 +35,7 @@ package final class Resolver {
     package nonisolated var routes: RouteTable { activeRoutes.table }
     let activeRoutes: ActiveRoutes
     private var comparison: RouteTable.Comparison?
-    private let plan: ReloadInvalidation.Plan
+    let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
     private let dns64: DNS64
     let sharedResolution: SharedResolution
@@ -159,6 +159,7 @@ package final class Resolver {
         let match = activeRoutes.route(for: query.question.name)
         if let own = ownAnswer(query.question, match) { return completion(own.answer) }
         let now = clocks.now()
+        if let answer = bypassed(query, match, now: now) { return completion(answer) }
         if let lastResort = serveStale.lastResort(query, match, now: now) {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
             // The delay starts with the first query for the name, so that later clients wait less.
@@ -250,9 +251,28 @@ package final class Resolver {
         return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
-    /// Returns the cache entry with which a worker would answer `query`.
+    /// Returns the cached answer to a query that does not use the route of the captive portal, while
+    /// that route makes the workers bypass the cache.
+    ///
+    /// Without this, each query for a name that only vendors may answer would be a billed call.
+    private func bypassed(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        now: Instant
+    ) -> Resolution? {
+        guard let portal = activeRoutes.portal, match !== portal else { return nil }
+        return cache.bypassedAnswer(for: query.question, variant: query.variant, now: now)
+            .map { Resolution($0) }
+    }
+
+    /// Returns the cache entry that would answer `query`.
     package func hit(_ query: Query) -> CacheEntry? {
-        cache.entry(answering: query.question, variant: query.variant, now: clocks.now())
+        hit(query, activeRoutes.route(for: query.question.name))
+    }
+
+    private func hit(_ query: Query, _ match: RouteTable.Match?) -> CacheEntry? {
+        if let portal = activeRoutes.portal, match === portal { return nil }
+        return cache.entry(answering: query.question, variant: query.variant, now: clocks.now())
     }
 
     /// Returns the steps that a worker and `resolve` would take for `query`.
@@ -264,7 +284,7 @@ package final class Resolver {
         decision.match = activeRoutes.route(for: query.question.name) {
             decision.passedOver.append($0)
         }
-        decision.hit = hit(query)
+        decision.hit = hit(query, decision.match)
         decision.own = ownAnswer(query.question, decision.match)
         decision.lastResort = serveStale.preview(query, decision.match, now: now)
         decision.isAsked = singleFlight.isAsking(query)
@@ -275,18 +295,20 @@ package final class Resolver {
         return decision
     }
 
-    /// Marks all answers stale, and discards failures and measurements of the former network.
+    /// Discards failures and measurements of the former network.
     ///
     /// Queries in flight continue; vendor clients repeat their calls.
-    ///
-    /// - Returns: the sweep that marks the answers; the caller must run the sweep to its end.
-    package func networkChanged() -> CacheSweep {
+    package func networkChanged() {
         vendors.forget()
         cacheWriter.networkChanged()
         prefetcher.networkChanged()
         prober?.networkChanged()
-        return CacheSweep(markingAll: cache, now: clocks.now())
     }
+
+    /// Returns a sweep that marks all answers stale; the caller must run the sweep to its end.
+    ///
+    /// Afterwards, the next query for each name of a vendor is a billed call.
+    package func staleSweep() -> CacheSweep { CacheSweep(markingAll: cache, now: clocks.now()) }
 }
 
 // MARK: - Local answers
@@ -318,26 +340,6 @@ extension Resolver {
                 // A static host makes a cached NXDOMAIN for the name false.
                 || hosts.contains(question.name)
         }
-    }
-}
-
-// MARK: - Snapshots
-
-extension Resolver {
-    /// Returns the rule for answers of a snapshot under the current settings.
-    ///
-    /// - Parameter vendors: settings that determine the answers of a vendor, as text, by vendor
-    ///   name.
-    package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
-        SnapshotValidity(
-            routes: routes,
-            standard: NameSources(nil, plan),
-            sources: routes.examples.map { NameSources($0, plan) },
-            answers: plan.answers,
-            vendors: vendors,
-            origins: origins,
-            overridden: overridden
-        )
     }
 }
 

@@ -26,6 +26,9 @@ package enum ResolverLimits {
     /// refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
+    /// Wait before the refresh of stale entries of a snapshot.
+    static let refreshAfterStart: Duration = .seconds(60)
+
     /// Longest interval between retries for a name in `prefetch.names`.
     ///
     /// The interval doubles with each failure.

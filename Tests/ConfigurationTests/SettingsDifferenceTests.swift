@@ -41,6 +41,32 @@ struct SettingsDifferenceTests {
         #expect(plain.routes[0].place != moved.routes[0].place)
     }
 
+    @Test("the parameter values of URLs are secret")
+    func parameters() throws {
+        func text(_ value: String) throws -> Settings {
+            try settings(
+                """
+                  - {name: v, url: "https://192.0.2.3/q?a&token=\(value)"}
+                vendors:
+                  j: {kind: json, url: "https://192.0.2.4/q?name={name}&key=\(value)", servers: [192.0.2.4]}
+
+                """,
+                "upstreams:\n"
+            )
+        }
+        let (old, new) = (try text("secret1"), try text("secret2"))
+        #expect(old.changes(to: new).map(\.kind) == [.secret, .secret])
+        #expect(
+            old.changes(to: new).map(\.path) == ["vendors.j.url", "upstreams.v.url"]
+        )
+        let added = try settings("", "upstreams: [{name: x, url: \"udp://192.0.2.1\"}]\n")
+        let shown = difference(added, new) + difference(new, added) + [new.shownText]
+        #expect(shown.joined().contains("https://192.0.2.3/q?…&token=…"))
+        #expect(!shown.joined().contains("secret"), "\(shown)")
+        #expect("\(new.upstreams.map(\.url))".contains("token=…"))
+        #expect(new.effectiveText.contains("https://192.0.2.3/q?a&token=secret2"))
+    }
+
     @Test("a comparison has linear cost")
     func linear() throws {
         func steps(_ count: Int) throws -> Int {

@@ -33,7 +33,7 @@ struct SettingsUpstreamTests {
         let upstream = try #require(
             try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first
         )
-        #expect("\(upstream.url)" == url)
+        #expect(upstream.url.text == url)
         #expect(texts(upstream.servers) == servers)
         #expect(upstream.url.isUnprotected == isUnprotected)
     }

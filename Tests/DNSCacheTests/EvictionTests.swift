@@ -32,6 +32,30 @@ struct EvictionTests {
     }
 
     @Test
+    func `a flood of large answers leaves most other answers in the cache`() throws {
+        var table = AnswerTable(limit: 1 << 20, seed: 6)
+        let used = try (0..<1_000).map { try Name("used\($0).example.com") }
+        for name in used { _ = table.insert(try .addresses(name, ttl: 86_400), now: 0) }
+        let addresses = Array(0..<UInt32(500))
+        var stored = 0
+        for index in 0..<1_000 {
+            let name = try Name("x\(index).example.org")
+            if table.insert(try .addresses(name, addresses), now: UInt64(index)) { stored += 1 }
+        }
+        #expect((10...20).contains(stored), "an eighth of the ring buffer")
+        for name in used {
+            let answered = try table.ask(Asked(name: name), now: 1_000, limit: 512)
+            #expect(answered != nil)
+        }
+        // An hour later, the share is free again.
+        let later = LargeAnswers.period + 1_000
+        let last: CachedAnswer = try .addresses("y.example.org", addresses)
+        let isStored = table.insert(last, now: later)
+        #expect(isStored)
+        #expect(table.faults() == [])
+    }
+
+    @Test
     func `names in use survive a flood of names queried once`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 6)
         let used = try (0..<200).map { try Name("used\($0).example.com") }

@@ -68,6 +68,21 @@ struct UsageFileTests {
         return UsageFile.octets(["a": record], today: today)
     }
 
+    @Test("the counts of other days are stored; earlier versions take them for vendors")
+    func otherDays() throws {
+        var record = UsageRecord(day: today)
+        record.add(UsageAmount(calls: 8, units: 9))
+        record.move(to: today + 40)
+        record.add(UsageAmount(calls: 1, units: 2))
+        record.move(to: today)
+        record.move(to: today + 1)
+        let octets = UsageFile.octets(["a": record], today: today)
+        #expect(UsageFile.records(octets) == ["a": record])
+        #expect(record.former.map(\.use) == [UsageAmount(calls: 9, units: 11)])
+        let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
+        #expect(lines.dropFirst().dropLast().allSatisfy { $0.split(separator: " ").count >= 6 })
+    }
+
     @Test("one write replaces a text by a shorter one: the file keeps its size")
     func shorter() throws {
         let file = try file()

@@ -284,10 +284,41 @@ struct BudgetCountTests {
             for time in [wrong, midnight, wrong, midnight] {
                 #expect(spendAll(&budget, at: time) == 0, "\(wrong), \(time)")
             }
+            // What was used in the wrong month counts in this month, too.
             let second = spendAll(&budget, at: midnight + day)
-            #expect(first + second == (wrong == midnight - 1 ? 1 : 3), "\(wrong)")
+            #expect(second == (wrong == 0 ? 1 : 0), "\(wrong)")
             #expect(spendAll(&budget, at: midnight + 16 * day) == 2)
         }
+    }
+
+    @Test("after a start with a wrong clock, the counts of the day continue")
+    func wrongClockAtStart() {
+        for wrong in [midnight + day, midnight + 20 * day, midnight + 400 * day] {
+            var budget = ownBudget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 100))
+            for _ in 0..<8 { #expect(budget.spend(units: 1, wallSeconds: midnight) != nil) }
+            #expect(budget.spend(units: 1, wallSeconds: wrong) != nil)
+            #expect(budget.usage(wallSeconds: wrong)?.callsToday == 1)
+            #expect(budget.usage(wallSeconds: midnight)?.callsToday == 9)
+            #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 9)
+            #expect(spendAll(&budget, at: midnight) == 1)
+            // The next day has its own budget, without the calls that were made under its date.
+            let first = wrong == midnight + day ? 9 : 10
+            #expect(spendAll(&budget, at: midnight + day) == first)
+        }
+    }
+
+    private func ownBudget(_ rule: Budget.Rule) -> Budget {
+        Budget(rule, vendor: "v", cheapest: 1, store: UsageMemory())
+    }
+
+    @Test("a clock that jumps between two days gives each day one budget")
+    func jumpingClock() {
+        var budget = ownBudget(Budget.Rule(callsPerDay: 10))
+        var total = spendAll(&budget, at: midnight)
+        for _ in 0..<5 {
+            for time in [midnight + 20 * day, midnight] { total += spendAll(&budget, at: time) }
+        }
+        #expect(total == 20)
     }
 
     @Test("a reply after midnight does not change the counts of the new day")

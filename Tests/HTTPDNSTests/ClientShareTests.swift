@@ -213,8 +213,8 @@ struct ClientShareTests {
             last = budget.spend(units: 1, by: asker, wallSeconds: 0)
             #expect(last != nil)
         }
-        #expect(budget.forbids(network(0), wallSeconds: 0) == true)
-        #expect(budget.forbids(network(5_001), wallSeconds: 0) == false)
+        #expect(budget.forbids(network(0), yields: false, wallSeconds: 0) == true)
+        #expect(budget.forbids(network(5_001), yields: false, wallSeconds: 0) == false)
         #expect(budget.clientCount <= ClientLimits.countedClients)
         budget.settle(try #require(last), actual: .none, wallSeconds: 0)
         #expect(budget.usage(wallSeconds: 0)?.callsToday == 84_999)
@@ -225,7 +225,7 @@ struct ClientShareTests {
     {
         let wallSeconds = day * UsageRecord.secondsADay
         var spent = 0
-        while !budget.forbids(client, wallSeconds: wallSeconds),
+        while !budget.forbids(client, yields: false, wallSeconds: wallSeconds),
             budget.spend(units: 1, by: client, wallSeconds: wallSeconds) != nil
         {
             spent += 1

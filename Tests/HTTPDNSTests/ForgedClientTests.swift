@@ -57,13 +57,35 @@ struct ForgedClientTests {
         for (day, expected) in [(0, 750), (15, 121), (30, 121)] as [(Int64, Int)] {
             let wallSeconds = day * UsageRecord.secondsADay
             var spent = 0
-            while !budget.isReservedForProven(wallSeconds: wallSeconds) {
-                let receipt = budget.spend(units: 1, by: unproven(1), wallSeconds: wallSeconds)
+            func next() -> ClientNetwork { unproven(Int(day) * 1_000 + spent) }
+            while !budget.forbids(next(), yields: true, wallSeconds: wallSeconds) {
+                let receipt = budget.spend(units: 1, by: next(), wallSeconds: wallSeconds)
                 #expect(receipt != nil)
                 spent += 1
             }
             #expect(spent == expected, "day \(day)")
         }
+    }
+
+    @Test("one client without a proven address leaves a part of the budget and the rate to others")
+    @ServiceLoop
+    func oneUnproven() async throws {
+        world.servers([:])
+        await world.advance(by: .seconds(Budget.secondsLeft(wallSeconds: world.wallSeconds) + 1))
+        func spend(_ client: VendorClient, of network: ClientNetwork) async throws -> Int {
+            var answered = 0
+            for number in 0..<100 {
+                let name = "\(network.isProven)\(number).example.com"
+                let lookUp = try world.begin(client, name, of: network)
+                if case .success = try await world.value(of: lookUp) { answered += 1 }
+            }
+            return answered
+        }
+        let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 100) }
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        // Three quarters of the 75 calls that are not reserved.
+        #expect(try await spend(client, of: unproven(1)) == 54)
+        #expect(try await spend(client, of: unproven(2)) > 0)
     }
 
     @Test("without proven clients, the others may spend the whole budget and rate")

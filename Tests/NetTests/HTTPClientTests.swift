@@ -596,6 +596,46 @@ struct HTTPClientTests {
     }
 
     @ServiceLoop
+    @Test(arguments: [
+        ("HTTP/1.1 407 Denied\r\nContent-Length: 9000000000\r\n\r\nbody", 407),
+        ("HTTP/1.1 407 No\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\nbody", 407),
+        ("HTTP/1.1 100 Continue\r\n\r\n", 100), ("HTTP/1.0 302 Found\r\n", 302),
+    ])
+    func `the rest of a proxy's refusal is not read`(refusal: String, status: Int) async throws {
+        let fault = try await failure(answering: refusal)
+        #expect(fault == .connect("the proxy answers HTTP \(status)"))
+    }
+
+    @ServiceLoop
+    @Test
+    func `the reply to CONNECT has a limit`() async throws {
+        let line = "X-Line: \(String(repeating: "x", count: 1000))\r\n"
+        let lines = String(repeating: line, count: 100)
+        let fault = try await failure(answering: "HTTP/1.1 200 OK\r\n\(lines)")
+        let limit = HTTPClient.Limits().headerOctets
+        #expect(fault == .connect("the proxy sends more than \(limit) octets of headers"))
+    }
+
+    /// Returns the error of a request through a proxy that answers CONNECT with `text` and leaves
+    /// the connection open.
+    @ServiceLoop
+    private func failure(answering text: String) async throws -> HTTPError? {
+        let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        var request = HTTPRequest(
+            url: "https://vendor.example.com/",
+            server: try #require(SocketAddress("192.0.2.7:443"))
+        )
+        request.proxy = proxy.localAddress
+        let task = ServiceLoop.task { [request] in await failure(of: request) }
+        let connection = try await proxy.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        try? await connection.write(Array(text.utf8), deadline: patience)
+        let fault = await task.value
+        withExtendedLifetime(connection) {}
+        return fault
+    }
+
+    @ServiceLoop
     @Test
     func `SSL_CERT_FILE replaces the system's certificates`() async throws {
         let (port, file) = (nginx.secure.port, nginx.authorityFile)

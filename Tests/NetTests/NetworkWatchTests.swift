@@ -213,3 +213,21 @@ struct NetworkWatchTests {
         #expect(text.hasSuffix("lost 192.0.2.8 on eth0 and 12 more"))
     }
 }
+
+struct NetworkWatchPaceTests {
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
+    @Test
+    func `the interval doubles also across short quiet periods`() {
+        var pace = NetworkWatch.Pace()
+        let intervals = (0..<7).map { pace.next(start + .seconds(10 * $0)) }
+        #expect(intervals == [200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })
+    }
+
+    @Test
+    func `a quiet period of 30 s restores the shortest interval`() {
+        var pace = NetworkWatch.Pace()
+        for _ in 0..<5 { _ = pace.next(start) }
+        #expect(pace.next(start + NetworkWatch.memory) == NetworkWatch.settling)
+    }
+}

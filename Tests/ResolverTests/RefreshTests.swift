@@ -127,6 +127,22 @@ struct RefreshTests {
         #expect(harness.asked.count == before)
     }
 
+    @Test("a minute after the start, stale entries of the snapshot are refreshed")
+    @ServiceLoop
+    func hottest() async throws {
+        let harness = try await harness("www.example.com")
+        _ = try harness.hit("www.example.com")
+        await harness.world.advance(by: .seconds(100))
+        let entries = harness.cache.hottest(10, now: harness.world.clocks.now())
+        #expect(entries.map(\.isFresh) == [false])
+        let before = harness.asked.count
+        harness.resolver.prefetcher.refresh(hottest: entries)
+        await harness.world.advance(by: .seconds(59))
+        #expect(harness.asked.count == before)
+        await harness.world.advance(by: .seconds(2))
+        #expect(harness.asked.count == before + 1)
+    }
+
     @ServiceLoop
     private func harness(keeping names: Name..., budget: Int = 60) throws -> ResolverHarness {
         var freshness = Freshness()

@@ -21,9 +21,7 @@ extension StatusReply {
         let reload = state.reloadProblem.map {
             "the last reload failed, the old configuration is in force: \($0)"
         }
-        let snapshot = state.cacheFile.flatMap { $0.isContended ? $0.fault : nil }.map {
-            "the cache is not saved: \($0)"
-        }
+        let snapshot = state.cacheFile?.fault.map { "snapshot of the cache: \($0)" }
         let isLocal = SettingsEnvironment.process.isLocal
         let absent = state.listeners.map(\.address)
             .filter { !$0.ip.isUnspecified && !isLocal($0) }

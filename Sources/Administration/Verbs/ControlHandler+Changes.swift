@@ -89,7 +89,7 @@ extension ControlHandler {
 extension ControlHandler {
     package func settings() async throws(MethodError) -> SettingsReply {
         let (file, settings) = (daemon.settingsFile, daemon.state.settings)
-        return await offLoop { SettingsReply(file: file, text: settings.effectiveText) }
+        return await offLoop { SettingsReply(file: file, text: settings.shownText) }
     }
 
     package func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply {

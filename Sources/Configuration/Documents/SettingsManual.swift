@@ -144,8 +144,13 @@ extension SettingsManual.Entry {
 
 extension Settings {
     /// Effective settings as a settings file, with the sources of secrets instead of secrets.
-    package var effectiveText: String {
-        let lines = YAMLPrinter.block(Self.table.write(self), indent: 0)
+    package var effectiveText: String { Self.effectiveText(Self.table.write(self)) }
+
+    /// Effective settings without the parameter values of URLs, which may be secret.
+    package var shownText: String { Self.effectiveText(Self.table.write(self).redacted) }
+
+    private static func effectiveText(_ settings: YAMLNode) -> String {
+        let lines = YAMLPrinter.block(settings, indent: 0)
         return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"
     }
 }

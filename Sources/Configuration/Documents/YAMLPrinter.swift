@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Net
 
 /// Prints trees as YAML text that `YAMLReader` accepts.
 enum YAMLPrinter {
@@ -42,6 +43,27 @@ enum YAMLPrinter {
 // MARK: - On one line
 
 extension YAMLNode {
+    /// This value without the parameter values of URLs, which may be secret.
+    var redacted: YAMLNode {
+        var node = self
+        switch content {
+        case .scalar(let text, let plain) where text.contains("://"):
+            node.content = .scalar(text.withoutParameterValues, plain: plain)
+        case .sequence(let items):
+            node.content = .sequence(items.map(\.redacted))
+        case .mapping(let pairs):
+            node.content = .mapping(
+                pairs.map { pair in
+                    var pair = pair
+                    pair.value = pair.value.redacted
+                    return pair
+                }
+            )
+        case .scalar, .taken, .refused: break
+        }
+        return node
+    }
+
     var inline: String {
         switch content {
         case .scalar(let text, let plain):

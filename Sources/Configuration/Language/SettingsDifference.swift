@@ -108,8 +108,12 @@ struct TreeComparison {
                 compareItems(before.map(\.inline), now.map(\.inline), at: path)
             }
         default:
-            let (before, now) = (old?.inline, new?.inline)
-            if before != now { add(SettingsChange(path, from: before, to: now)) }
+            guard old?.inline != new?.inline else { return }
+            let (before, now) = (old?.redacted.inline, new?.redacted.inline)
+            add(
+                before == now
+                    ? SettingsChange(secret: path) : SettingsChange(path, from: before, to: now)
+            )
         }
     }
 

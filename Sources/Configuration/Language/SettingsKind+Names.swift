@@ -123,7 +123,7 @@ extension SettingsKind where Value == UpstreamURL {
                     + #"|(udp|tcp)://(\[[0-9A-Fa-f:.]+\]|[0-9.]+)(:[0-9]{1,5})?)$"#
             ),
             read: { text throws(Mismatch) in try UpstreamURL(reading: text) },
-            write: { .text($0.description) }
+            write: { .text($0.text) }
         )
     }
 }

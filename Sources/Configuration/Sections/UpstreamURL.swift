@@ -43,7 +43,11 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package var isUnprotected: Bool { !scheme.isProtected }
 
-    package var description: String {
+    /// URL without parameter values, for messages and replies.
+    package var description: String { text.withoutParameterValues }
+
+    /// Complete URL, which may contain secrets.
+    package var text: String {
         let host = host.contains(":") ? "[\(host)]" : host
         let port = port == scheme.defaultPort ? "" : ":\(port)"
         return "\(scheme.rawValue)://\(host)\(port)\(path)"

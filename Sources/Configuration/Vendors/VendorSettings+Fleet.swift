@@ -2,10 +2,11 @@
 internal import HTTPDNS
 
 extension VendorSettings {
-    /// Account and parameters, which determine the vendor's answers.
+    /// Account, parameters and protection, which determine the vendor's answers.
     ///
     /// Machines of a fleet share answers if the values are equal. Servers, protocol and sources of
-    /// secrets are not included.
+    /// secrets are not included. An answer that a network can forge, of a channel without
+    /// protection, is not shared with machines that call the same account over a protected channel.
     package var fleetView: String {
         let parts: [String] =
             switch account {
@@ -19,7 +20,8 @@ extension VendorSettings {
             case .volcengine(let account): [account.account]
             }
         let subnet = clientSubnet.map { "\($0)" } ?? ""
-        return ([account.kind.rawValue, subnet] + parts).joined(separator: "\n")
+        let protection = account.any.isProtected ? "protected" : "unprotected"
+        return ([account.kind.rawValue, protection, subnet] + parts).joined(separator: "\n")
     }
 
     /// Text that identifies an account by its token, but does not show the token.

@@ -214,7 +214,7 @@ final class CacheFile {
         }
     }
 
-    /// Stores the lock, or logs once that another daemon has it; `write` logs other faults.
+    /// Stores the lock, or logs once why the cache cannot be saved.
     private func take(_ result: Result<FileLock, FileFault>) {
         switch result {
         case .success(let lock):
@@ -223,8 +223,9 @@ final class CacheFile {
         case .failure(.used(let path, let process)):
             numbers.isContended = true
             fail(FileFault.used(path, process: process).sentence, consequence: Self.notSaving)
-        case .failure:
+        case .failure(let fault):
             numbers.isContended = false
+            fail(fault.sentence, consequence: Self.notSaving)
         }
     }
 

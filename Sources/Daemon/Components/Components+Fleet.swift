@@ -75,7 +75,7 @@ extension Daemon {
         guard let fleet = exchange?.fleet else { return }
         fleet.staleWindow = components.settings.cache.stale?.window.wholeSeconds ?? 0
         fleet.observer = { [logger] in Self.log($0, logger) }
-        fleet.onFlush = { [weak self] in self?.carryOut($0) }
+        fleet.onFlush = { [weak self] in self?.carryOut($0, age: $1) }
         fleet.start()
     }
 
@@ -101,18 +101,27 @@ extension Daemon {
         }
     }
 
-    /// Carries out a flush of another machine.
-    private func carryOut(_ flush: FleetFlush) {
+    /// Carries out a flush of another machine, for answers stored up to its time.
+    ///
+    /// Answers of a snapshot that is being loaded are included.
+    private func carryOut(_ flush: FleetFlush, age: Duration) {
         let selection: AnswerCache.Selection =
             switch flush.scope {
             case .all: .all
             case .name(let name): .name(name, nil)
             case .tree(let name): .tree(name)
             }
-        let clocks = components.clocks
+        let (cache, clocks) = (components.cache, components.clocks)
+        let time = clocks.now() - age
         components.resolver.vendors.forget()
-        let sweep = CacheSweep(components.cache, selection, flush.isSoft ? .markStale : .remove)
-        ServiceLoop.task { [logger] in
+        ServiceLoop.task { [logger, cacheFile] in
+            await cacheFile?.loaded()
+            let sweep = CacheSweep(
+                cache,
+                selection,
+                flush.isSoft ? .markStale : .remove,
+                storedUpTo: time
+            )
             let count = await sweep.finish(clocks)
             logger.info("fleet: flush by another machine, cache entries: \(count)")
         }

@@ -84,7 +84,7 @@ extension Components {
             }
         }
         return HTTPSTransport(
-            to: "\(settings.url)",
+            to: settings.url.text,
             at: address,
             certificateFile: settings.caFile,
             validates: settings.validates,

@@ -57,6 +57,7 @@ struct Components {
         succeeding old: Components
     ) async throws(StartError) -> Components {
         let sources = try Sources(settings, in: dependencies, succeeding: old)
+        if sources.http != nil || sources.upstreamHTTP != nil { try await loadLibrary() }
         let routing: Routing
         do throws(SocketError) {
             routing = try await WorkerThread.run(named: "routes") { [plan = sources.plan] in
@@ -66,6 +67,18 @@ struct Components {
             throw .system(error)
         }
         return Components(sources, routing, in: dependencies, succeeding: old)
+    }
+
+    /// Loads libcurl before a reload is accepted: without it, the first request would end the
+    /// process.
+    private static func loadLibrary() async throws(StartError) {
+        let reason: String?
+        do throws(SocketError) {
+            reason = try await WorkerThread.run(named: "http-load") { HTTPClient.load() }
+        } catch {
+            throw .system(error)
+        }
+        if let reason { throw .library(reason) }
     }
 
     private init(
@@ -164,6 +177,9 @@ package enum StartError: Error, CustomStringConvertible {
 
     case fleet(String)
 
+    /// libcurl cannot be loaded.
+    case library(String)
+
     case stopping
 
     case system(SocketError)
@@ -177,7 +193,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream,
             .fleet:
             78
-        case .stopping, .system, .cache: 1
+        case .stopping, .system, .cache, .library: 1
         }
     }
 
@@ -215,6 +231,9 @@ package enum StartError: Error, CustomStringConvertible {
         case .cache(let octets):
             "cannot create the cache: the system refuses \(octets) octets of address space; "
                 + "reduce `cache.size`, or raise the limit (LimitAS= of the unit, vm.overcommit_memory)"
+        case .library(let why):
+            "cannot load libcurl, which vendors and upstreams over HTTPS need: \(why); install the "
+                + "package libcurl4 (other distributions: libcurl), then reload"
         case .acceleration(let error):
             "cannot enable acceleration (`accelerate.loopback: required`): \(error)"
         case .vendor(let name, let why):

@@ -110,7 +110,7 @@ extension Daemon {
         // All vendors use one usage file; a vendor with a budget reports the problem itself.
         let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
         if let problem = others.compactMap(\.usageProblem).first {
-            logger.warning("\(problem), calling the vendors without a budget")
+            logger.warning("\(problem); calling the vendors anyway")
         }
     }
 

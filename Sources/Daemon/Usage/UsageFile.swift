@@ -5,7 +5,8 @@ internal import Net
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
-/// NAME`), and a checksum. A damaged or empty file counts as an exhausted budget of every vendor
+/// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` have counts of
+/// other days, to which the clock may return; earlier versions take them for vendors. A damaged or empty file counts as an exhausted budget of every vendor
 /// until ``reset(_:today:)``. If the file cannot be opened, counts that need not be durable are in
 /// memory.
 @ServiceLoop
@@ -84,10 +85,34 @@ extension UsageFile {
         let records = records.filter { today - $0.value.day < longestAge }
         var text = header + "\n"
         for (vendor, record) in records.sorted(by: { $0.key < $1.key }) {
-            text += "\(record.day) \(record.latestDay) \(record.callsToday)"
-            text += " \(record.unitsToday) \(record.unitsThisMonth) \(vendor)\n"
+            text += line(
+                (record.day, record.latestDay),
+                UsageAmount(calls: record.callsToday, units: record.unitsToday),
+                record.unitsThisMonth,
+                vendor
+            )
+            for former in record.former {
+                let days = (former.day, former.until)
+                text += line(days, former.use, former.unitsOfMonth, vendor + before)
+            }
+            if record.ahead != .none || record.aheadOfMonth > 0 {
+                let days = (record.latestDay, record.latestDay)
+                text += line(days, record.ahead, record.aheadOfMonth, vendor + ahead)
+            }
         }
         return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
+    }
+
+    private nonisolated static let before = " (before)"
+    private nonisolated static let ahead = " (ahead)"
+
+    private nonisolated static func line(
+        _ days: (Int64, Int64),
+        _ use: UsageAmount,
+        _ unitsOfMonth: UInt64,
+        _ name: String
+    ) -> String {
+        "\(days.0) \(days.1) \(use.calls) \(use.units) \(unitsOfMonth) \(name)\n"
     }
 
     /// Nil if the text is damaged.
@@ -107,13 +132,31 @@ extension UsageFile {
                 numbers.allSatisfy({ $0.magnitude <= largestNumber }),
                 numbers[2...].allSatisfy({ $0 >= 0 })
             else { return nil }
-            records[String(fields[5])] = UsageRecord(
-                day: numbers[0],
-                latestDay: numbers[1],
-                calls: UInt64(numbers[2]),
-                units: UInt64(numbers[3]),
-                unitsThisMonth: UInt64(numbers[4])
-            )
+            let name = String(fields[5])
+            let use = UsageAmount(calls: UInt64(numbers[2]), units: UInt64(numbers[3]))
+            let month = UInt64(numbers[4])
+            if name.hasSuffix(before) {
+                let former = UsageRecord.Former(
+                    day: numbers[0],
+                    until: numbers[1],
+                    use: use,
+                    unitsOfMonth: month
+                )
+                let vendor = String(name.dropLast(before.count))
+                records[vendor]?.former.append(former)
+            } else if name.hasSuffix(ahead) {
+                let vendor = String(name.dropLast(ahead.count))
+                records[vendor]?.ahead = use
+                records[vendor]?.aheadOfMonth = month
+            } else {
+                records[name] = UsageRecord(
+                    day: numbers[0],
+                    latestDay: numbers[1],
+                    calls: use.calls,
+                    units: use.units,
+                    unitsThisMonth: month
+                )
+            }
         }
         return records
     }

@@ -23,4 +23,20 @@ struct EngineClock: Sendable, Hashable {
     func milliseconds(at other: Instant) -> Int64 {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
+
+    /// Returns the seconds by which this clock is behind `former`, if that is a false step: larger
+    /// than ``FleetLimits/clockStep``, and away from the clock of this machine.
+    ///
+    /// With a clock that goes back, an engine could make expired answers valid again. A correction
+    /// of the clock, which the clock of this machine confirms, is not a false step.
+    func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
+        let (old, new) = (former.milliseconds(at: now), milliseconds(at: now))
+        let wall = wallSeconds.multipliedReportingOverflow(by: 1_000).partialValue
+        func distance(_ time: Int64) -> UInt64 {
+            let (difference, overflow) = time.subtractingReportingOverflow(wall)
+            return overflow ? .max : difference.magnitude
+        }
+        guard new < old - FleetLimits.clockStep, distance(new) > distance(old) else { return nil }
+        return (old - new) / 1_000
+    }
 }

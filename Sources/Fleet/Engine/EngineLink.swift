@@ -33,31 +33,31 @@ final class EngineLink {
     var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
     /// Returns the engine's clock at an instant; nil before the first connection.
-    private(set) var clock: EngineClock?
+    var clock: EngineClock?
 
     /// Number of machines that gave a sign of life lately.
-    private(set) var members = 0
+    var members = 0
 
     private let access: EngineAccess
-    private let keys: LinkKeys
-    private let timeout: Duration
-    private let clocks: Clocks
+    let keys: LinkKeys
+    let timeout: Duration
+    let clocks: Clocks
 
-    private var commands: RedisConnection?
-    private var messages: RedisConnection?
-    private var breaker = EngineBreaker()
+    var commands: RedisConnection?
+    var messages: RedisConnection?
+    var breaker = EngineBreaker()
 
     private var isStopped = false
     private var task: Task<Void, Never>?
     private var pause: Waiter?
-    private lazy var probe = Alarm(clocks) { [weak self] in self?.sendProbe() }
-    private lazy var heartbeat = Alarm(clocks) { [weak self] in self?.beat() }
+    lazy var probe = Alarm(clocks) { [weak self] in self?.sendProbe() }
+    lazy var heartbeat = Alarm(clocks) { [weak self] in self?.beat() }
 
     /// Index of the server that is tried next.
     private var turn = 0
 
     /// Server that an open breaker probes.
-    private var probing: SocketAddress?
+    var probing: SocketAddress?
 
     /// Keys of the engine that the link itself uses.
     struct LinkKeys {
@@ -98,7 +98,7 @@ final class EngineLink {
         pause?.resume(.ready)
     }
 
-    private func drop(_ reason: EngineError) {
+    func drop(_ reason: EngineError) {
         commands?.close(reason)
         messages?.close(reason)
     }
@@ -138,7 +138,11 @@ final class EngineLink {
         let ended = Waiter()
         var reason: EngineError?
         func open() async throws(EngineError) -> RedisConnection {
-            let connection = RedisConnection(try await access.open(server, deadline), clocks)
+            let connection = RedisConnection(
+                try await access.open(server, deadline),
+                password: access.password,
+                clocks
+            )
             connection.onEnd = { error in
                 reason = reason ?? error
                 ended.resume(.closed)
@@ -187,14 +191,25 @@ final class EngineLink {
         return replies[2].elements.compactMap(\.octets)
     }
 
-    private func setClock(_ reply: RedisReply, sent: Instant) throws(EngineError) {
-        guard let clock = EngineClock(reply, sent: sent, received: clocks.now()) else {
+    func setClock(_ reply: RedisReply, sent: Instant) throws(EngineError) {
+        let now = clocks.now()
+        guard let clock = EngineClock(reply, sent: sent, received: now) else {
             throw .unexpected("the reply of the Redis server to TIME is invalid")
+        }
+        if let former = self.clock,
+            let step = clock.falseStep(from: former, at: now, wallSeconds: clocks.wallSeconds())
+        {
+            throw .unexpected(
+                """
+                the clock of the Redis server went back by \(step) s, away from the clock of this \
+                machine; set the clock of the Redis server, or restart httpdnsd to accept it
+                """
+            )
         }
         self.clock = clock
     }
 
-    private var probeCommand: [UInt8] {
+    var probeCommand: [UInt8] {
         RedisCodec.command([
             Array("SET".utf8), keys.probe, [1], Array("PX".utf8), Array("1000".utf8),
         ])
@@ -225,7 +240,11 @@ final class EngineLink {
         from sentinel: SocketAddress,
         _ deadline: Instant
     ) async throws(EngineError) -> SocketAddress {
-        let connection = RedisConnection(try await access.open(sentinel, deadline), clocks)
+        let connection = RedisConnection(
+            try await access.open(sentinel, deadline),
+            password: access.password,
+            clocks
+        )
         defer { connection.close(.lost("closed")) }
         let question = RedisCodec.command("SENTINEL", "get-master-addr-by-name", name)
         var replies: [RedisReply]
@@ -252,7 +271,7 @@ final class EngineLink {
 
     // MARK: - State
 
-    private func becomeAlone(_ reason: EngineError) {
+    func becomeAlone(_ reason: EngineError) {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
@@ -265,122 +284,10 @@ final class EngineLink {
         onChange?(reason)
     }
 
-    private func becomeConnected(_ server: SocketAddress) {
+    func becomeConnected(_ server: SocketAddress) {
         if case .connected = state { return }
         state = .connected(server)
         since = clocks.now()
         onChange?(nil)
-    }
-}
-
-// MARK: - Commands
-
-extension EngineLink {
-    /// Sends commands together; they must be answered within the timeout of the settings.
-    func send(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
-        guard let commands, !breaker.isOpen else {
-            return completion(.failure(.lost("the Redis server is not used")))
-        }
-        let judged = completion.after { [weak self] (replies: Replies, completion) in
-            self?.judge(replies)
-            completion(replies)
-        }
-        commands.send(list, deadline: clocks.now() + timeout, judged)
-    }
-
-    /// Sends commands whose replies matter only if they are errors.
-    func sendWithoutWaiting(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
-        guard let commands else {
-            return completion(.failure(.lost("the Redis server is not used")))
-        }
-        let judged = completion.after { [weak self] (replies: Replies, completion) in
-            if case .success = replies { self?.judge(replies) }
-            completion(replies)
-        }
-        commands.send(list, deadline: clocks.now() + FleetLimits.command, judged)
-    }
-
-    private func judge(_ replies: Replies) {
-        switch replies {
-        case .success(let replies):
-            for case .error(let text) in replies {
-                return drop(.refused(text))
-            }
-            breaker.answered()
-        case .failure(.timedOut):
-            guard breaker.timedOut(silence: commands?.silence ?? .zero),
-                case .connected(let server) = state
-            else { return }
-            becomeAlone(.timedOut)
-            probe.set(clocks.now())
-            probing = server
-        case .failure: break
-        }
-    }
-
-    private func sendProbe() {
-        guard let commands, breaker.isOpen else { return }
-        guard commands.silence < FleetLimits.silence else { return drop(.timedOut) }
-        probe.set(clocks.now() + FleetLimits.probe)
-        commands.send(
-            [probeCommand],
-            deadline: clocks.now() + timeout,
-            Completion { [weak self] replies in
-                guard let self, case .success(let list) = replies else { return }
-                if case .error(let text) = list[0] { return drop(.refused(text)) }
-                guard breaker.probeAnswered(), let server = probing else { return }
-                becomeConnected(server)
-            }
-        )
-    }
-
-    /// Gives a sign of life, and reads the clock and the number of machines.
-    private func beat() {
-        guard let commands, let messages else { return }
-        heartbeat.set(clocks.now() + FleetLimits.heartbeat)
-        let sent = clocks.now()
-        let seconds = (clock?.milliseconds(at: sent) ?? 0) / 1_000
-        let forgotten = "\(seconds - FleetLimits.memberSeconds)"
-        let list = [
-            RedisCodec.command("TIME"),
-            RedisCodec.command([
-                Array("ZADD".utf8), keys.members, Array("\(seconds)".utf8), keys.member,
-            ]),
-            RedisCodec.command(["ZREMRANGEBYSCORE", "-inf", forgotten].inserting(keys.members)),
-            RedisCodec.command(["ZCARD"].inserting(keys.members)),
-            RedisCodec.command(
-                ["EXPIRE", "\(2 * FleetLimits.memberSeconds)"].inserting(keys.members)
-            ),
-        ]
-        let deadline = clocks.now() + FleetLimits.command
-        commands.send(
-            list,
-            deadline: deadline,
-            Completion { [weak self] replies in
-                guard let self else { return }
-                if case .failure(.timedOut) = replies { return drop(.timedOut) }
-                guard case .success(let list) = replies else { return }
-                for case .error(let text) in list { return drop(.refused(text)) }
-                try? setClock(list[0], sent: sent)
-                if case .integer(let count) = list[3] { members = Int(clamping: count) }
-            }
-        )
-        // Shows that the connection of the messages works.
-        messages.send(
-            [RedisCodec.command("PING")],
-            deadline: deadline,
-            Completion { [weak self] replies in
-                if case .failure(.timedOut) = replies { self?.drop(.timedOut) }
-            }
-        )
-    }
-}
-
-extension [String] {
-    /// Returns the words as arguments, with `key` after the first one.
-    fileprivate func inserting(_ key: [UInt8]) -> [[UInt8]] {
-        var words = map { Array<UInt8>($0.utf8) }
-        words.insert(key, at: 1)
-        return words
     }
 }

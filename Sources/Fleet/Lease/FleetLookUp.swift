@@ -19,6 +19,9 @@ final class FleetLookUp {
     /// Value that was read after the end of its TTL.
     var stale: FleetValue?
 
+    /// Start of the call of this machine by the engine's clock.
+    var calledAt: Int64?
+
     /// Time at which this machine calls the vendor without the fleet.
     private(set) var waitEnd: Instant
 

@@ -44,6 +44,7 @@ final class RedisConnection {
 
     private let stream: any OctetStream
     private let clocks: Clocks
+    private let password: (@Sendable () -> [UInt8])?
     private let reader = ReplyReader()
     private var pace: MessagePace
 
@@ -56,9 +57,16 @@ final class RedisConnection {
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
     /// Takes over an open stream.
-    init(_ stream: any OctetStream, _ clocks: Clocks) {
+    ///
+    /// - Parameter password: the password of the engine, which no error shows.
+    init(
+        _ stream: any OctetStream,
+        password: (@Sendable () -> [UInt8])?,
+        _ clocks: Clocks
+    ) {
         self.stream = stream
         self.clocks = clocks
+        self.password = password
         pace = MessagePace(at: clocks.now())
         ServiceLoop.task { await self.read() }
     }
@@ -164,6 +172,7 @@ final class RedisConnection {
 
     private func take(_ reply: RedisReply) throws(EngineError) {
         guard end == nil else { return }
+        let reply = withoutPassword(reply)
         let elements = reply.elements
         if elements.count == 3, elements[0].string == "message" {
             guard let onMessage else { throw .unexpected("a message without a subscription") }
@@ -180,5 +189,15 @@ final class RedisConnection {
         guard exchange.left == 0 else { return }
         exchanges.removeFirst()
         exchange.completion.take()?(.success(exchange.replies))
+    }
+
+    /// Returns an error that quotes the start of the password as its first word only.
+    ///
+    /// A server without AUTH quotes the arguments: `ERR unknown command 'AUTH', with args …`.
+    private func withoutPassword(_ reply: RedisReply) -> RedisReply {
+        guard case .error(let text) = reply, let password else { return reply }
+        guard Array(text.utf8).contains(password().prefix(8)) else { return reply }
+        let code = text.prefix { $0 != " " }
+        return .error("\(code) (the server's text is not shown, because it has the password)")
     }
 }

@@ -4,9 +4,32 @@ package import Net
 
 /// Calls and units of one vendor in the current UTC day and month.
 ///
-/// The counts restart when the day or month moves forward, but not after the clock was set back: a
-/// machine that starts with a wrong clock must not get a second budget.
+/// The counts restart when the day or month moves forward. If the clock returns to an earlier day, as
+/// after a start with a wrong clock, the counts of that day continue, and include what was used in
+/// between: a wrong clock must not give a second budget.
 package struct UsageRecord: Sendable, Hashable {
+    /// Counts of an earlier day at the time when the counts restarted.
+    package struct Former: Sendable, Hashable {
+        /// Days since 1970-01-01 (UTC).
+        package let day: Int64
+
+        /// Day to which the clock moved.
+        package let until: Int64
+
+        package let use: UsageAmount
+        package let unitsOfMonth: UInt64
+
+        package init(day: Int64, until: Int64, use: UsageAmount, unitsOfMonth: UInt64) {
+            self.day = day
+            self.until = until
+            self.use = use
+            self.unitsOfMonth = unitsOfMonth
+        }
+    }
+
+    /// Maximum number of earlier days.
+    package static let mostFormer = 3
+
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
 
@@ -16,6 +39,13 @@ package struct UsageRecord: Sendable, Hashable {
     package var callsToday: UInt64 = 0
     package var unitsToday: UInt64 = 0
     package var unitsThisMonth: UInt64 = 0
+
+    /// Earlier days, the latest one last.
+    package var former: [Former] = []
+
+    /// Use of ``latestDay`` before the clock moved to it for the last time, and of its month.
+    package var ahead = UsageAmount.none
+    package var aheadOfMonth: UInt64 = 0
 
     package init(day: Int64) {
         self.day = day
@@ -37,15 +67,54 @@ package struct UsageRecord: Sendable, Hashable {
     }
 
     package mutating func move(to today: Int64) {
-        if today > day, today != latestDay {
-            (callsToday, unitsToday) = (0, 0)
-            let month = Self.month(of: today)
-            if month > Self.month(of: day), month != Self.month(of: latestDay) {
-                unitsThisMonth = 0
-            }
-            latestDay = today
+        if today > day { moveForward(to: today) }
+        if today < day { moveBack(to: today) }
+    }
+
+    private var useToday: UsageAmount {
+        get { UsageAmount(calls: callsToday, units: unitsToday) }
+        set { (callsToday, unitsToday) = (newValue.calls, newValue.units) }
+    }
+
+    private mutating func moveForward(to today: Int64) {
+        former.append(
+            Former(day: day, until: today, use: useToday, unitsOfMonth: unitsThisMonth)
+        )
+        former = former.suffix(Self.mostFormer)
+        let month = Self.month(of: today)
+        // A month that the clock has reached before is not a new one.
+        let isKnown = month == Self.month(of: latestDay)
+        if today != latestDay {
+            ahead = .none
+            if !isKnown { aheadOfMonth = 0 }
         }
-        day = today
+        useToday = ahead
+        if month > Self.month(of: day) { unitsThisMonth = aheadOfMonth }
+        (day, latestDay) = (today, today)
+    }
+
+    private mutating func moveBack(to today: Int64) {
+        let isLatest = day == latestDay
+        let use = useToday
+        defer {
+            if isLatest { ahead = use }
+            day = today
+        }
+        // Without counts of the earlier day, the counts continue.
+        guard let last = former.last, last.day >= today else { return }
+        var sum = isLatest ? use.less(ahead) : use
+        var month = unitsThisMonth
+        while let last = former.last, last.day >= today {
+            former.removeLast()
+            sum = sum + last.use
+            guard Self.month(of: last.day) < Self.month(of: last.until) else { continue }
+            if Self.month(of: last.until) == Self.month(of: latestDay) {
+                (month, aheadOfMonth) = (month - min(month, aheadOfMonth), month)
+            }
+            month += last.unitsOfMonth
+        }
+        useToday = sum
+        unitsThisMonth = month
     }
 
     package mutating func add(_ amount: UsageAmount) {

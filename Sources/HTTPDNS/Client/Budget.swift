@@ -142,46 +142,40 @@ extension Budget {
     package var unknownBecause: String? { record == nil ? problem : nil }
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
-    package mutating func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
-        guard isStrict else { return false }
-        begin(UsageRecord.day(wallSeconds))
-        guard let record = ownRecord else { return false }
-        func admits(_ own: UInt64, _ limit: UInt64?, _ used: UInt64) -> Bool {
-            guard let limit else { return true }
-            let free = limit - min(limit, used)
-            return FairShare.threeQuarters.admits(
-                used: Int(clamping: own),
-                free: Int(clamping: free)
-            )
-        }
-        let own = spentByClient[client]
-        return !admits(own.calls, rule?.callsPerDay, record.callsToday)
-            || !admits(own.units, rule?.unitsPerDay, record.unitsToday)
-            || !admits(
-                spentThisMonth[client].units,
-                rule?.unitsPerMonth,
-                record.unitsThisMonth
-            )
-    }
-
-    /// Returns true if the rest of the budget is for clients with proven addresses.
     ///
-    /// The rest is a quarter of each limit at the start of its period, and decreases linearly to
-    /// zero at the end, so that no part of the budget stays unused.
-    package mutating func isReservedForProven(wallSeconds: Int64) -> Bool {
+    /// A client that yields leaves the rest of the budget to clients with proven addresses, and
+    /// shares the part before it. The rest is a quarter of each limit at the start of its period,
+    /// and decreases linearly to zero at the end, so that no part of the budget stays unused.
+    package mutating func forbids(
+        _ client: ClientNetwork,
+        yields: Bool,
+        wallSeconds: Int64
+    ) -> Bool {
         guard isStrict else { return false }
         let today = UsageRecord.day(wallSeconds)
         begin(today)
         guard let record = ownRecord else { return false }
-        func isReserved(_ limit: UInt64?, _ used: UInt64, timeLeft: Double) -> Bool {
-            guard let limit else { return false }
-            return Double(limit - min(limit, used)) <= Double(limit) / 4 * timeLeft
+        func admits(
+            _ own: UInt64,
+            _ limit: UInt64?,
+            _ used: UInt64,
+            timeLeft: Double
+        ) -> Bool {
+            guard let limit else { return true }
+            let free = limit - min(limit, used)
+            let rest = yields ? UInt64((Double(limit) / 4 * timeLeft).rounded(.down)) : 0
+            return FairShare.threeQuarters.admits(
+                used: Int(clamping: own),
+                free: Int(clamping: free - min(free, rest))
+            )
         }
-        let timeLeft =
+        let own = spentByClient[client]
+        let left =
             Double(Self.secondsLeft(wallSeconds: wallSeconds)) / Double(UsageRecord.secondsADay)
-        return isReserved(rule?.callsPerDay, record.callsToday, timeLeft: timeLeft)
-            || isReserved(rule?.unitsPerDay, record.unitsToday, timeLeft: timeLeft)
-            || isReserved(
+        return !admits(own.calls, rule?.callsPerDay, record.callsToday, timeLeft: left)
+            || !admits(own.units, rule?.unitsPerDay, record.unitsToday, timeLeft: left)
+            || !admits(
+                spentThisMonth[client].units,
                 rule?.unitsPerMonth,
                 record.unitsThisMonth,
                 timeLeft: Double(UsageRecord.daysLeftInMonth(today)) / 31

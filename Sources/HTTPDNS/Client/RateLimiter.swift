@@ -22,18 +22,17 @@ struct RateLimiter: Sendable, Hashable {
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
     }
 
-    func forbids(_ client: ClientNetwork, now: Instant) -> Bool {
-        guard let perSecond, let second, now - second < .seconds(1), let used = counts[client]
-        else { return false }
-        return !FairShare.threeQuarters.admits(used: used, free: free(perSecond, now))
-    }
-
-    /// Returns true if the rest of the burst, a quarter, is for clients with proven addresses.
+    /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// The other clients can still use the whole rate on average.
-    func isReservedForProven(now: Instant) -> Bool {
+    /// A client that yields leaves a quarter of the burst to clients with proven addresses. Such
+    /// clients can still use the whole rate on average.
+    func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
-        return free(perSecond, now) <= perSecond / 4
+        let free = free(perSecond, now) - (yields ? perSecond / 4 : 0)
+        let isCurrent = second.map { now - $0 < .seconds(1) } ?? false
+        let used = isCurrent ? counts[client] ?? 0 : 0
+        return used == 0 && !yields
+            ? false : !FairShare.threeQuarters.admits(used: used, free: free)
     }
 
     private func free(_ perSecond: Int, _ now: Instant) -> Int {

@@ -143,11 +143,8 @@ extension VendorClient {
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
-        guard
-            budget.forbids(client, wallSeconds: wallSeconds)
-                || clients.mustYield(client, now: now)
-                    && budget.isReservedForProven(wallSeconds: wallSeconds)
-        else { return nil }
+        let yields = clients.mustYield(client, now: now)
+        guard budget.forbids(client, yields: yields, wallSeconds: wallSeconds) else { return nil }
         if let rule = budget.rule, budget.tellsOfShare(wallSeconds: wallSeconds) {
             observer?(.shareSpent(rule))
         }
@@ -157,8 +154,8 @@ extension VendorClient {
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
-        let isReserved = clients.mustYield(client, now: now) && pace.isReservedForProven(now: now)
-        return isReserved || pace.forbids(client, now: now) ? .clientPace : nil
+        let yields = clients.mustYield(client, now: now)
+        return pace.forbids(client, yields: yields, now: now) ? .clientPace : nil
     }
 
     /// Returns the error that forbids all calls and probes now; nil if none.

@@ -88,7 +88,6 @@ extension EasyHandle {
         if let proxy = request.proxy {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")
-            try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         } else {
             // An empty proxy: otherwise libcurl would use http_proxy and similar variables.
             try set(CURLOPT_PROXY, "")
@@ -97,7 +96,7 @@ extension EasyHandle {
     }
 
     /// True if a proxy can forward the request; many proxies allow tunnels to port 443 only.
-    private static func isForwardable(_ request: HTTPRequest) -> Bool {
+    static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
             request.server.port == 80 ? [authority, String(authority.dropLast(3))] : [authority]

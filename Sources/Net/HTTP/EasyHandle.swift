@@ -78,7 +78,10 @@ extension EasyHandle {
         _ wanted: Kind?,
         time: Duration
     ) throws(HTTPError) {
-        received.begin(isSentOnce: request.isSentOnce)
+        received.begin(
+            isSentOnce: request.isSentOnce,
+            isTunnelled: request.proxy != nil && !Self.isForwardable(request)
+        )
         wantsTimes = request.wantsTimes
         if wanted == nil || kind != wanted {
             forget()

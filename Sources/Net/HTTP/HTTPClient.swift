@@ -50,6 +50,14 @@ package final class HTTPClient: HTTPTransport {
         memory = ReplyMemory(limit: limits.receivedOctets)
     }
 
+    /// Loads libcurl; returns the reason of a failure, or nil.
+    ///
+    /// Blocks on the disk.
+    package nonisolated static func load() -> String? {
+        // SAFETY: the text is valid until the next call on this thread.
+        unsafe curl_library_load().map { unsafe String(cString: $0) }
+    }
+
     /// Initialises libcurl once per process, on a worker thread; requests wait meanwhile.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 

@@ -67,14 +67,20 @@ package struct HTTPRequest: Sendable, Hashable {
         self.body = body
     }
 
-    /// Method and URL without parameter values, which may be secret.
-    package var redacted: String {
-        let parts = url.split(separator: "?", maxSplits: 1)
-        var text = (body == nil ? "GET " : "POST ") + (parts.first ?? "")
-        guard parts.count > 1 else { return text }
-        let names = parts[1].split(separator: "&").map { $0.prefix { $0 != "=" } + "=…" }
-        text += "?" + names.joined(separator: "&")
-        return text
+    /// Method and URL without parameter values.
+    package var redacted: String { (body == nil ? "GET " : "POST ") + url.withoutParameterValues }
+}
+
+extension String {
+    /// This URL with `…` instead of its parameter values, which may be secret.
+    package var withoutParameterValues: String {
+        let parts = split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count > 1 else { return self }
+        let shown = parts[1].split(separator: "&").map { parameter in
+            guard let sign = parameter.firstIndex(of: "=") else { return "…" }
+            return parameter[...sign] + "…"
+        }
+        return parts[0] + "?" + shown.joined(separator: "&")
     }
 }
 

@@ -17,6 +17,9 @@ final class ReceivedReply {
 
     private var sendings = 0
 
+    /// Octets of the proxy's reply to CONNECT so far; nil without a tunnel, or once it is open.
+    private var tunnelOctets: Int?
+
     /// True if libcurl must not repeat the request after a reused connection ended.
     private(set) var isSentOnce = false
 
@@ -28,8 +31,9 @@ final class ReceivedReply {
         self.meter = meter
     }
 
-    func begin(isSentOnce: Bool = false) {
+    func begin(isSentOnce: Bool = false, isTunnelled: Bool = false) {
         sendings = 0
+        tunnelOctets = isTunnelled ? 0 : nil
         self.isSentOnce = isSentOnce
         memory.octets -= body.count + headers.octets
         body = []
@@ -66,6 +70,8 @@ final class ReceivedReply {
 
     /// Returns false to abort the transfer.
     private func takeSending() -> Bool {
+        // Also for a reused connection, whose tunnel was opened by an earlier request.
+        tunnelOctets = nil
         sendings += 1
         guard isSentOnce, sendings > 1 else { return true }
         fault = .cutOff
@@ -107,9 +113,11 @@ final class ReceivedReply {
     }
 
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-        let before = headers.octets
         // SAFETY: the line lives during the call.
-        headers.take(unsafe RawSpan(_unsafeBytes: line))
+        let line = unsafe RawSpan(_unsafeBytes: line)
+        if let before = tunnelOctets { return takeTunnelHeader(line, after: before) }
+        let before = headers.octets
+        headers.take(line)
         meter.gain(headers.octets - before)
         memory.octets += headers.octets - before
         guard !memory.isFull else { return failFull() }
@@ -119,5 +127,30 @@ final class ReceivedReply {
             fault = .broken("the body has a content encoding that was not requested")
         }
         return fault == nil
+    }
+
+    /// Parses one line of the reply to CONNECT; returns false unless the tunnel opens.
+    ///
+    /// The rest of a refusal is not read: libcurl 7.88 discards its body octet by octet, in one
+    /// call, and the body can have any length.
+    private func takeTunnelHeader(_ line: RawSpan, after before: Int) -> Bool {
+        let octets = before + line.byteCount
+        tunnelOctets = octets
+        meter.gain(line.byteCount)
+        if before == 0 {
+            let status = ReplyHeaders.status(line)
+            guard status / 100 == 2 else {
+                fault = .connect(
+                    status == 0
+                        ? "the proxy's reply is not HTTP" : "the proxy answers HTTP \(status)"
+                )
+                return false
+            }
+        }
+        guard octets <= limits.headerOctets else {
+            fault = .connect("the proxy sends more than \(limits.headerOctets) octets of headers")
+            return false
+        }
+        return true
     }
 }

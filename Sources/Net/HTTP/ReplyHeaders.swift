@@ -40,6 +40,16 @@ struct ReplyHeaders {
         }
     }
 
+    /// Returns the status code of a status line, or 0 for any other line.
+    static func status(_ line: RawSpan) -> Int {
+        guard begins(line, with: "http/") else { return 0 }
+        let words = text(line, from: 5).split(separator: " ")
+        guard words.count > 1, words[1].utf8.count == 3, let status = Int(words[1]) else {
+            return 0
+        }
+        return max(0, status)
+    }
+
     private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
         guard line.byteCount >= start.utf8CodeUnitCount else { return false }
         return start.withUTF8Buffer { start in

@@ -21,10 +21,11 @@ package final class NetworkWatch {
 
     /// Wait for the replacement of a loss, and minimum interval between changes.
     ///
-    /// The interval doubles while changes continue: each change drops connections and may repeat
-    /// billed requests.
-    package static let settling: Duration = .milliseconds(200)
-    package static let longestSettling: Duration = .seconds(5)
+    /// The interval doubles with each change that follows another one within ``memory``: each change
+    /// drops connections and may repeat billed requests.
+    package nonisolated static let settling: Duration = .milliseconds(200)
+    package nonisolated static let longestSettling: Duration = .seconds(5)
+    package nonisolated static let memory: Duration = .seconds(30)
 
     private static let burst = 64
 
@@ -45,6 +46,8 @@ package final class NetworkWatch {
     private var heard: NetworkState
 
     private var wait: Wait?
+
+    private var pace = Pace()
 
     private var hasNews = false
 
@@ -121,9 +124,8 @@ extension NetworkWatch {
 
     /// Queries the state and calls the handler if the state has changed.
     ///
-    /// `pause` is the interval until the next change. No loss is reported unless `isOverdue`: the
-    /// wait for a replacement has ended.
-    private func consider(pause: Duration = settling, isOverdue: Bool = false) {
+    /// No loss is reported unless `isOverdue`: the wait for a replacement has ended.
+    private func consider(isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
         losses = []
@@ -140,8 +142,9 @@ extension NetworkWatch {
         wait?.timer.cancel()
         let parts = state.changes(since: heard) + failures
         heard = state
-        hold(parts.isEmpty ? Self.settling : pause, isForReplacement: false)
-        if !parts.isEmpty { handler(Change(parts: parts)) }
+        guard !parts.isEmpty else { return hold(Self.settling, isForReplacement: false) }
+        hold(pace.next(Clock.now), isForReplacement: false)
+        handler(Change(parts: parts))
     }
 
     /// Starts a period without calls of the handler; queries the state afterwards if necessary.
@@ -152,9 +155,26 @@ extension NetworkWatch {
             if isForReplacement {
                 consider(isOverdue: true)
             } else if hasNews || !losses.isEmpty {
-                consider(pause: min(time * 2, Self.longestSettling))
+                consider()
             }
         }
         wait = Wait(timer: timer, isForReplacement: isForReplacement)
+    }
+}
+
+extension NetworkWatch {
+    /// Minimum intervals after changes.
+    struct Pace: Sendable, Hashable {
+        private var interval: Duration = .zero
+        private var latest: Instant?
+
+        /// Notes a change, and returns the minimum interval to the next one.
+        mutating func next(_ now: Instant) -> Duration {
+            let isFollower = latest.map { now - $0 < NetworkWatch.memory } ?? false
+            let doubled = min(interval * 2, NetworkWatch.longestSettling)
+            interval = isFollower ? doubled : NetworkWatch.settling
+            latest = now
+            return interval
+        }
     }
 }

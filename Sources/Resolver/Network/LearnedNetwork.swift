@@ -161,6 +161,7 @@ package final class LearnedNetwork {
         let withdrawn = forwarders.filter { !kept.contains($0.key) }
         for server in withdrawn.keys { forwarders[server] = nil }
         apply()
+        endFormerPortal()
         withdraw(Array(withdrawn.values))
         alarm.set(plan.wake)
         let change = Change(

@@ -11,6 +11,9 @@ struct PortalMode {
     let end: Instant
     let match: RouteTable.Match
     let timer: any Cancellable
+
+    /// Servers of the network that has the portal.
+    let servers: [LinkResolvers.Server]
 }
 
 extension LearnedNetwork {
@@ -41,11 +44,18 @@ extension LearnedNetwork {
         portal = PortalMode(
             end: end,
             match: RouteTable.Match(route, for: .root),
-            timer: clocks.timer(end) { [weak self] in self?.endPortal() }
+            timer: clocks.timer(end) { [weak self] in self?.endPortal() },
+            servers: addresses
         )
         generation += 1
         if isNew { onPortal?(true) }
         return true
+    }
+
+    /// Ends the captive portal mode if another network has replaced the one with the portal.
+    func endFormerPortal() {
+        guard let portal, !addresses.isEmpty, addresses != portal.servers else { return }
+        endPortal()
     }
 
     /// Ends the captive portal mode.

@@ -21,6 +21,9 @@ final class ActiveRoutes {
     /// Number of changes of the routes of links.
     var generation: Int { network?.generation ?? 0 }
 
+    /// The route of the captive portal mode; nil while it is off.
+    var portal: RouteTable.Match? { network?.portal?.match }
+
     /// Returns the route of `name`, and reports more specific routes that exclude the name.
     func route(
         for name: Name,
@@ -31,7 +34,7 @@ final class ActiveRoutes {
         if let learned = network.match(name), configured?.yields(to: learned.domain) ?? true {
             return learned
         }
-        guard let portal = network.portal?.match, configured?.isOpen ?? true else {
+        guard let portal = portal, configured?.isOpen ?? true else {
             return configured
         }
         return portal

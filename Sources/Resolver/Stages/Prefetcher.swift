@@ -22,6 +22,11 @@ package final class Prefetcher {
 
     private var underWay: Set<Subject> = []
 
+    /// Questions of a snapshot that wait for their refresh.
+    private var hottest: [Question] = []
+    private var hottestAt: Instant?
+    private var hottestTimer: (any Cancellable)?
+
     /// Time of the next check of each name in `prefetch.names`; absent during a check.
     private var due: [Name: Instant] = [:]
     private var isKeeping = false
@@ -63,13 +68,23 @@ package final class Prefetcher {
 
     /// Refreshes stale entries of a loaded snapshot, the most used first, within one minute's
     /// budget.
+    ///
+    /// Begins after ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes again and
+    /// again does not repeat the billed calls with each start.
     package func refresh(hottest entries: [HotEntry]) {
-        guard let rule else { return }
-        let stale = entries.lazy.filter { [self] entry in
-            !entry.isFresh && isPrefetched(entry.question.name)
-        }
-        for entry in stale.prefix(rule.budgetPerMinute) {
-            refresh(Query(question: entry.question), for: nil)
+        let stale = entries.lazy.filter { !$0.isFresh }.map(\.question)
+        refresh(Array(stale), at: clocks.now() + ResolverLimits.refreshAfterStart)
+    }
+
+    private func refresh(_ questions: [Question], at instant: Instant) {
+        guard let rule, !questions.isEmpty else { return }
+        (hottest, hottestAt) = (questions, instant)
+        hottestTimer = clocks.timer(instant) { [weak self] in
+            guard let self else { return }
+            let due = hottest.lazy.map { Query(question: $0) }
+                .filter { [self] in isPrefetched($0.question.name) && refreshTime($0) == nil }
+            for query in due.prefix(rule.budgetPerMinute) { refresh(query, for: nil) }
+            hottest = []
         }
     }
 
@@ -94,6 +109,8 @@ package final class Prefetcher {
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
+        if let instant = old.hottestAt { refresh(old.hottest, at: instant) }
+        old.hottestTimer?.cancel()
         guard old.isKeeping else { return }
         old.stop()
         start()

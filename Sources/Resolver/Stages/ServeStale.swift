@@ -90,14 +90,8 @@ extension Resolution {
                 text: "expired \(seconds) s ago"
             )
         }
-        self.init(
-            rcode: stale.answer.rcode,
-            variant: stale.answer.variant,
-            explanation: explanation,
-            provenance: Provenance(source: stale.answer.source, origin: stale.answer.server)
-        )
-        sections = stale.answer.sections
-        isAuthentic = stale.answer.isAuthentic
+        self.init(stale.answer)
+        self.explanation = explanation
         provenance.isStale = stale.expiredFor != nil
     }
 }

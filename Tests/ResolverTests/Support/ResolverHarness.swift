@@ -260,7 +260,8 @@ extension ResolverHarness {
 
     @discardableResult
     func networkChanged() -> Int {
-        var sweep = resolver.networkChanged()
+        resolver.networkChanged()
+        var sweep = resolver.staleSweep()
         while sweep.step(now: world.now) {}
         return sweep.count
     }

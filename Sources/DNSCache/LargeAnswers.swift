@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Share of large answers in the ring buffer.
+///
+/// An insertion evicts as many octets as it needs. Without a limit, a client with a domain of its own
+/// evicts all other answers with a thousand queries for answers of 64 KiB, and answers of vendors
+/// must be paid again. With the limit, it needs 30 times as many queries.
+struct LargeAnswers: Equatable {
+    /// Size in octets above which an entry counts as large.
+    static let threshold = 2 << 10
+
+    /// Milliseconds after which the whole share is free again without other insertions.
+    static let period: UInt64 = 3_600_000
+
+    private var used = 0
+    private var latest: UInt64 = 0
+
+    /// Returns false for a large entry that exceeds the share: an eighth of all inserted octets, or
+    /// of the ring buffer per ``period``.
+    ///
+    /// - Parameters:
+    ///   - length: octets of the entry.
+    ///   - capacity: octets of the ring buffer; the share has space for a largest answer.
+    ///   - now: milliseconds since `AnswerCache.origin`.
+    mutating func admit(_ length: Int, of capacity: Int, now: UInt64) -> Bool {
+        guard length > Self.threshold else {
+            used -= min(used, length / 7)
+            return true
+        }
+        let share = max(capacity / 8, 128 << 10)
+        let passed = min(now - min(now, latest), Self.period)
+        let freed = share * Int(passed) / Int(Self.period)
+        if freed > 0 {
+            used -= min(used, freed)
+            latest = now
+        }
+        guard used + length <= share else { return false }
+        used += length
+        return true
+    }
+}

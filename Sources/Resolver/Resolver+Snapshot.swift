@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+extension Resolver {
+    /// Returns the rule for answers of a snapshot under the current settings.
+    ///
+    /// - Parameter vendors: settings that determine the answers of a vendor, as text, by vendor
+    ///   name.
+    package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
+        SnapshotValidity(
+            routes: routes,
+            standard: NameSources(nil, plan),
+            sources: routes.examples.map { NameSources($0, plan) },
+            answers: plan.answers,
+            vendors: vendors,
+            origins: origins,
+            overridden: overridden
+        )
+    }
+}
