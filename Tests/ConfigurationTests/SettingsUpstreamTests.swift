@@ -95,6 +95,7 @@ struct SettingsUpstreamTests {
             "udp://dns.example", "udp://192.0.2.1:0", "udp://192.0.2.1:65536", "udp://192.0.2.1:",
             "udp://192.0.2.1:x", "udp://192.0.2.1/", "udp://192.0.2.1/q", "udp://me@192.0.2.1",
             "udp://2001:db8::1", "udp://[2001:db8::1", "udp://0.0.0.0", "tcp://[::]",
+            "udp://224.0.0.1", "tls://[ff02::1]", "udp://255.255.255.255",
             "tcp://192.0.2.1?q", "tcp://me:pw@192.0.2.1", "tls://me@dns.example",
             "tls://dns.example:99999", "tls://dns.example:+1", "tls://dns.example:1:2",
             "tls://dns.example?q", "tls://dns.example#f", "tls://dns_example..net", "tls://[::1",

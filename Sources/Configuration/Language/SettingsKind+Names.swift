@@ -20,7 +20,7 @@ extension SettingsKind where Value == SocketAddress {
             schema: SettingsSchema.address,
             read: { text throws(Mismatch) in
                 let address = try SocketAddress.literal(text, defaultPort: 0)
-                guard !address.ip.isUnspecified else { throw Mismatch() }
+                try address.checkServer()
                 return address
             },
             write: { .text($0.port == 0 ? $0.host : $0.description) }
@@ -42,12 +42,24 @@ extension SettingsKind where Value == IPAddress {
     }
 }
 
+extension IPAddress {
+    fileprivate static let broadcast = Self.v4(IPv4Address(value: .max))
+}
+
 extension SocketAddress {
     package var ip: IPAddress {
         guard let ip = IPAddress(octets: octets) else {
             preconditionFailure("an address has 4 or 16 octets")
         }
         return ip
+    }
+
+    /// Throws unless a server can have the IP address.
+    func checkServer() throws(Mismatch) {
+        guard !ip.isUnspecified else { throw Mismatch() }
+        guard !ip.isMulticast, ip != .broadcast else {
+            throw Mismatch(message: "`\(ip)` is not the address of one server")
+        }
     }
 
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
@@ -176,6 +188,9 @@ extension SettingsKind where Value == String {
             read: { text throws(Mismatch) in
                 guard text.hasPrefix("/"), text.utf8.count <= maximumOctets else {
                     throw Mismatch()
+                }
+                guard !text.hasSuffix("/") else {
+                    throw Mismatch(hint: "add the name of the file after the last `/`")
                 }
                 return text
             },

@@ -100,7 +100,7 @@ extension SettingsKind where Value == SocketAddress {
                 if rest.last == "/" { rest.removeLast() }
                 let address = try SocketAddress.literal(String(rest), defaultPort: 0)
                 guard address.port != 0 else { throw Mismatch(hint: "add its port") }
-                guard !address.ip.isUnspecified else { throw Mismatch() }
+                try address.checkServer()
                 return address
             },
             write: { .text("http://\($0)") }

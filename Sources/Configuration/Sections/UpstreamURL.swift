@@ -102,9 +102,10 @@ extension UpstreamURL {
             let literal = String(rest)
             let address = try SocketAddress.literal(literal, defaultPort: scheme.defaultPort)
             let isBare = !literal.hasPrefix("[") && address.isIPv6
-            guard address.port != 0, !address.ip.isUnspecified, !isBare else {
+            guard address.port != 0, !isBare else {
                 throw Mismatch(hint: isBare ? "write the address in brackets" : nil)
             }
+            try address.checkServer()
             (host, port, path) = (address.host, address.port, "")
         case .tls:
             guard tail.isEmpty || tail == "/" else {
@@ -136,9 +137,10 @@ extension UpstreamURL {
     ) throws(Mismatch) -> (host: String, port: UInt16) {
         if let address = SocketAddress(String(text), defaultPort: scheme.defaultPort) {
             let isBare = !text.hasPrefix("[") && address.isIPv6
-            guard address.port != 0, !address.ip.isUnspecified, !isBare else {
+            guard address.port != 0, !isBare else {
                 throw Mismatch(hint: isBare ? "write the address in brackets" : nil)
             }
+            try address.checkServer()
             return (address.host, address.port)
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)

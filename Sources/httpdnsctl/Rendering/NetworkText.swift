@@ -20,6 +20,14 @@ enum NetworkText {
         return Table.Cell(all.joined(separator: ", "))
     }
 
+    /// Rest of the captive portal mode; nil while it is off.
+    static func portal(_ network: NetworkStats) -> Table.Cell? {
+        network.portalSeconds.map { seconds in
+            let time = Units.seconds(seconds)
+            return Table.Cell("on for \(time), all names go to the network's servers", .doubtful)
+        }
+    }
+
     /// NAT64 prefix with origin and age; nil if the machine has IPv4.
     static func translation(_ network: NetworkStats) -> Table.Cell? {
         guard network.stack == "v6" else { return nil }

@@ -33,6 +33,7 @@ enum StatusText {
         if let resolvers = NetworkText.resolvers(status.network) {
             table.add("network DNS", resolvers)
         }
+        if let portal = NetworkText.portal(status.network) { table.add("portal mode", portal) }
         if let fleet = status.fleet, fleet.state != .off {
             table.add("fleet", FleetText.cell(fleet))
         }
