@@ -35,7 +35,8 @@ extension ControlInterface {
         # + units-per-day, units-today, units-per-month, units-this-month: ?int
         # + day-ends-seconds: int
         # problem: error of the stored counts
-        type Budget (beyond: int, state: BudgetState, problem: ?string)
+        # shared: the limits are those of all machines of the fleet, the counts those of this one
+        type Budget (beyond: int, state: BudgetState, problem: ?string, shared: ?bool)
 
         # today, month: absent if the stored counts are unknown
         # + at-least, at-most: int             since the start or the reset

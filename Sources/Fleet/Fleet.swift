@@ -91,6 +91,9 @@ package final class Fleet {
     private var reported: Set<FleetRejection> = []
     let flushKey: [UInt8]
 
+    /// Budgets that the machines share.
+    package let budget: FleetBudget
+
     /// Creates the fleet; `start` connects to the engine.
     package init(
         _ access: EngineAccess,
@@ -120,6 +123,12 @@ package final class Fleet {
                 flushes: flushKey
             ),
             timeout: timeout,
+            clocks: clocks
+        )
+        budget = FleetBudget(
+            link,
+            seal,
+            member: seal.digest(.machine, identity),
             clocks: clocks
         )
         link.onMessage = { [weak self] in self?.take($0) }
@@ -152,11 +161,13 @@ package final class Fleet {
     private func changed(_ error: EngineError?) {
         guard let error else {
             if case .connected(let server) = link.state {
+                budget.connected()
                 observer?(.connected(server, after: link.lastError))
             }
             return
         }
         if error != .timedOut { statistics.errors += 1 }
+        budget.lost()
         for lookUp in Array(lookUps.values) { take(.engineFailed, lookUp) }
         observer?(.alone(error))
     }

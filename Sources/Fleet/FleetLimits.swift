@@ -93,6 +93,12 @@ package enum FleetLimits {
     /// Age in milliseconds above which a flush is not carried out again.
     static let flushAge: Int64 = 60_000
 
+    /// Wait before another claim of a budget that is at its end.
+    static let claimPause: Duration = .seconds(1)
+
+    /// Interval at which a machine confirms its claims of a budget.
+    static let confirmation: Duration = .seconds(60)
+
     /// Machines that are shown by name as the source of answers.
     package static let machines = 256
 }

@@ -83,8 +83,9 @@ struct ForgedClientTests {
         }
         let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 100) }
         _ = try await world.lookUp(client, "first.example.com", of: network(1))
-        // Three quarters of the 75 calls that are not reserved.
-        #expect(try await spend(client, of: unproven(1)) == 54)
+        // About three quarters of the 75 calls that are not reserved.
+        let spent = try await spend(client, of: unproven(1))
+        #expect((50...58).contains(spent), "\(spent)")
         #expect(try await spend(client, of: unproven(2)) > 0)
     }
 

@@ -105,6 +105,41 @@ struct FleetTests {
         try alone.stop()
     }
 
+    @Test("with `budget: shared`, all machines together have one budget")
+    func budget() throws {
+        var redis: TestRedis? = try TestRedis()
+        let port = try #require(redis?.port)
+        // In different groups, the machines share no answers.
+        let fleet = try FleetHarness(
+            "servers: [\"127.0.0.1:\(port)\"]\n  budget: shared",
+            extras: ["group: one", "group: two", "group: three"],
+            vendor: "budget: {calls-per-day: 60}"
+        )
+        try fleet.connected()
+        var answered = 0
+        for number in 0..<40 {
+            answered += try fleet.daemons.count {
+                try $0.dig("n\(number).many.example.com", "A").status == "NOERROR"
+            }
+        }
+        let calls = try fleet.emulator.lookups()
+        #expect(calls == answered)
+        #expect((50...60).contains(calls), "\(calls)")
+        let status = try fleet.daemons[0].control("status").output
+        #expect(status.contains("of the fleet"), "\(status)")
+        // Without the engine, the machines share the rest.
+        redis = nil
+        for daemon in fleet.daemons {
+            try daemon.program.line(with: "the Redis server is not used")
+        }
+        let before = try fleet.emulator.lookups()
+        for number in 40..<50 {
+            for daemon in fleet.daemons { _ = try daemon.dig("n\(number).many.example.com", "A") }
+        }
+        #expect(try fleet.emulator.lookups() - before <= 10)
+        try fleet.stop()
+    }
+
     @Test("with `group: auto`, sharing begins when the vendor has shown the client's network")
     func automatic() throws {
         let redis = try TestRedis()

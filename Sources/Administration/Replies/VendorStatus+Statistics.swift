@@ -75,7 +75,7 @@ extension VendorStatus {
             if let problem = rest?.error {
                 "vendor \(name): not used because of its budget: \(problem)"
             } else {
-                "vendor \(name): \(budget?.text ?? "budget") spent: fallbacks answer until midnight "
+                "vendor \(name): \(budget?.title ?? "budget") spent: fallbacks answer until midnight "
                     + "UTC, or until `vendors.\(name).budget` is raised"
             }
         case nil where state == .up:
@@ -128,11 +128,14 @@ extension BudgetStatus {
         beyond = statistics.beyondBudget
         if statistics.isBudgetSpent { state = rule.onExceeded == .warn ? .exceeded : .spent }
         problem = statistics.usageProblem
+        if rule.isShared { shared = true }
     }
 }
 
 extension BudgetStatus {
-    fileprivate var text: String {
+    fileprivate var title: String { text + (shared == true ? " of the fleet" : "") }
+
+    private var text: String {
         if let limit = unitsPerMonth, (unitsThisMonth ?? 0) >= limit {
             "monthly budget of \(limit) units (until the month ends)"
         } else if let limit = unitsPerDay, (unitsToday ?? 0) >= limit {

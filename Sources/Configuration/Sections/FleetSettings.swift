@@ -36,6 +36,16 @@ package struct FleetSettings: Sendable, Equatable {
     /// Name of this machine; nil for the host name.
     package var name: String?
 
+    package enum BudgetScope: String, Sendable, Hashable, CaseIterable {
+        /// Each machine has the budgets of the settings.
+        case own
+
+        /// All machines together have them.
+        case shared
+    }
+
+    package var budget = BudgetScope.own
+
     package struct Sentinel: Sendable, Equatable {
         package var servers: [SocketAddress] = []
         package var master = "mymaster"
@@ -185,6 +195,17 @@ extension FleetSettings {
             example: "web-7",
             """
             Name of this machine. Other machines show the name as the source of answers.
+            """
+        ),
+        .option(
+            "budget",
+            \.budget,
+            .choice(),
+            """
+            `own`: each machine has the `budget` of each vendor. `shared`: all machines together \
+            have it; machines with the same vendor name and account claim parts of it in advance. \
+            A machine without the engine keeps its claim, and gets an equal share of what no \
+            machine had claimed. A machine that has never reached the engine has the whole budget.
             """
         )
     )

@@ -24,6 +24,19 @@ extension VendorSettings {
         return ([account.kind.rawValue, protection, subnet] + parts).joined(separator: "\n")
     }
 
+    /// Account and name, which determine a budget that machines of a fleet share.
+    package var fleetAccount: String {
+        let account: String =
+            switch account {
+            case .tencent(let account): account.id.map { "\($0)" } ?? Self.code(account.token)
+            case .alibaba(let account): account.account
+            case .json(let account): account.account ?? account.url?.text ?? ""
+            case .baidu(let account): account.account
+            case .volcengine(let account): account.account
+            }
+        return [name, self.account.kind.rawValue, account].joined(separator: "\n")
+    }
+
     /// Text that identifies an account by its token, but does not show the token.
     private static func code(_ token: SecretSetting?) -> String {
         token.map { "\($0.value.code(of: Array("fleet".utf8)))" } ?? ""

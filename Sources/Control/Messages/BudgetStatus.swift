@@ -24,6 +24,10 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
 
     package var problem: String?
 
+    /// True if the limits are those of all machines of a fleet; the counts are those of this
+    /// machine.
+    package var shared: Bool?
+
     package enum State: String, Codable, Sendable {
         case within
 

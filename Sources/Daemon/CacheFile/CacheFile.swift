@@ -27,6 +27,9 @@ final class CacheFile {
     /// Lock of the file; nil before loading, and if another daemon uses the file.
     private var lock: FileLock?
 
+    /// Fault of the lock; a fault of the file then has the same cause, and is not reported again.
+    private var lockFault: String?
+
     /// True if the file was not a snapshot at the start; then it is not replaced.
     private var isOther = false
 
@@ -219,12 +222,14 @@ final class CacheFile {
         switch result {
         case .success(let lock):
             self.lock = lock
+            lockFault = nil
             numbers.isContended = false
         case .failure(.used(let path, let process)):
             numbers.isContended = true
             fail(FileFault.used(path, process: process).sentence, consequence: Self.notSaving)
         case .failure(let fault):
             numbers.isContended = false
+            lockFault = fault.sentence
             fail(fault.sentence, consequence: Self.notSaving)
         }
     }
@@ -323,6 +328,7 @@ final class CacheFile {
             )
         case .failure(.stopped):
             break
+        case .failure where lockFault != nil: break
         case .failure(let fault):
             fail(fault.sentence, consequence: Self.keeping)
         }

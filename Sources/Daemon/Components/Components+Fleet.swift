@@ -72,11 +72,51 @@ extension Daemon {
         if let former = old?.fleet, former !== components.fleet { former.stop() }
         let exchange = components.exchange()
         components.resolver.use(exchange)
-        guard let fleet = exchange?.fleet else { return }
+        guard let fleet = exchange?.fleet else { return shareBudgets(nil) }
         fleet.staleWindow = components.settings.cache.stale?.window.wholeSeconds ?? 0
         fleet.observer = { [logger] in Self.log($0, logger) }
+        shareBudgets(fleet)
         fleet.onFlush = { [weak self] in self?.carryOut($0, age: $1) }
         fleet.start()
+    }
+
+    /// Limits the budgets of the vendors to the claims of this machine, if the fleet shares them.
+    private func shareBudgets(_ fleet: Fleet?) {
+        let isShared = components.settings.fleet?.budget == .shared
+        let budget = isShared ? fleet?.budget : nil
+        var accounts: [String: FleetBudget.Account] = [:]
+        for (settings, client) in components.vendors {
+            guard let budget, let rule = client.budgetRule else {
+                client.shareBudget(nil)
+                continue
+            }
+            let name = settings.name
+            accounts[name] = FleetBudget.Account(
+                identity: settings.fleetAccount,
+                limits: [rule.callsPerDay, rule.unitsPerDay, rule.unitsPerMonth]
+            ) { [weak client] in
+                client?.budgetUse().map { ($0.day, $0.month, $0.amounts) }
+            }
+            client.shareBudget { [weak budget] record in
+                let (day, month) = (record.day, record.month)
+                let part = budget?.allowed(name, day: day, month: month, use: record.amounts)
+                return part.map { part in
+                    Budget.Limits(
+                        callsPerDay: part[0],
+                        unitsPerDay: part[1],
+                        unitsPerMonth: part[2]
+                    )
+                }
+            }
+        }
+        guard let budget else {
+            fleet?.budget.use([:]) { _ in nil }
+            return
+        }
+        let file = dependencies.fleetState
+        budget.onChange = { file?.store($0, $1) }
+        let known = file?.claims() ?? [:]
+        budget.use(accounts) { known[$0] }
     }
 
     private static func log(_ notice: FleetNotice, _ logger: Logger) {
@@ -126,4 +166,11 @@ extension Daemon {
             logger.info("fleet: flush by another machine, cache entries: \(count)")
         }
     }
+}
+
+extension UsageRecord {
+    fileprivate var month: Int64 { Self.month(of: day) }
+
+    /// Counts in the order of the limits of a shared budget.
+    fileprivate var amounts: [UInt64] { [callsToday, unitsToday, unitsThisMonth] }
 }

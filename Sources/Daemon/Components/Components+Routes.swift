@@ -54,10 +54,19 @@ extension Components {
             var vendors: [(settings: VendorSettings, client: VendorClient)] = []
             for vendor in settings.vendors {
                 guard let http else { break }
-                if let known = old?.client(of: vendor) {
+                let isShared = settings.fleet?.budget == .shared
+                if let known = old?.client(of: vendor),
+                    (known.budgetRule?.isShared ?? isShared) == isShared
+                {
                     vendors.append((vendor, known))
                 } else {
-                    vendors.append((vendor, try Components.client(vendor, http, dependencies)))
+                    let client = try Components.client(
+                        vendor,
+                        http,
+                        dependencies,
+                        sharesBudget: isShared
+                    )
+                    vendors.append((vendor, client))
                 }
             }
             let made = try Components.upstreams(settings.upstreams, dependencies, succeeding: old)

@@ -11,7 +11,8 @@ extension Components {
     static func client(
         _ settings: VendorSettings,
         _ http: any HTTPTransport,
-        _ dependencies: Dependencies
+        _ dependencies: Dependencies,
+        sharesBudget: Bool = false
     ) throws(StartError) -> VendorClient {
         let vendor: any Vendor
         do {
@@ -20,6 +21,7 @@ extension Components {
             throw .vendor(settings.name, "\(error)")
         }
         var clientSettings = VendorClient.Settings(settings)
+        clientSettings.budget?.isShared = sharesBudget
         clientSettings.price = settings.price?.applied(to: vendor.price)
         return VendorClient(
             name: settings.name,

@@ -26,6 +26,9 @@ package struct Dependencies {
 
     var usage: any UsageStore = UsageMemory()
 
+    /// Claims to the budgets of a fleet; nil to keep none across restarts.
+    var fleetState: FleetStateFile?
+
     var hasIPv6: @Sendable () -> Bool = { false }
 
     /// Address families with a route to the Internet.
@@ -71,6 +74,7 @@ package struct Dependencies {
             probe: probe,
             kernel: kernel,
             usage: usageFile,
+            fleetState: fleetState,
             hasIPv6: { hasGlobalIPv6() },
             stack: NetworkStack.ofMachine,
             connect: { await StackProbe.connects(to: $0, $1) },
@@ -91,9 +95,13 @@ package struct Dependencies {
     }
 
     /// Usage file in `$STATE_DIRECTORY`, by default the directory of the systemd unit.
-    private static let usageFile = UsageFile(
-        directory: SettingsEnvironment.stateDirectory ?? "/var/lib/httpdnsd"
-    )
+    private static let usageFile = UsageFile(directory: stateDirectory)
+
+    private static let fleetState = FleetStateFile(directory: stateDirectory)
+
+    private static var stateDirectory: String {
+        SettingsEnvironment.stateDirectory ?? "/var/lib/httpdnsd"
+    }
 
     private nonisolated static func kernel(
         _ entries: Int,

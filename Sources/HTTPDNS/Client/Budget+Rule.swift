@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Net
 
 extension Budget {
     package enum Excess: String, Sendable, Hashable, CaseIterable {
@@ -6,6 +7,22 @@ extension Budget {
         case fallback
 
         case warn
+    }
+
+    /// Returns the part of each limit that this machine may use, given the stored counts; nil for
+    /// no other limit than the rule.
+    package typealias Share = @ServiceLoop (UsageRecord) -> Limits?
+
+    package struct Limits: Sendable, Hashable {
+        package var callsPerDay: UInt64?
+        package var unitsPerDay: UInt64?
+        package var unitsPerMonth: UInt64?
+
+        package init(callsPerDay: UInt64?, unitsPerDay: UInt64?, unitsPerMonth: UInt64?) {
+            self.callsPerDay = callsPerDay
+            self.unitsPerDay = unitsPerDay
+            self.unitsPerMonth = unitsPerMonth
+        }
     }
 
     /// Configured budget per UTC day and month; limits are at least 1, or nil for no limit.
@@ -18,17 +35,46 @@ extension Budget {
 
         package var onExceeded: Excess
 
+        /// True if the limits are those of all machines of a fleet.
+        package var isShared: Bool
+
         package init(
             callsPerDay: UInt64? = nil,
             unitsPerDay: UInt64? = nil,
             unitsPerMonth: UInt64? = nil,
-            onExceeded: Excess = .fallback
+            onExceeded: Excess = .fallback,
+            isShared: Bool = false
         ) {
+            self.isShared = isShared
             self.callsPerDay = callsPerDay
             self.unitsPerDay = unitsPerDay
             self.unitsPerMonth = unitsPerMonth
             self.onExceeded = onExceeded
         }
+    }
+}
+
+extension Budget.Rule {
+    func limited(by part: Budget.Limits) -> Self {
+        var rule = self
+        rule.callsPerDay = callsPerDay.map { min($0, part.callsPerDay ?? $0) }
+        rule.unitsPerDay = unitsPerDay.map { min($0, part.unitsPerDay ?? $0) }
+        rule.unitsPerMonth = unitsPerMonth.map { min($0, part.unitsPerMonth ?? $0) }
+        return rule
+    }
+
+    /// Returns the amounts that remain within the limits; `UInt64.max` without a limit.
+    static func left(of rule: Self?, _ record: UsageRecord) -> UsageAmount {
+        func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
+            limit.map { $0 - min($0, used) } ?? .max
+        }
+        return UsageAmount(
+            calls: left(rule?.callsPerDay, record.callsToday),
+            units: min(
+                left(rule?.unitsPerDay, record.unitsToday),
+                left(rule?.unitsPerMonth, record.unitsThisMonth)
+            )
+        )
     }
 }
 
@@ -38,6 +84,6 @@ extension Budget.Rule: CustomStringConvertible {
         if let callsPerDay { limits.append("daily budget of \(callsPerDay) calls") }
         if let unitsPerDay { limits.append("daily budget of \(unitsPerDay) units") }
         if let unitsPerMonth { limits.append("monthly budget of \(unitsPerMonth) units") }
-        return limits.joined(separator: ", ")
+        return limits.joined(separator: ", ") + (isShared ? " of the fleet" : "")
     }
 }

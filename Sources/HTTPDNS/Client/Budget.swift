@@ -21,6 +21,9 @@ package struct Budget {
 
     package let rule: Rule?
 
+    /// Part of a shared budget; nil for a budget of this machine alone.
+    package var share: Share?
+
     private var store: any UsageStore
 
     private let vendor: String
@@ -82,6 +85,7 @@ package struct Budget {
     /// Takes over reservation and today's use from `old`, a budget of the same account.
     mutating func takeOver(from old: inout Budget) {
         store = old.store
+        share = rule == old.rule ? old.share : nil
         day = old.day
         period = old.period
         reserved = old.reserved
@@ -155,6 +159,7 @@ extension Budget {
         let today = UsageRecord.day(wallSeconds)
         begin(today)
         guard let record = ownRecord else { return false }
+        let rule = limits
         func admits(
             _ own: UInt64,
             _ limit: UInt64?,
@@ -191,24 +196,13 @@ extension Budget {
 
     private var isShort: Bool {
         guard let record else { return true }
-        return !Self.left(record, within: rule).covers(cheapest.less(reserved))
+        return !Rule.left(of: limits, record).covers(cheapest.less(reserved))
     }
 
-    /// Returns the amounts that remain within the limits; `UInt64.max` without a limit.
-    private nonisolated static func left(
-        _ record: UsageRecord,
-        within rule: Rule?
-    ) -> UsageAmount {
-        func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
-            limit.map { $0 - min($0, used) } ?? .max
-        }
-        return UsageAmount(
-            calls: left(rule?.callsPerDay, record.callsToday),
-            units: min(
-                left(rule?.unitsPerDay, record.unitsToday),
-                left(rule?.unitsPerMonth, record.unitsThisMonth)
-            )
-        )
+    /// The rule, with the part of this machine as limits if the budget is shared.
+    private var limits: Rule? {
+        guard let share, let record, let part = share(record) else { return rule }
+        return rule?.limited(by: part)
     }
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
@@ -264,6 +258,8 @@ extension Budget {
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
         if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
+        // The part of a shared budget may have to grow before the next request.
+        if let share, let record { _ = share(record) }
         return Receipt(period: period, amount: cost, client: client)
     }
 
@@ -356,11 +352,11 @@ extension Budget {
 
     /// Fills the reservation up to the cost and a block; returns false if the budget does not suffice.
     private mutating func reserve(for cost: UsageAmount) -> Bool {
-        let (rule, least) = (rule, cost.less(reserved))
+        let (rule, least) = (limits, cost.less(reserved))
         let most = (cost + block).less(reserved)
         let granted = Lock<UsageAmount?>(nil)
         access { record in
-            let left = Self.left(record, within: rule)
+            let left = Rule.left(of: rule, record)
             guard left.covers(least) else { return false }
             let amount = left.limiting(most)
             record.add(amount)

@@ -34,6 +34,14 @@ extension VendorClient {
         dropTrial(clocks.now())
     }
 
+    /// Limits the budget to a part of a shared one; nil for the whole.
+    package func shareBudget(_ share: Budget.Share?) { budget.share = share }
+
+    package var budgetRule: Budget.Rule? { budget.rule }
+
+    /// Use of the budget by this machine; nil if unknown.
+    package func budgetUse() -> UsageRecord? { budget.usage(wallSeconds: clocks.wallSeconds()) }
+
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
     /// In the same iteration of the service loop, the owner of the transport must drop its

@@ -242,9 +242,11 @@ package final class ResolverWatch {
 }
 
 extension SocketAddress {
-    /// True for loopback, unspecified and all other addresses of this machine.
+    /// True for loopback, unspecified and all other addresses of this machine, and for addresses
+    /// that no server has: multicast, broadcast and reserved ones.
     package var isOwn: Bool {
-        if isUnspecified || !isIPv6 && octets[0] == 127 { return true }
+        if isUnspecified || !isIPv6 && (octets[0] == 127 || octets[0] >= 224) { return true }
+        if isIPv6, octets[0] == 0xFF { return true }
         return SocketAddress.source(towards: self)?.octets == octets
     }
 }
@@ -259,6 +261,7 @@ package final class ResolverFileWatch {
     private var watch: FileWatch?
     private var latest: [LinkResolvers.Server]?
     private var reported: Set<String> = []
+    private var isMissing = false
 
     private static let maximumReports = 64
 
@@ -282,7 +285,17 @@ package final class ResolverFileWatch {
     }
 
     private func update() {
-        let text = ResolverFiles.text(path) ?? ""
+        let found = ResolverFiles.text(path)
+        if found == nil, !isMissing {
+            report(
+                """
+                network resolvers: \(path) is not a regular file that the daemon can read; the \
+                upstream has no server until it is
+                """
+            )
+        }
+        isMissing = found == nil
+        let text = found ?? ""
         let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
         for line in unreadable where reported.count < Self.maximumReports {
             guard reported.insert(line).inserted else { continue }

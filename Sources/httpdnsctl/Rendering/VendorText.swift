@@ -33,7 +33,8 @@ enum VendorText {
                     + " (\(Units.percent(used ?? 0, of: limit)))"
             }
         }
-        return "budget: " + uses.joined(separator: ", ") + beyond
+        let title = budget.shared == true ? "budget of the fleet, used here: " : "budget: "
+        return title + uses.joined(separator: ", ") + beyond
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }
 

@@ -15,7 +15,7 @@ final class TestRedis: Sendable {
 
     /// Commands that the manual gives to the user of the daemon.
     static let rules = """
-        ~httpdnsd:* &httpdnsd:* -@all +auth +ping +time +get +getrange +set +del +eval +publish \
+        ~httpdnsd:* &httpdnsd:* -@all +auth +ping +time +get +getrange +set +del +eval +type +hget +hset +hvals +publish \
         +subscribe +zadd +zcard +zremrangebyscore +expire +lpush +ltrim +lrange
         """
 
@@ -101,12 +101,18 @@ final class FleetHarness: Sendable {
         faults: [String] = [],
         zone: String = ProgramHarness.zone,
         password: String = "",
-        route: String = ""
+        route: String = "",
+        vendor extra: String = ""
     ) throws {
         scratch = try Scratch()
         emulator = try TestEmulator(zone: zone, faults: faults)
         upstream = try TestUpstream()
-        let vendor = try VendorText(.aes, servers: [emulator.address], in: scratch)
+        let vendor = try VendorText(
+            .aes,
+            servers: [emulator.address],
+            in: scratch,
+            extra: extra
+        )
         let passwordFile = try scratch.write(password + "\n", to: "password", mode: 0o600)
         var daemons: [TestDaemon] = []
         for (index, secret) in secrets.enumerated() {
@@ -129,7 +135,8 @@ final class FleetHarness: Sendable {
                       wait: 2s
                       \(password.isEmpty ? "" : "user: httpdnsd\n  password: {file: \(passwordFile)}")
                       \(index < extras.count ? extras[index] : "group: test")
-                    """
+                    """,
+                    environment: ["STATE_DIRECTORY": scratch.file("state\(index)")]
                 )
             )
         }

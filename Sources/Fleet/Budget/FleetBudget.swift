@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Budgets of vendor accounts that all machines of the fleet share.
+///
+/// The engine has a hash for each account, limit and period, with the claim of each machine. One
+/// script compares the sum of the claims with the limit, and changes the claim of the machine.
+@ServiceLoop
+package final class FleetBudget {
+    /// Budget of one vendor on this machine.
+    package struct Account {
+        /// Everything that identifies the account and its budget.
+        package let identity: String
+
+        /// Calls per day, units per day and units per month; nil for no limit.
+        package let limits: [UInt64?]
+
+        /// Returns the day, the month, and what this machine has used of each limit; nil if
+        /// unknown.
+        package let use: @ServiceLoop () -> (day: Int64, month: Int64, amounts: [UInt64])?
+
+        package init(
+            identity: String,
+            limits: [UInt64?],
+            use: @escaping @ServiceLoop () -> (day: Int64, month: Int64, amounts: [UInt64])?
+        ) {
+            self.identity = identity
+            self.limits = limits
+            self.use = use
+        }
+    }
+
+    private struct Entry {
+        var account: Account
+        var claim: BudgetClaim
+        var isAsking = false
+        var nextAsk: Instant?
+    }
+
+    /// Called after each change of a claim.
+    package var onChange: (@ServiceLoop (_ vendor: String, BudgetClaim) -> Void)?
+
+    private let link: EngineLink
+    private let seal: FleetSeal
+    private let member: [UInt8]
+    private let clocks: Clocks
+    private var entries: [String: Entry] = [:]
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.confirm() }
+
+    init(_ link: EngineLink, _ seal: FleetSeal, member: [UInt8], clocks: Clocks) {
+        self.link = link
+        self.seal = seal
+        self.member = Array(FleetKeys.hexadecimal(member).utf8)
+        self.clocks = clocks
+    }
+
+    // MARK: - Use
+
+    /// Uses the accounts of the settings, by vendor name; claims of unchanged ones are kept.
+    ///
+    /// - Parameter known: returns the claim of an earlier run.
+    package func use(_ accounts: [String: Account], _ known: (String) -> BudgetClaim?) {
+        var new: [String: Entry] = [:]
+        for (vendor, account) in accounts {
+            if var entry = entries[vendor], entry.account.identity == account.identity,
+                entry.account.limits == account.limits
+            {
+                entry.account = account
+                new[vendor] = entry
+            } else {
+                let use = account.use()
+                let (day, month) = (use?.day ?? 0, use?.month ?? 0)
+                var claim = BudgetClaim(account.limits, day: day, month: month, members: 1)
+                if let old = known(vendor) {
+                    claim = BudgetClaim(
+                        account.limits,
+                        day: old.day,
+                        month: old.month,
+                        members: old.members
+                    )
+                    claim.restore(old.limits.map { $0.map { ($0.claimed, $0.total) } })
+                    claim.begin(day: day, month: month)
+                }
+                new[vendor] = Entry(account: account, claim: claim)
+            }
+        }
+        entries = new
+        alarm.set(new.isEmpty ? nil : clocks.now() + FleetLimits.confirmation)
+        if link.isUsable { connected() }
+    }
+
+    /// Returns the amounts that this machine may use of each limit; nil without a limit.
+    ///
+    /// - Parameter use: amounts that this machine has used, with reservations.
+    package func allowed(
+        _ vendor: String,
+        day: Int64,
+        month: Int64,
+        use: [UInt64]
+    ) -> [UInt64?]? {
+        guard entries[vendor] != nil else { return nil }
+        entries[vendor]?.claim.begin(day: day, month: month)
+        guard let entry = entries[vendor] else { return nil }
+        if entry.claim.isShort(use) { ask(vendor, use) }
+        return entry.claim.allowed
+    }
+
+    func connected() {
+        for vendor in entries.keys { askForUse(vendor) }
+    }
+
+    func lost() {
+        for vendor in Array(entries.keys) {
+            entries[vendor]?.claim.lose()
+            if let claim = entries[vendor]?.claim { onChange?(vendor, claim) }
+        }
+    }
+
+    /// Confirms all claims: gives back what this machine does not need, learns the claims of the
+    /// others, and restores the claim in an engine that has lost it.
+    private func confirm() {
+        alarm.set(clocks.now() + FleetLimits.confirmation)
+        for vendor in entries.keys { askForUse(vendor) }
+    }
+
+    private func askForUse(_ vendor: String) {
+        guard let use = entries[vendor]?.account.use() else { return }
+        entries[vendor]?.claim.begin(day: use.day, month: use.month)
+        ask(vendor, use.amounts)
+    }
+
+    // MARK: - Engine
+
+    private func ask(_ vendor: String, _ use: [UInt64]) {
+        guard link.isUsable, let entry = entries[vendor], !entry.isAsking,
+            entry.nextAsk.map({ $0 <= clocks.now() }) ?? true
+        else { return }
+        let wanted = entry.claim.wanted(use)
+        let indices = wanted.indices.filter { wanted[$0] != nil }
+        guard !indices.isEmpty else { return }
+        var arguments: [[UInt8]] = [member]
+        for index in indices {
+            let limit = entry.account.limits[index] ?? 0
+            let isMonthly = index == BudgetClaim.monthly
+            arguments += [
+                use[index], wanted[index] ?? 0, limit, isMonthly ? 40 * 86_400 : 3 * 86_400,
+            ].map { Array("\($0)".utf8) }
+        }
+        let keys = indices.map { key(entry, $0) }
+        let command = RedisCodec.command(
+            [Array("EVAL".utf8), Array(Self.script.utf8), Array("\(keys.count)".utf8)] + keys
+                + arguments
+        )
+        entries[vendor]?.isAsking = true
+        let (day, identity) = (entry.claim.day, entry.account.identity)
+        link.sendWithoutWaiting(
+            [command],
+            Completion { [weak self] replies in
+                self?.take(replies, vendor, identity, day, indices)
+            }
+        )
+    }
+
+    private func take(
+        _ replies: EngineLink.Replies,
+        _ vendor: String,
+        _ identity: String,
+        _ day: Int64,
+        _ indices: [Int]
+    ) {
+        guard let entry = entries[vendor], entry.account.identity == identity else { return }
+        entries[vendor]?.isAsking = false
+        entries[vendor]?.nextAsk = clocks.now() + FleetLimits.claimPause
+        guard entry.claim.day == day, case .success(let list) = replies,
+            let amounts = Self.amounts(list, entry.account.limits, indices)
+        else { return }
+        entries[vendor]?.claim.take(amounts, members: link.members)
+        guard let claim = entries[vendor]?.claim else { return }
+        // More may be needed at once, unless the budget is at its end.
+        if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {
+            entries[vendor]?.nextAsk = nil
+        }
+        onChange?(vendor, claim)
+    }
+
+    /// Returns claim and sum of each limit; nil if the reply is not plausible.
+    private static func amounts(
+        _ replies: [RedisReply],
+        _ limits: [UInt64?],
+        _ indices: [Int]
+    ) -> [(claimed: UInt64, total: UInt64)?]? {
+        guard let numbers = replies.first?.elements, numbers.count == 2 * indices.count else {
+            return nil
+        }
+        var amounts: [(claimed: UInt64, total: UInt64)?] = limits.map { _ in nil }
+        for (place, index) in indices.enumerated() {
+            guard case .integer(let claimed) = numbers[2 * place],
+                case .integer(let total) = numbers[2 * place + 1],
+                claimed >= 0, total >= claimed
+            else { return nil }
+            // Use beyond the limit, from a time without the engine, allows no more.
+            amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
+        }
+        return amounts
+    }
+
+    private func key(_ entry: Entry, _ index: Int) -> [UInt8] {
+        let digest = seal.digest(.usage, [Array(entry.account.identity.utf8)])
+        let period = index == BudgetClaim.monthly ? entry.claim.month : entry.claim.day
+        let name = ["calls", "units", "month"][index]
+        let tag = FleetKeys.hexadecimal(digest)
+        return Array("\(FleetKeys.prefix){\(tag)}:\(name):\(period)".utf8)
+    }
+
+    /// For each key: USED, WANTED, LIMIT and seconds to live; replies with claim and sum of claims.
+    ///
+    /// A claim is never below the use. A key of another type is replaced.
+    private static let script = """
+        local r={} \
+        for i,k in ipairs(KEYS) do \
+        local t=redis.call('TYPE',k).ok \
+        if t~='hash' and t~='none' then redis.call('DEL',k) end \
+        local a=4*i-2 \
+        local used,want,limit=tonumber(ARGV[a]),tonumber(ARGV[a+1]),tonumber(ARGV[a+2]) \
+        local own=tonumber(redis.call('HGET',k,ARGV[1]) or 0) or 0 \
+        local total=0 \
+        for _,v in ipairs(redis.call('HVALS',k)) do total=total+(tonumber(v) or 0) end \
+        local new=math.max(used,math.min(want,limit-total+own)) \
+        redis.call('HSET',k,ARGV[1],string.format('%.0f',new)) \
+        redis.call('EXPIRE',k,ARGV[a+3]) \
+        r[#r+1]=new r[#r+1]=total-own+new \
+        end \
+        return r
+        """
+}

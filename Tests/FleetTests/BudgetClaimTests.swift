@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Fleet
+
+/// The hash of one limit in the engine, with the rule of the script.
+private struct Engine {
+    var claims: [Int: UInt64] = [:]
+
+    mutating func claim(_ member: Int, used: UInt64, want: UInt64, limit: UInt64) -> (
+        claimed: UInt64, total: UInt64
+    ) {
+        let own = claims[member] ?? 0
+        let others = claims.values.reduce(0, +) - own
+        let claim = max(used, min(want, limit - min(limit, others)))
+        claims[member] = claim
+        return (min(claim, limit), others + claim)
+    }
+}
+
+private struct Machine {
+    let number: Int
+    var claim: BudgetClaim
+    var used: UInt64 = 0
+    var isCut = false
+
+    init(_ number: Int, limit: UInt64, members: Int = 1) {
+        self.number = number
+        claim = BudgetClaim([limit, nil, nil], day: 1, month: 1, members: members)
+    }
+
+    var use: [UInt64] { [used, used, used] }
+
+    mutating func ask(_ engine: inout Engine, limit: UInt64, members: Int) {
+        guard !isCut else { return }
+        let want = claim.wanted(use)[0] ?? 0
+        let reply = engine.claim(number, used: used, want: want, limit: limit)
+        claim.take([reply, nil, nil], members: members)
+    }
+
+    mutating func call() -> Bool {
+        guard used < claim.allowed[0] ?? 0 else { return false }
+        used += 1
+        return true
+    }
+}
+
+private struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+@Suite("Claims to a shared budget")
+struct BudgetClaimTests {
+    @Test(arguments: [1, 2, 3, 7, 20], [1, 10, 999, 10_000] as [UInt64])
+    func `machines with the engine use the whole budget, and no more`(count: Int, limit: UInt64) {
+        var (engine, random) = (Engine(), Seeded(seed: limit &+ UInt64(count)))
+        var machines = (0..<count).map { Machine($0, limit: limit) }
+        for index in machines.indices { machines[index].ask(&engine, limit: limit, members: count) }
+        var failures = 0
+        while failures < 50 * count {
+            let index = Int.random(in: 0..<count, using: &random)
+            if machines[index].claim.isShort(machines[index].use) {
+                machines[index].ask(&engine, limit: limit, members: count)
+            }
+            if machines[index].call() { failures = 0 } else { failures += 1 }
+            // As every minute in the daemon.
+            if failures > 0, let rich = machines.indices.randomElement(using: &random) {
+                machines[rich].ask(&engine, limit: limit, members: count)
+            }
+        }
+        let sum = machines.reduce(0) { $0 + $1.used }
+        #expect(sum <= limit)
+        // A machine keeps a block that it may need.
+        #expect(sum + UInt64(count) >= limit || sum * 100 >= limit * 97, "\(sum) of \(limit)")
+    }
+
+    @Test
+    func `a machine that is cut off keeps its claim, and gets a share of the rest`() {
+        var engine = Engine()
+        let limit: UInt64 = 1_000
+        var machines = (0..<4).map { Machine($0, limit: limit) }
+        for index in machines.indices { machines[index].ask(&engine, limit: limit, members: 4) }
+        for index in machines.indices { machines[index].isCut = true }
+        for index in machines.indices { machines[index].claim.lose() }
+        for index in machines.indices { while machines[index].call() {} }
+        let sum = machines.reduce(0) { $0 + $1.used }
+        // Each machine knows the claims at its own latest question, so the shares overlap a little.
+        #expect((900...1_030).contains(sum), "\(machines.map(\.used))")
+        #expect(machines.allSatisfy { (200...300).contains($0.used) }, "\(machines.map(\.used))")
+        // The engine learns the use, and allows no more.
+        for index in machines.indices {
+            machines[index].isCut = false
+            machines[index].ask(&engine, limit: limit, members: 4)
+        }
+        for index in machines.indices {
+            machines[index].ask(&engine, limit: limit, members: 4)
+            while machines[index].call() {}
+        }
+        #expect(machines.reduce(0) { $0 + $1.used } == sum)
+    }
+
+    @Test(arguments: 0..<200)
+    func `cuts and restarts never allow more than twice the budget`(seed: UInt64) {
+        let isHashLost = seed.isMultiple(of: 2)
+        var (engine, random) = (Engine(), Seeded(seed: seed))
+        let limit = UInt64.random(in: 1...500, using: &random)
+        var machines = (0..<3).map { Machine($0, limit: limit, members: 3) }
+        for _ in 0..<3_000 {
+            let index = Int.random(in: 0..<3, using: &random)
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0:
+                machines[index].isCut = true
+                machines[index].claim.lose()
+            case 1...3:
+                machines[index].isCut = false
+                machines[index].ask(&engine, limit: limit, members: 3)
+            case 4:
+                let old = machines[index]
+                machines[index].claim = BudgetClaim(
+                    [limit, nil, nil],
+                    day: 1,
+                    month: 1,
+                    members: old.claim.members
+                )
+                machines[index].claim.restore(
+                    old.claim.limits.map { $0.map { ($0.claimed, $0.total) } }
+                )
+            case 5 where isHashLost: engine.claims = [:]
+            default:
+                if machines[index].claim.isShort(machines[index].use) {
+                    machines[index].ask(&engine, limit: limit, members: 3)
+                }
+                _ = machines[index].call()
+            }
+        }
+        let sum = machines.reduce(0) { $0 + $1.used }
+        // After a loss of the hash, at most what the machines would use alone.
+        #expect(sum <= (isHashLost ? 3 : 2) * limit + 3, "\(sum) of \(limit)")
+    }
+
+    @Test
+    func `a day begins without claims, a month only if it is another one`() {
+        var claim = BudgetClaim([100, nil, 3_000], day: 1, month: 1, members: 1)
+        claim.take([(5, 50), nil, (60, 600)], members: 2)
+        claim.begin(day: 2, month: 1)
+        #expect(claim.allowed == [0, nil, 60])
+        claim.begin(day: 3, month: 2)
+        #expect(claim.allowed == [0, nil, 0])
+        claim.lose()
+        #expect(claim.allowed == [50, nil, 1_500])
+        claim.begin(day: 4, month: 2)
+        #expect(claim.allowed == [50, nil, 1_500])
+    }
+
+    @Test
+    func `blocks get smaller towards the end of the budget`() {
+        var limit = BudgetClaim.Limit(most: 10_000)
+        #expect(limit.block(20) == 100)
+        limit.total = 9_000
+        #expect(limit.block(20) == 12)
+        limit.total = 12_000
+        #expect(limit.block(20) == 1)
+    }
+}
