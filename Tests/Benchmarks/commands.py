@@ -9,6 +9,7 @@ import sys
 import accelerate
 import bill
 import doh
+import engine
 import everything
 import fail_over
 import families
@@ -27,7 +28,7 @@ import workers
 
 COMMANDS = [
     hits, latency, accelerate, tcp, workers, forward, doh, vendor_misses, fail_over, bill, families,
-    vpn, memory, start, micro,
+    engine, vpn, memory, start, micro,
 ]
 
 

@@ -76,6 +76,9 @@ class Proxy:
 
 
 class Fleet:
+    # Keys of values in the engine.
+    VALUES = r"httpdnsd:\S+:v"
+
     def __init__(self, programs, count, here, gap):
         self.gap = gap
         self.bin, self.count, self.here = programs, count, here
@@ -83,13 +86,16 @@ class Fleet:
         self.write("key", "1234567890123456\n")
         self.write("secret", secrets.token_urlsafe(48))
         self.write("zone", "*.example.com 300 A 192.0.2.77\n")
-        self.start([f"{self.bin}/httpdns-emulator", "--listen", f"127.0.0.1:{VENDOR}", "--zone",
-                    f"{here}/zone", "--fault", "delay=20"], "emulator")
+        self.start_vendor()
         self.start_redis()
         self.proxy = Proxy()
         for index in range(count):
             self.start_daemon(index)
         self.settle()
+
+    def start_vendor(self):
+        self.start([f"{self.bin}/httpdns-emulator", "--listen", f"127.0.0.1:{VENDOR}", "--zone",
+                    f"{self.here}/zone", "--fault", "delay=20"], "emulator")
 
     def write(self, name, text):
         path = f"{self.here}/{name}"
@@ -199,9 +205,87 @@ class Fleet:
             child.wait()
 
 
+class Unbound(Fleet):
+    """The same with unbound and its module cachedb, in front of a DNS server that answers within 20 ms."""
+
+    VALUES = r"[0-9A-F]{64}"
+
+    def __init__(self, program, count, here, gap):
+        self.program, self.queries = program, 0
+        threading.Thread(target=self.answer, daemon=True).start()
+        super().__init__("", count, here, gap)
+
+    def answer(self):
+        """Answers and counts queries, each after 20 ms."""
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        server.bind(("127.0.0.1", VENDOR))
+        waiting = collections.deque()
+        while True:
+            left = max(0, waiting[0][0] - time.monotonic()) if waiting else None
+            if select.select([server], [], [], left)[0]:
+                query, client = server.recvfrom(4096)
+                end = query.index(0, 12) + 5
+                reply = (query[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + query[12:end]
+                         + b"\xc0\x0c\0\1\0\1\0\0\1\x2c\0\4" + ADDRESS)
+                waiting.append((time.monotonic() + 0.02, reply, client))
+                self.queries += 1
+            while waiting and waiting[0][0] <= time.monotonic():
+                server.sendto(*waiting.popleft()[1:])
+
+    def start_vendor(self):
+        pass
+
+    def start_daemon(self, index, **environment):
+        path = self.write(f"u{index}.conf", f"""
+server:
+  directory: ""
+  chroot: ""
+  username: ""
+  pidfile: ""
+  interface: 127.0.0.1
+  port: {FIRST + index}
+  do-not-query-localhost: no
+  num-threads: 1
+  module-config: "cachedb iterator"
+cachedb:
+  backend: redis
+  redis-server-host: 127.0.0.1
+  redis-server-port: {ENGINE}
+remote-control:
+  control-enable: no
+forward-zone:
+  name: "."
+  forward-addr: 127.0.0.1@{VENDOR}
+""")
+        self.daemons[index] = self.start([self.program, "-d", "-p", "-c", path], f"u{index}",
+                                         **environment)
+
+    def states(self):
+        return collections.Counter({"–": self.count})
+
+    def settle(self):
+        """Waits until all daemons answer; unbound does not tell whether it uses the engine."""
+        begin = time.monotonic()
+        for index in range(self.count):
+            connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            connection.settimeout(0.5)
+            while time.monotonic() < begin + 30:
+                try:
+                    connection.sendto(b"\0\1\1\0\0\1\0\0\0\0\0\0\5ready\0\0\1\0\1",
+                                      ("127.0.0.1", FIRST + index))
+                    connection.recv(512)
+                    break
+                except OSError:
+                    pause(0.02)
+        return time.monotonic() - begin
+
+    def calls(self):
+        return self.queries
+
+
 def poison(fleet):
     """Replaces all values, and sends messages, as another client of the engine."""
-    values = re.findall(r"httpdnsd:\S+:v", fleet.cli("keys", "httpdnsd:*"))
+    values = re.findall(fleet.VALUES, fleet.cli("keys", "*"))
     for index, key in enumerate(values):
         fleet.cli("set", key, ["x" * 5000, "", "\x01" + secrets.token_hex(60), "\x02"][index % 4])
     for index in range(40):
@@ -349,6 +433,8 @@ def main(root):
     made.add_argument("--names", type=int, default=100, help="new names in each step (default 100)")
     made.add_argument("--gap", type=float, default=0.02,
                       help="seconds between two names (default 0.02)")
+    made.add_argument("--unbound", metavar="PROGRAM",
+                      help="run this unbound with its module cachedb instead")
     made.add_argument("--replay", type=int, default=0, metavar="QUERIES",
                       help="only replays queries for names with the popularity of Zipf's law")
     made.add_argument("--rate", type=int, default=500,
@@ -359,7 +445,10 @@ def main(root):
         os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     with tempfile.TemporaryDirectory(prefix="httpdnsd-fleet-") as here:
-        fleet = Fleet(os.path.abspath(options.bin), options.machines, here, options.gap)
+        if options.unbound:
+            fleet = Unbound(options.unbound, options.machines, here, options.gap)
+        else:
+            fleet = Fleet(os.path.abspath(options.bin), options.machines, here, options.gap)
         broken = []
         try:
             if options.replay:

@@ -123,11 +123,15 @@ struct MetricsTests {
     @Test("every metric in the Grafana dashboard exists")
     func dashboard() throws {
         let scratch = try Scratch()
+        let secret = try scratch.write(FleetHarness.secret + "\n", to: "secret", mode: 0o600)
         let harness = try ProgramHarness(
             firstFaults: ["status=500"],
             vendor: "budget: {calls-per-day: 100}\nprice: {per-10000: 1, currency: CNY}",
-            settings:
-                "metrics: {listen: \"127.0.0.1:0\"}\ncache: {snapshot: \(scratch.file("cache"))}"
+            settings: """
+                metrics: {listen: "127.0.0.1:0"}
+                cache: {snapshot: \(scratch.file("cache"))}
+                fleet: {servers: ["127.0.0.1:1"], secret: {file: \(secret)}, group: test}
+                """
         )
         let url = try Self.url(harness.daemon)
         _ = try harness.daemon.dig("www.example.com", "A")

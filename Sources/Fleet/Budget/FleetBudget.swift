@@ -3,8 +3,8 @@ package import Net
 
 /// Budgets of vendor accounts that all machines of the fleet share.
 ///
-/// The engine has a hash for each account, limit and period, with the claim of each machine. One
-/// script compares the sum of the claims with the limit, and changes the claim of the machine.
+/// The engine has a hash for each account, limit and period, with the claim of each machine and their
+/// sum (`*`). One script compares the sum with the limit, and changes the claim of the machine.
 @ServiceLoop
 package final class FleetBudget {
     /// Budget of one vendor on this machine.
@@ -214,7 +214,8 @@ package final class FleetBudget {
 
     /// For each key: USED, WANTED, LIMIT and seconds to live; replies with claim and sum of claims.
     ///
-    /// A claim is never below the use. A key of another type is replaced.
+    /// A claim is never below the use. A key of another type is replaced. The cost does not depend on
+    /// the number of machines.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \
@@ -223,12 +224,13 @@ package final class FleetBudget {
         local a=4*i-2 \
         local used,want,limit=tonumber(ARGV[a]),tonumber(ARGV[a+1]),tonumber(ARGV[a+2]) \
         local own=tonumber(redis.call('HGET',k,ARGV[1]) or 0) or 0 \
-        local total=0 \
-        for _,v in ipairs(redis.call('HVALS',k)) do total=total+(tonumber(v) or 0) end \
+        local total=tonumber(redis.call('HGET',k,'*') or 0) or 0 \
         local new=math.max(used,math.min(want,limit-total+own)) \
-        redis.call('HSET',k,ARGV[1],string.format('%.0f',new)) \
+        total=total-own+new \
+        local f='%.0f' \
+        redis.call('HSET',k,ARGV[1],f:format(new),'*',f:format(total)) \
         redis.call('EXPIRE',k,ARGV[a+3]) \
-        r[#r+1]=new r[#r+1]=total-own+new \
+        r[#r+1]=new r[#r+1]=total \
         end \
         return r
         """

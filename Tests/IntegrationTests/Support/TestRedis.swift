@@ -15,7 +15,7 @@ final class TestRedis: Sendable {
 
     /// Commands that the manual gives to the user of the daemon.
     static let rules = """
-        ~httpdnsd:* &httpdnsd:* -@all +auth +ping +time +get +getrange +set +del +eval +type +hget +hset +hvals +publish \
+        ~httpdnsd:* &httpdnsd:* -@all +auth +ping +time +get +getrange +set +del +eval +type +hget +hset +publish \
         +subscribe +zadd +zcard +zremrangebyscore +expire +lpush +ltrim +lrange
         """
 
