@@ -25,6 +25,7 @@ final class NetworkReaction {
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
     private var resolvers: ResolverWatch?
+    private var advertisements: RouterOptionWatch?
 
     /// True if the network is known to have a captive portal that blocks it.
     private(set) var isPortalKnown = false
@@ -78,6 +79,7 @@ final class NetworkReaction {
     func stop() {
         resolvers?.stop()
         resolvers = nil
+        advertisements = nil
     }
 
     private func resolversChanged(_ change: LearnedNetwork.Change, _ text: String) {
@@ -129,6 +131,24 @@ final class NetworkReaction {
         }
         nat64.onChange = { [weak self] in self?.prefixChanged($0) }
         components.nat64.networkChanged()
+        do {
+            advertisements = try RouterOptionWatch { [weak self] in self?.take($0, $1) }
+        } catch {
+            logger.debug("NAT64 prefixes of routers will not be detected: \(error), ignoring")
+        }
+    }
+
+    /// Takes a NAT64 prefix of a router advertisement, unless no NAT64 can have it.
+    private func take(_ announced: AnnouncedPrefix, _ link: String) {
+        guard let network = IPAddress(octets: announced.octets),
+            let range = IPPrefix(containing: network, length: announced.length),
+            let prefix = NAT64Prefix(range)
+        else { return }
+        components.nat64.announce(
+            prefix,
+            on: "router on \(link)",
+            lifetime: announced.lifetime
+        )
     }
 
     private func prefixChanged(_ finding: NAT64.Finding?) {

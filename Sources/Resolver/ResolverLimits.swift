@@ -26,6 +26,12 @@ package enum ResolverLimits {
     /// refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
+    /// Age up to which a router advertisement belongs to the network after a change.
+    static let announcement: Duration = .seconds(3)
+
+    /// Minimum time between two changes of the announced NAT64 prefix.
+    static let announcementPause: Duration = .seconds(10)
+
     /// Wait before the refresh of stale entries of a snapshot.
     static let refreshAfterStart: Duration = .seconds(60)
 

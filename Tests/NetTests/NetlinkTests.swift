@@ -354,3 +354,49 @@ struct NetworkStateTests {
         #expect(state.addresses.count == NetworkState.maximumAddresses)
     }
 }
+
+@Suite("NAT64 prefixes in router advertisements")
+struct AnnouncedPrefixTests {
+    /// `struct nduseroptmsg` and the option of RFC 8781 §4.
+    private func message(
+        option: UInt8 = 38,
+        units: UInt8 = 2,
+        word: UInt16,
+        prefix: [UInt8],
+        family: UInt8 = 10
+    ) throws -> NetlinkMessage {
+        var body = [family, 0] + Netlink.octets(UInt16(16)) + Netlink.octets(Int32(7))
+        body += [134, 0, 0, 0, 0, 0, 0, 0]
+        body += [option, units, UInt8(word >> 8), UInt8(word & 0xFF)] + prefix
+        return try #require(try NetlinkMessage.all(in: Netlink.message(68, body)).first)
+    }
+
+    private let prefix: [UInt8] = [0x20, 1, 0xD, 0xB8, 1, 2, 3, 4, 5, 6, 7, 8]
+
+    @Test(arguments: [(0, 96), (1, 64), (2, 56), (3, 48), (4, 40), (5, 32)] as [(UInt16, Int)])
+    func `the code gives the length of the prefix`(code: UInt16, length: Int) throws {
+        let message = try message(word: 225 << 3 | code, prefix: prefix)
+        let announced = try #require(AnnouncedPrefix(message))
+        #expect(announced.length == length)
+        #expect(announced.lifetime == .seconds(1_800))
+        #expect(announced.interface == 7)
+        let kept = length / 8
+        #expect(announced.octets == prefix.prefix(kept) + [UInt8](repeating: 0, count: 16 - kept))
+    }
+
+    @Test
+    func `the longest lifetime is 65,528 s, and 0 withdraws the prefix`() throws {
+        let longest = try message(word: 0xFFF8, prefix: prefix)
+        #expect(AnnouncedPrefix(longest)?.lifetime == .seconds(65_528))
+        #expect(AnnouncedPrefix(try message(word: 0, prefix: prefix))?.lifetime == .zero)
+    }
+
+    @Test
+    func `other and invalid options are ignored`() throws {
+        #expect(AnnouncedPrefix(try message(option: 25, word: 0, prefix: prefix)) == nil)
+        #expect(AnnouncedPrefix(try message(units: 1, word: 0, prefix: prefix)) == nil)
+        #expect(AnnouncedPrefix(try message(word: 6, prefix: prefix)) == nil)
+        #expect(AnnouncedPrefix(try message(word: 0, prefix: Array(prefix.dropLast(4)))) == nil)
+        #expect(AnnouncedPrefix(try message(word: 0, prefix: prefix, family: 2)) == nil)
+    }
+}

@@ -42,6 +42,15 @@ private final class PrivateNetwork: Sendable {
         try run(["-batch", directory.path("batch")])
     }
 
+    func setting(_ name: String, _ value: Int) throws {
+        let program = try Program(
+            "nsenter",
+            ["--net=\(path)", "sysctl", "-qw", "\(name)=\(value)"],
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+        )
+        guard program.end() == 0 else { throw Program.Failure(what: "sysctl \(name)") }
+    }
+
     /// Uses no pipes, which other programs would inherit.
     private func run(_ arguments: [String]) throws {
         let program = try Program(
@@ -70,6 +79,42 @@ private final class PrivateNetwork: Sendable {
         }
         thread.join()
         return result.withLock { $0 }
+    }
+
+    @ServiceLoop
+    func prefixes() throws -> (watch: RouterOptionWatch, prefixes: AsyncStream<AnnouncedPrefix>) {
+        let (prefixes, continuation) = AsyncStream.makeStream(of: AnnouncedPrefix.self)
+        let watch = try RouterOptionWatch(
+            events: OwnedDescriptor(inside(RouterOptionWatch.openEvents), from: "netlink"),
+            look: NetworkLook(open: { (try? self.inside(NetworkLook.openRequests)) ?? -1 })
+        ) { prefix, link in
+            if link == "eth0" { continuation.yield(prefix) }
+        }
+        return (watch, prefixes)
+    }
+
+    /// Sends a router advertisement with the prefix 2001:db8:64::/96 on a link, until killed.
+    func advertise(on link: String) throws -> Program {
+        let script = """
+            import socket, struct, sys, threading
+            stream = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+            stream.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+            index = socket.if_nametoindex(sys.argv[1])
+            head = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 1800, 0, 0)
+            prefix = socket.inet_pton(socket.AF_INET6, "2001:db8:64::")[:12]
+            option = struct.pack("!BBH", 38, 2, 600) + prefix
+            while True:
+                try:
+                    stream.sendto(head + option, ("ff02::1", 0, 0, index))
+                except OSError:
+                    pass
+                threading.Event().wait(0.2)
+            """
+        return try Program(
+            "nsenter",
+            ["--net=\(path)", "python3", "-c", script, link],
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+        )
     }
 
     @ServiceLoop
@@ -127,6 +172,19 @@ struct NetworkWatchTests {
             await iterator.next()?.parts == ["lost 192.0.2.7 on eth0", "got 192.0.2.8 on eth0"]
         )
         withExtendedLifetime(watch) {}
+    }
+
+    @Test
+    func `a NAT64 prefix in a router advertisement is reported`() async throws {
+        let (watch, prefixes) = try await network.prefixes()
+        try network.setting("net.ipv6.conf.eth0.accept_ra", 2)
+        try network.setting("net.ipv6.conf.eth0.accept_ra_from_local", 1)
+        let router = try network.advertise(on: "far")
+        var iterator = prefixes.makeAsyncIterator()
+        let prefix = try #require(await iterator.next())
+        #expect(prefix.length == 96 && prefix.lifetime == .seconds(600))
+        #expect(prefix.octets.prefix(6) == [0x20, 1, 0xD, 0xB8, 0, 0x64])
+        withExtendedLifetime((watch, router)) {}
     }
 
     @Test

@@ -15,6 +15,7 @@ enum {
     ROUTE_NEW_ROUTE = 24,
     ROUTE_DELETED_ROUTE = 25,
     ROUTE_GET_ROUTE = 26,
+    ROUTE_ROUTER_OPTION = 68,
     ROUTE_ERROR = 2,
     ROUTE_DONE = 3,
     ROUTE_OVERRUN = 4,
@@ -51,6 +52,9 @@ enum {
 int linux_route_events(void);
 
 int linux_route_requests(void);
+
+/// Opens a socket for options of router advertisements that the kernel leaves to programs.
+int linux_router_options(void);
 
 /// Opens a descriptor that is readable when the wall clock is set or the machine resumes; read(2)
 /// then fails with ECANCELED and re-arms the timer.

@@ -255,9 +255,10 @@ extension Settings {
             .nat64,
             """
             Prefix of the NAT64 that translates between IPv6 and IPv4 (RFC 6052), for networks \
-            without IPv4. While only IPv6 works, `auto` queries the DNS servers of the network, \
-            then the upstreams, for the prefix (RFC 7050), after each change of the network and \
-            when the TTL of the prefix ends. Then vendors and upstreams with IPv4 addresses are \
+            without IPv4. While only IPv6 works, `auto` uses the prefix that a router announces \
+            (RFC 8781, if the kernel processes the advertisements). Without one, it queries the \
+            DNS servers of the network, then the upstreams, for the prefix (RFC 7050), after each \
+            change of the network and when the TTL of the prefix ends. Then vendors and upstreams with IPv4 addresses are \
             reached through the NAT64. `off` uses no prefix. For `rebinding` and \
             `private-answers`, an IPv6 address under the prefix counts as the IPv4 address that it \
             contains; there, a configured prefix applies on all networks.

@@ -87,7 +87,7 @@ struct NetworkLook {
         [ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT].contains(code)
     }
 
-    private static func octets<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+    static func octets<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
         // SAFETY: reads the octets of the number.
         unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
     }

@@ -4,7 +4,8 @@ package import DNSWire
 package import Net
 package import Upstream
 
-/// NAT64 prefix of the network, from the settings or by discovery (RFC 7050).
+/// NAT64 prefix of the network, from the settings, from router advertisements (RFC 8781) or by
+/// discovery (RFC 7050).
 ///
 /// There is a prefix only while the machine has IPv6 but not IPv4.
 @ServiceLoop
@@ -20,7 +21,7 @@ package final class NAT64 {
     package struct Finding: Sendable {
         package let prefix: NAT64Prefix
 
-        /// Upstream that gave the prefix; nil if from the settings.
+        /// Upstream or interface that gave the prefix; nil if from the settings.
         package var server: String?
 
         package let since: Instant
@@ -63,6 +64,21 @@ package final class NAT64 {
     /// True if the prefix is from the former network.
     private var isUnconfirmed = false
 
+    /// Prefix of a router advertisement.
+    private struct Announced {
+        let prefix: NAT64Prefix
+        let link: String
+        let until: Instant
+
+        /// Time of the latest advertisement.
+        let at: Instant
+    }
+
+    private var announced: Announced?
+
+    /// Time of the latest change of `announced`.
+    private var announcedSince: Instant?
+
     /// Creates a NAT64 without a prefix; `networkChanged` starts it.
     ///
     /// - Parameter detected: gets the families that work.
@@ -94,6 +110,10 @@ package final class NAT64 {
     package func networkChanged() {
         stop()
         isUnconfirmed = true
+        // An advertisement that came with the change is one of the new network.
+        if let known = announced, clocks.now() - known.at > ResolverLimits.announcement {
+            announced = nil
+        }
         adopt(probe.byRoutes)
         test()
     }
@@ -106,7 +126,7 @@ package final class NAT64 {
         switch mode {
         case .off: use(nil)
         case .fixed(let prefix): use(Finding(prefix: prefix, since: clocks.now()))
-        case .discover: discover()
+        case .discover: useAnnounced()
         }
     }
 
@@ -138,6 +158,48 @@ package final class NAT64 {
 /// Returns the NAT64 prefixes under which an address counts as the embedded IPv4 address: the
 /// prefix of the settings, and the prefix in use.
 typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
+
+// MARK: - Router advertisements
+
+extension NAT64 {
+    /// Takes a prefix of a router advertisement, which has priority over discovery (RFC 8781 §5).
+    ///
+    /// A different prefix is ignored shortly after a change, because each change has a cost.
+    ///
+    /// - Parameter lifetime: zero withdraws the prefix.
+    package func announce(_ prefix: NAT64Prefix, on link: String, lifetime: Duration) {
+        let now = clocks.now()
+        let isChange = announced?.prefix != prefix || lifetime == .zero
+        if isChange, lifetime > .zero, let since = announcedSince,
+            now - since < ResolverLimits.announcementPause
+        {
+            return
+        }
+        if lifetime == .zero, announced?.prefix != prefix || announced?.link != link { return }
+        announced =
+            lifetime == .zero
+            ? nil : Announced(prefix: prefix, link: link, until: now + lifetime, at: now)
+        if isChange { announcedSince = now }
+        guard mode == .discover, stack == .v6 else { return }
+        stopDiscovery()
+        useAnnounced()
+    }
+
+    /// Uses the announced prefix until the end of its lifetime; without one, begins a discovery.
+    private func useAnnounced() {
+        let now = clocks.now()
+        guard let known = announced, known.until > now else {
+            announced = nil
+            return discover()
+        }
+        use(Finding(prefix: known.prefix, server: known.link, since: now))
+        timer = clocks.timer(known.until) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            useAnnounced()
+        }
+    }
+}
 
 // MARK: - Families
 
