@@ -23,6 +23,11 @@ package struct AnnouncedPrefix: Sendable, Hashable {
 @ServiceLoop
 package final class RouterOptionWatch {
     private static let burst = 64
+    private static let mostPrefixes = 4
+    private static let pause: Duration = .milliseconds(100)
+
+    /// Time until which messages are read, but ignored.
+    private var resumption = Clock.now
 
     private let socket: OwnedDescriptor
     private let look: NetworkLook
@@ -68,16 +73,25 @@ package final class RouterOptionWatch {
         return name
     }
 
+    /// Reports each prefix once per ``pause``; a flood of advertisements costs only system calls.
+    ///
     /// Lost messages are not noticed: the router repeats its advertisements.
     private func read() {
+        let now = Clock.now
+        let isPaused = now < resumption
+        var seen: Set<AnnouncedPrefix> = []
         for _ in 0..<Self.burst {
             let datagram = try? ReceiveBuffer.receive(
                 from: socket.raw,
                 upTo: ReceiveBuffer.capacity
             )
             guard let datagram else { return }
+            guard !isPaused else { continue }
             for message in (try? NetlinkMessage.all(in: datagram)) ?? [] {
-                guard let prefix = AnnouncedPrefix(message) else { continue }
+                guard let prefix = AnnouncedPrefix(message), seen.count < Self.mostPrefixes,
+                    seen.insert(prefix).inserted
+                else { continue }
+                resumption = now + Self.pause
                 handler(prefix, name(of: prefix.interface) ?? "a former link")
             }
         }
