@@ -25,10 +25,10 @@ def add_options(parser):
     measuring.add_round_options(parser)
     peers.add_options(parser, SERVERS)
     parser.add_argument(
-        "--rates", default="2000,20000", help="queries in a second (default 2000,20000)"
+        "--rates", default="2000,20000", help="query rates per second (default 2000,20000)"
     )
     parser.add_argument(
-        "--lookups", type=int, default=3000, help="calls of getaddrinfo a round (default 3000)"
+        "--lookups", type=int, default=3000, help="calls of getaddrinfo() per round (default 3000)"
     )
 
 

@@ -44,11 +44,11 @@ ADVISED = "as `bill` advises, with the same protection"
 def add_options(parser):
     """Adds the options of this benchmark."""
     parser.add_argument(
-        "--hour", type=float, default=2, help="seconds of each hour's sample (default 2)"
+        "--hour", type=float, default=2, help="duration of the sample of each hour (default 2)"
     )
-    parser.add_argument("--rate", type=float, default=100, help="look-ups a second (default 100)")
-    parser.add_argument("--names", type=int, default=200, help="of the vendor (default 200)")
-    parser.add_argument("--seed", type=int, default=18, help="of the day (default 18)")
+    parser.add_argument("--rate", type=float, default=100, help="look-ups per second (default 100)")
+    parser.add_argument("--names", type=int, default=200, help="names of the vendor (default 200)")
+    parser.add_argument("--seed", type=int, default=18, help="seed of the synthetic day (default 18)")
 
 
 def run(bench, options):

@@ -68,9 +68,9 @@ def main(root):
 def parser():
     made = argparse.ArgumentParser(
         prog="scripts/bench",
-        description="Measures the release build against real peers on loopback. A table in "
-        "Markdown goes to standard output, and everything that was measured to --json.",
-        epilog="Exits 1 if a target is missed, and 2 if something could not be measured.",
+        description="Compares the release build with other DNS servers on loopback, and prints "
+        "a table in Markdown.",
+        epilog="Exits with 1 if a target is missed, and with 2 if a measurement failed.",
     )
     subparsers = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, module in [*[(each.NAME, each) for each in COMMANDS], ("all", everything)]:
@@ -84,12 +84,12 @@ def parser():
             module.add_options(command, COMMANDS)
         else:
             module.add_options(command)
-        command.add_argument("--json", metavar="FILE", help="where the raw figures go")
+        command.add_argument("--json", metavar="FILE", help="write all figures to this file")
         command.add_argument(
             "--no-build",
             action="store_true",
-            help="measure the programs as they are, in .build or --bin",
+            help="do not build; use the programs in .build or --bin",
         )
-        command.add_argument("--bin", metavar="DIR", help="the directory of the programs")
+        command.add_argument("--bin", metavar="DIR", help="directory of the programs")
         command.set_defaults(module=module)
     return made

@@ -32,14 +32,14 @@ HANDED_ON = ["rounds", "seconds", "quiet", "repeat", "cpu", "peer_cpu", "free"]
 
 def add_options(parser, modules):
     names = ",".join(module.NAME for module in modules)
-    parser.add_argument("--only", default=names, metavar="NAME,...", help=f"of {names}")
-    parser.add_argument("--rounds", type=int, help="of each benchmark (default 3, mostly)")
-    parser.add_argument("--seconds", type=float, help="a round (default 1)")
-    parser.add_argument("--quiet", type=float, help="as the benchmarks have it (default 0.15)")
-    parser.add_argument("--repeat", type=int, default=2, help="likewise (default 2)")
-    parser.add_argument("--cpu", help="likewise (default 0)")
-    parser.add_argument("--peer-cpu", help="likewise (default 1)")
-    parser.add_argument("--free", action="store_true", default=None, help="pin nothing")
+    parser.add_argument("--only", default=names, metavar="NAME,...", help=f"benchmarks to run (default {names})")
+    parser.add_argument("--rounds", type=int, help="rounds of each benchmark (default 3 for most)")
+    parser.add_argument("--seconds", type=float, help="duration of a round (default 1)")
+    parser.add_argument("--quiet", type=float, help="see the single benchmarks (default 0.15)")
+    parser.add_argument("--repeat", type=int, default=2, help="see the single benchmarks (default 2)")
+    parser.add_argument("--cpu", help="see the single benchmarks (default 0)")
+    parser.add_argument("--peer-cpu", help="see the single benchmarks (default 1)")
+    parser.add_argument("--free", action="store_true", default=None, help="do not pin programs to CPUs")
 
 
 def run(root, options, modules):

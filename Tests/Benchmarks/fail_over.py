@@ -18,18 +18,18 @@ SERVERS = [11, 12, 13]
 
 
 def add_options(parser):
-    parser.add_argument("--names", type=int, default=1_000, help="with dead servers (default 1000)")
-    parser.add_argument("--rate", type=float, default=100, help="names a second (default 100)")
-    parser.add_argument("--rounds", type=int, default=3, help="each from the start (default 3)")
+    parser.add_argument("--names", type=int, default=1_000, help="names to query while servers are dead (default 1000)")
+    parser.add_argument("--rate", type=float, default=100, help="names per second (default 100)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds, each with fresh processes (default 3)")
     parser.add_argument(
         "--return-after",
         type=float,
         default=5,
-        help="the setting return-to-primary-after in seconds (default 5)",
+        help="setting return-to-primary-after in seconds (default 5)",
     )
-    parser.add_argument("--hedge-after", default=None, help="the setting, as 300ms")
-    parser.add_argument("--timeout", default=None, help="the setting, as 2s")
-    parser.add_argument("--batch", action="store_true", help="a vendor whose names share calls")
+    parser.add_argument("--hedge-after", default=None, help="setting hedge-after, such as 300ms")
+    parser.add_argument("--timeout", default=None, help="setting timeout, such as 2s")
+    parser.add_argument("--batch", action="store_true", help="use a vendor with batches of names")
 
 
 def run(bench, options):

@@ -19,8 +19,8 @@ def add_options(parser):
 
 def add_name_options(parser):
     """Adds the option for the number of names."""
-    parser.add_argument("--names", type=int, default=20_000, help="a round (default 20000)")
-    parser.add_argument("--concurrent", type=int, default=100, help="at a time (default 100)")
+    parser.add_argument("--names", type=int, default=20_000, help="names per round (default 20000)")
+    parser.add_argument("--concurrent", type=int, default=100, help="queries in flight (default 100)")
 
 
 def run(bench, options):

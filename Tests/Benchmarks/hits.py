@@ -31,12 +31,12 @@ def add_options(parser):
     parser.add_argument(
         "--names",
         default=",".join(map(str, SIZES)),
-        help="how many there are, one case each (default 1000,100000,1000000)",
+        help="numbers of names (default 1000,100000,1000000)",
     )
     parser.add_argument(
         "--variants",
         default=",".join(VARIANTS),
-        help="further kinds of query, with 1000 names (default all)",
+        help="further query types, with 1000 names (default all)",
     )
 
 

@@ -57,17 +57,17 @@ def in_turn(options, what, titles, measure):
 
 def add_round_options(parser, rounds=5, seconds=1.0):
     parser.add_argument(
-        "--rounds", type=int, default=rounds, help=f"of each (default {rounds})"
+        "--rounds", type=int, default=rounds, help=f"rounds (default {rounds})"
     )
     parser.add_argument(
-        "--seconds", type=float, default=seconds, help=f"a round (default {seconds:g})"
+        "--seconds", type=float, default=seconds, help=f"duration of a round (default {seconds:g})"
     )
     add_quiet_options(parser)
-    parser.add_argument("--cpu", default="0", help="of the server (default 0)")
+    parser.add_argument("--cpu", default="0", help="CPU of the server (default 0)")
     parser.add_argument(
-        "--peer-cpu", default="1", help="of the client and what is behind it (default 1)"
+        "--peer-cpu", default="1", help="CPU of the client and the upstreams (default 1)"
     )
-    parser.add_argument("--free", action="store_true", help="pin nothing")
+    parser.add_argument("--free", action="store_true", help="do not pin programs to CPUs")
 
 
 def add_quiet_options(parser):
@@ -75,9 +75,9 @@ def add_quiet_options(parser):
         "--quiet",
         type=float,
         default=0.15,
-        help="repeat a round while strangers use more of a core (default 0.15)",
+        help="repeat a round if other processes use more of a core (default 0.15)",
     )
-    parser.add_argument("--repeat", type=int, default=3, help="so often at most (default 3)")
+    parser.add_argument("--repeat", type=int, default=3, help="maximum repetitions of a round (default 3)")
 
 
 def processors(options):

@@ -19,12 +19,12 @@ BEYOND = 12 << 20
 def add_options(parser):
     peers.add_options(parser, ["httpdnsd", "unbound", "dnsdist", "dnsmasq", "smartdns"])
     parser.add_argument(
-        "--most", type=int, default=MOST, help="names at the end (default 1000000)"
+        "--most", type=int, default=MOST, help="number of names at the end (default 1000000)"
     )
-    parser.add_argument("--rounds", type=int, default=1, help="each from the start (default 1)")
-    parser.add_argument("--cpu", default="0", help="of the server (default 0)")
-    parser.add_argument("--peer-cpu", default="1", help="of the others (default 1)")
-    parser.add_argument("--free", action="store_true", help="pin nothing")
+    parser.add_argument("--rounds", type=int, default=1, help="rounds, each with fresh processes (default 1)")
+    parser.add_argument("--cpu", default="0", help="CPU of the server (default 0)")
+    parser.add_argument("--peer-cpu", default="1", help="CPU of all other programs (default 1)")
+    parser.add_argument("--free", action="store_true", help="do not pin programs to CPUs")
 
 
 def run(bench, options):

@@ -45,19 +45,19 @@ COUNTS = (3200, 12_800)
 
 
 def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=5, help="for times (default 5)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of the time measurement (default 5)")
     measuring.add_quiet_options(parser)
-    parser.add_argument("--cpu", default="0", help="for all (default 0)")
+    parser.add_argument("--cpu", default="0", help="CPU of all programs (default 0)")
     parser.add_argument(
         "--operations",
         default=",".join(OPERATIONS),
         metavar="NAME,...",
-        help=f"which (default {','.join(OPERATIONS)})",
+        help=f"operations to measure (default {','.join(OPERATIONS)})",
     )
-    parser.add_argument("--no-times", action="store_true", help="count only")
-    parser.add_argument("--no-daemon", action="store_true", help="leave out the daemon")
-    parser.add_argument("--check", action="store_true", help="fail if instructions changed")
-    parser.add_argument("--update", action="store_true", help="commit to these instructions")
+    parser.add_argument("--no-times", action="store_true", help="count instructions only")
+    parser.add_argument("--no-daemon", action="store_true", help="do not measure the daemon")
+    parser.add_argument("--check", action="store_true", help="fail if a number of instructions has changed")
+    parser.add_argument("--update", action="store_true", help="write the numbers of instructions to instructions.json")
 
 
 def run(bench, options):

@@ -46,7 +46,7 @@ def add_options(parser, servers=None):
         "--servers",
         default=",".join(known),
         metavar="NAME,...",
-        help=f"which are measured (default {','.join(known)})",
+        help=f"DNS servers to measure (default {','.join(known)})",
     )
 
 

@@ -17,16 +17,16 @@ SNAPSHOT = 100_000
 
 
 def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=5, help="of each (default 5)")
-    parser.add_argument("--starts", type=int, default=3, help="a round (default 3)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
+    parser.add_argument("--starts", type=int, default=3, help="starts per round (default 3)")
     measuring.add_quiet_options(parser)
     peers.add_options(parser)
     parser.add_argument(
-        "--names", type=int, default=SNAPSHOT, help="of the snapshot (default 100000)"
+        "--names", type=int, default=SNAPSHOT, help="names in the snapshot (default 100000)"
     )
-    parser.add_argument("--cpu", default="0", help="of the server (default 0)")
-    parser.add_argument("--peer-cpu", default="1", help="of the others (default 1)")
-    parser.add_argument("--free", action="store_true", help="pin nothing")
+    parser.add_argument("--cpu", default="0", help="CPU of the server (default 0)")
+    parser.add_argument("--peer-cpu", default="1", help="CPU of all other programs (default 1)")
+    parser.add_argument("--free", action="store_true", help="do not pin programs to CPUs")
 
 
 def run(bench, options):

@@ -14,7 +14,7 @@ NAME = "tcp"
 def add_options(parser):
     measuring.add_round_options(parser)
     peers.add_options(parser, [name for name in peers.ALL if name != "dnsmasq"])
-    parser.add_argument("--connections", default="8,16", help="one case each (default 8,16)")
+    parser.add_argument("--connections", default="8,16", help="numbers of connections (default 8,16)")
 
 
 def run(bench, options):

@@ -62,22 +62,22 @@ VENDORS["tencent"]["content"] = tencent_content()
 
 
 def add_options(parser):
-    parser.add_argument("--names", type=int, default=10_000, help="a round (default 10000)")
-    parser.add_argument("--concurrent", type=int, default=200, help="at a time (default 200)")
-    parser.add_argument("--rounds", type=int, default=5, help="of each (default 5)")
+    parser.add_argument("--names", type=int, default=10_000, help="names per round (default 10000)")
+    parser.add_argument("--concurrent", type=int, default=200, help="queries in flight (default 200)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
     parser.add_argument("--vendor", choices=sorted(VENDORS), default="json")
     parser.add_argument("--http", choices=["auto", "1.1", "2"], default="2")
     parser.add_argument(
-        "--extra", default="", help="more settings of the vendor, as 'hedge-after: 5s, ...'"
+        "--extra", default="", help="further settings of the vendor, such as 'hedge-after: 5s, ...'"
     )
-    parser.add_argument("--cpu", default="0", help="of the daemon and the loop (default 0)")
-    parser.add_argument("--peer-cpu", default="1", help="of nginx and the client (default 1)")
-    parser.add_argument("--free", action="store_true", help="pin nothing")
+    parser.add_argument("--cpu", default="0", help="CPU of the daemon and the C loop (default 0)")
+    parser.add_argument("--peer-cpu", default="1", help="CPU of nginx and the client (default 1)")
+    parser.add_argument("--free", action="store_true", help="do not pin programs to CPUs")
     measuring.add_quiet_options(parser)
     parser.add_argument(
         "--hold",
         action="store_true",
-        help="say the daemon's pid and how to load it, and wait for Enter: for a profiler",
+        help="print the daemon's pid and the load command, and wait for Enter (for a profiler)",
     )
 
 

@@ -53,7 +53,7 @@ ip link del tun0 && rm /run/resolvconf/interfaces/tun0 /run/resolvconf/private/t
 def add_options(parser):
     parser.add_argument("--cycles", type=int, default=100)
     parser.add_argument("--rate", type=int, default=1000, help="queries per second")
-    parser.add_argument("--pause", type=float, default=0.5, help="seconds up, and seconds down")
+    parser.add_argument("--pause", type=float, default=0.5, help="seconds for which the VPN is up, and then down (default 0.5)")
 
 
 def run(bench, options):

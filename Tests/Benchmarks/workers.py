@@ -15,9 +15,9 @@ SERVERS = ["httpdnsd", "unbound"]
 def add_options(parser):
     measuring.add_round_options(parser)
     peers.add_options(parser, SERVERS)
-    parser.add_argument("--rate", type=int, default=10_000, help="hits a second (default 10000)")
+    parser.add_argument("--rate", type=int, default=10_000, help="cache hits per second (default 10000)")
     parser.add_argument(
-        "--fresh", type=int, default=5_000, help="new names a second (default 5000)"
+        "--fresh", type=int, default=5_000, help="new names per second (default 5000)"
     )
 
 

@@ -87,37 +87,36 @@ def attack(root, options):
 def parser():
     made = argparse.ArgumentParser(
         prog="scripts/faults",
-        description="Runs the release daemon under a steady storm of queries, lets things go "
-        "wrong, and tells what clients saw; needs root, for networks of its own. A table in "
-        "Markdown goes to standard output.",
-        epilog="Exits 1 if the daemon breaks a promise, and 2 if something could not be run. "
+        description="Sends queries to the release daemon at a constant rate, causes faults, and "
+        "prints what clients saw as a table in Markdown; needs root for network namespaces.",
+        epilog="Exits with 1 if the daemon breaks a promise, and with 2 if a fault could not be run. "
         f"Faults: {', '.join(fault.name for fault in faults.FAULTS)}.",
     )
-    made.add_argument("faults", nargs="*", metavar="FAULT", help="which (default all)")
+    made.add_argument("faults", nargs="*", metavar="FAULT", help="faults to run (default all)")
     made.add_argument(
         "--attacks", action="store_true",
-        help="run the attacks of Tests/Faults/attacks, or those named, instead of faults",
+        help="run all or the named attacks of Tests/Faults/attacks instead of faults",
     )
     made.add_argument(
-        "--before", metavar="DIR", help="with --attacks: older programs to compare with"
+        "--before", metavar="DIR", help="with --attacks: directory of older programs for comparison"
     )
-    made.add_argument("--seconds", type=float, default=4, help="a fault lasts (default 4)")
-    made.add_argument("--rate", type=float, default=5000, help="queries a second (default 5000)")
+    made.add_argument("--seconds", type=float, default=4, help="duration of a fault (default 4)")
+    made.add_argument("--rate", type=float, default=5000, help="queries per second (default 5000)")
     made.add_argument(
         "--servers", default=",".join(faults.ALL_SERVERS), metavar="NAME,...",
-        help="which are put to it (default all)",
+        help="DNS servers to test (default all)",
     )
-    made.add_argument("--json", metavar="FILE", help="where the figures go")
+    made.add_argument("--json", metavar="FILE", help="write the figures to this file")
     made.add_argument(
-        "--write", action="store_true", help="put the table into docs/reliability.md"
-    )
-    made.add_argument(
-        "--counts-only", action="store_true", help="hold the daemon to counts, not to times"
+        "--write", action="store_true", help="write the table to docs/reliability.md"
     )
     made.add_argument(
-        "--no-build", action="store_true", help="take the programs as they are, in .build or --bin"
+        "--counts-only", action="store_true", help="check counts only, not times"
     )
-    made.add_argument("--bin", metavar="DIR", help="the directory of the programs")
+    made.add_argument(
+        "--no-build", action="store_true", help="do not build; use the programs in .build or --bin"
+    )
+    made.add_argument("--bin", metavar="DIR", help="directory of the programs")
     return made
 
 

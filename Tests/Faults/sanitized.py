@@ -112,12 +112,12 @@ class Watched(world.Server):
 def main(root):
     """Returns 0 on success, 1 after a failed check, 2 if something could not be run."""
     made = argparse.ArgumentParser(description=__doc__)
-    made.add_argument("--bin", required=True, help="the directory of the programs")
-    made.add_argument("--seconds", type=float, default=30, help="a life lasts")
-    made.add_argument("--rate", type=float, default=1000, help="queries a second")
-    made.add_argument("--patience", type=float, default=1, help="times are so many times longer")
-    made.add_argument("--reports", help="where the sanitizer's reports are")
-    made.add_argument("under", nargs="*", help="the program that runs it, and its arguments")
+    made.add_argument("--bin", required=True, help="directory of the programs")
+    made.add_argument("--seconds", type=float, default=30, help="duration of one run of the daemon")
+    made.add_argument("--rate", type=float, default=1000, help="queries per second")
+    made.add_argument("--patience", type=float, default=1, help="factor for all time limits")
+    made.add_argument("--reports", help="directory of the sanitizer's reports")
+    made.add_argument("under", nargs="*", help="program that runs the daemon, with its arguments")
     options = made.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

@@ -60,17 +60,17 @@ class Soaked(world.Server):
 def main(root):
     """Returns 0 on success, 1 if a query was lost or wrong, 2 if it could not be run."""
     made = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
-    made.add_argument("--minutes", type=float, default=60, help="so long (default 60)")
-    made.add_argument("--slice", type=float, default=10, help="seconds a sample (default 10)")
-    made.add_argument("--json", metavar="FILE", help="where the samples go, as they come")
+    made.add_argument("--minutes", type=float, default=60, help="duration (default 60)")
+    made.add_argument("--slice", type=float, default=10, help="seconds per sample (default 10)")
+    made.add_argument("--json", metavar="FILE", help="write each sample to this file")
     made.add_argument(
-        "--from", dest="source", metavar="FILE", help="soak nothing, take the samples of --json"
+        "--from", dest="source", metavar="FILE", help="do not run; use the samples of this file (--json)"
     )
     made.add_argument(
-        "--write", action="store_true", help="put plots and slopes into docs/ (needs matplotlib)"
+        "--write", action="store_true", help="write plots and slopes to docs/ (needs matplotlib)"
     )
-    made.add_argument("--no-build", action="store_true", help="take the programs as they are")
-    made.add_argument("--bin", metavar="DIR", help="the directory of the programs")
+    made.add_argument("--no-build", action="store_true", help="do not build")
+    made.add_argument("--bin", metavar="DIR", help="directory of the programs")
     options = made.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
