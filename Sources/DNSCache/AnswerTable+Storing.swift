@@ -14,12 +14,23 @@ extension AnswerTable {
         let name = answer.question.name.octets
         let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
         var header = EntryHeader(answer, hash: hash, storedAt: Int64(bitPattern: now))
-        guard Int(header.length) <= ring.capacity / 2,
-            largeAnswers.admit(Int(header.length), of: ring.capacity, now: now)
-        else { return false }
+        guard Int(header.length) <= ring.capacity / 2, admits(header, now: now) else {
+            return false
+        }
         header.demand = removeReplaced(by: header, name, now: now)
         store(header, answer, now: now)
         return true
+    }
+
+    /// Returns false for a large answer beyond the share.
+    ///
+    /// Only insertions that evict others count. Answers of vendors have no share: a client cannot
+    /// choose their size, and without the cache each query for them is a billed call.
+    private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
+        let length = Int(header.length)
+        let isVendors = header.source == AnswerSource.vendor.rawValue
+        if isVendors || ring.hasRoom(for: length) { return true }
+        return largeAnswers.admit(length, of: ring.capacity, now: now)
     }
 
     /// Stores an answer of a snapshot; returns false if the cache has a newer answer.

@@ -35,7 +35,18 @@ final class NetworkReaction {
 
     private let translation: AddressTranslation
 
-    private var renewals = RenewalBudget()
+    private var pace = NetworkWatch.Pace()
+
+    /// Earliest time of the next test of the families after a change of the DNS servers.
+    private var nextTest: Instant?
+    private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
+
+    /// Log lines about DNS servers of the network.
+    private var lines = ChangeBudget(burst: 20, interval: .seconds(3))
+
+    /// Times that a network change marks the whole cache stale: each time, the next query for each
+    /// cached name of a vendor is a billed call.
+    private var renewals = ChangeBudget(burst: 6, interval: .seconds(60))
 
     private var isRenewalLate = false
 
@@ -83,9 +94,27 @@ final class NetworkReaction {
     }
 
     private func resolversChanged(_ change: LearnedNetwork.Change, _ text: String) {
-        logger.notice("\(text)")
-        sweep(components.resolver.networkResolversChanged(change))
-        if change.hasOtherServers { components.nat64.networkChanged() }
+        if lines.spend(components.clocks.now()) == nil {
+            logger.notice("\(text)")
+        } else {
+            logger.debug("\(text)")
+        }
+        if !change.domains.isEmpty || !change.sources.isEmpty {
+            sweep(components.resolver.networkResolversChanged(change))
+        }
+        guard change.hasOtherServers else { return }
+        // The test of the families opens connections, so servers that alternate must not repeat it
+        // with each change.
+        let now = components.clocks.now()
+        if let earliest = nextTest, now < earliest { return test.bring(forward: earliest) }
+        testFamilies()
+    }
+
+    private func testFamilies() {
+        let now = components.clocks.now()
+        nextTest = now + pace.next(now)
+        test.set(nil)
+        components.nat64.networkChanged()
     }
 
     /// Starts or ends the bypass of the cache, also of the answers in the kernel.

@@ -95,10 +95,13 @@ package final class Fleet {
     package let budget: FleetBudget
 
     /// Creates the fleet; `start` connects to the engine.
+    ///
+    /// - Parameter identifier: random octets that tell machines with the same name apart.
     package init(
         _ access: EngineAccess,
         _ seal: FleetSeal,
         machine: MachineName,
+        identifier: [UInt8],
         wait: Duration,
         timeout: Duration,
         clocks: Clocks
@@ -108,7 +111,7 @@ package final class Fleet {
         self.wait = wait
         self.timeout = timeout
         self.clocks = clocks
-        let identity = [Array(machine.text.utf8)]
+        let identity = [Array(machine.text.utf8), identifier]
         func key(_ purpose: FleetSeal.Purpose, _ parts: [[UInt8]]) -> [UInt8] {
             let digest = FleetKeys.hexadecimal(seal.digest(purpose, parts))
             return Array("\(FleetKeys.prefix){\(digest)}".utf8)

@@ -99,6 +99,9 @@ package enum FleetLimits {
     /// Interval at which a machine confirms its claims of a budget.
     static let confirmation: Duration = .seconds(60)
 
+    /// Maximum number of machines that the engine can report.
+    package static let mostMembers = 1_000_000
+
     /// Machines that are shown by name as the source of answers.
     package static let machines = 256
 }

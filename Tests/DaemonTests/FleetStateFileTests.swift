@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Fleet
+import Net
+import TestWorld
 import Testing
 
 @testable import Daemon
@@ -14,7 +16,10 @@ struct FleetStateFileTests {
     @Test
     func `claims are read as they were written`() {
         let claims = ["a": claim(), "b": BudgetClaim([nil, 5, nil], day: 1, month: 1, members: 1)]
-        #expect(FleetStateFile.claims(FleetStateFile.octets(claims)) == claims)
+        let identifier = FleetStateFile.newIdentifier()
+        let octets = FleetStateFile.octets(claims, identifier: identifier)
+        #expect(FleetStateFile.claims(octets) == claims)
+        #expect(FleetStateFile.identifier(octets) == identifier)
         let allowed: [UInt64?] = [15, nil, 985]
         #expect(claim().allowed == allowed)
     }
@@ -26,5 +31,17 @@ struct FleetStateFileTests {
     ])
     func `unreadable lines are ignored`(text: String) {
         #expect(FleetStateFile.claims(Array(text.utf8)).isEmpty)
+        #expect(FleetStateFile.identifier(Array(text.utf8)) == nil)
+    }
+
+    @Test
+    @ServiceLoop
+    func `the identifier is the same after a restart, and another one on another machine`() throws {
+        let (one, other) = (try TemporaryFolder(), try TemporaryFolder())
+        let first = FleetStateFile(directory: one.path).identifier()
+        FleetStateFile(directory: one.path).store("a", claim())
+        #expect(FleetStateFile(directory: one.path).identifier() == first)
+        #expect(FleetStateFile(directory: one.path).claims()["a"] == claim())
+        #expect(FleetStateFile(directory: other.path).identifier() != first)
     }
 }

@@ -162,6 +162,16 @@ struct BudgetClaimTests {
         #expect(claim.allowed == [50, nil, 1_500])
     }
 
+    @Test(arguments: [Int.min, -1, 0, .max])
+    func `an implausible number of machines is limited`(members: Int) {
+        var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: members)
+        claim.take([(10, 10), nil, nil], members: members)
+        #expect((1...FleetLimits.mostMembers).contains(claim.members))
+        #expect(claim.isShort([10, 0, 0]))
+        claim.lose()
+        #expect(claim.allowed[0] ?? 0 <= 1_000)
+    }
+
     @Test
     func `blocks get smaller towards the end of the budget`() {
         var limit = BudgetClaim.Limit(most: 10_000)

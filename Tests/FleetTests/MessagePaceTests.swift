@@ -27,6 +27,13 @@ struct MessagePaceTests {
         #expect(time > expected * 0.99 && time < expected * 1.01)
     }
 
+    @Test("a pause of a year, as in sleep of the machine, only empties the bucket")
+    func longPause() {
+        var pace = MessagePace(at: Clock.now)
+        pace.note(100 << 20)
+        #expect(pace.pause(at: Clock.now + .seconds(365 * 86_400)) == .zero)
+    }
+
     @Test("a thousand answers per second are read without a pause")
     func usual() {
         #expect(time(of: 10_000, octets: 300, every: .milliseconds(1)) == .seconds(10))

@@ -105,6 +105,24 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
     }
 
+    @Test("network changes send a call again twice, then it fails")
+    @ServiceLoop
+    func manyChanges() async throws {
+        world.script = { _ in .silence() }
+        let client = try world.client()
+        let begun = try world.begin(client, "www.example.com")
+        for _ in 0..<20 {
+            await world.advance(by: .milliseconds(50))
+            world.reset()
+            client.networkChanged()
+        }
+        #expect(client.statistics.reissued == 2)
+        guard case .failure = try await world.value(of: begun) else {
+            Issue.record("answered without a server")
+            return
+        }
+    }
+
     @Test("an aborted address request is repeated, and no failure")
     @ServiceLoop
     func droppedRefresh() async throws {

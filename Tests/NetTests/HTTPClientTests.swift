@@ -76,22 +76,24 @@ struct HTTPClientTests {
         #expect(client.statistics.connectionsReused == 0)
     }
 
+    /// libcurl assumes 100 streams until it receives the server's SETTINGS, and opens further
+    /// connections for requests beyond them.
     @ServiceLoop
     @Test
-    func `two hundred concurrent HTTP 2 requests share one connection`() async throws {
+    func `a hundred concurrent HTTP 2 requests share one connection`() async throws {
         let request = secure("/hello")
         let replies = try await withThrowingTaskGroup { group in
-            for _ in 0..<200 {
+            for _ in 0..<100 {
                 group.addTask { [client] in try await client.send(request, deadline: patience) }
             }
             var replies: [HTTPReply] = []
             for try await reply in group { replies.append(reply) }
             return replies
         }
-        #expect(replies.count == 200)
+        #expect(replies.count == 100)
         #expect(replies.allSatisfy { $0.version == "2" && $0.status == 200 })
         #expect(client.statistics.connectionsOpened == 1)
-        #expect(client.statistics.connectionsReused == 199)
+        #expect(client.statistics.connectionsReused == 99)
         #expect(client.statistics.inFlight == 0)
     }
 
@@ -579,29 +581,16 @@ struct HTTPClientTests {
     }
 
     @ServiceLoop
-    @Test
-    func `a proxy that refuses a tunnel is a connection error, not a reply`() async throws {
-        let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
-        var request = HTTPRequest(
-            url: "https://vendor.example.com/",
-            server: try #require(SocketAddress("192.0.2.7:443"))
-        )
-        request.proxy = proxy.localAddress
-        let task = ServiceLoop.task { [request] in await failure(of: request) }
-        let connection = try await proxy.accept()
-        _ = try await connection.read(upTo: 1000, deadline: patience)
-        let reply = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
-        try await connection.write(Array(reply.utf8), deadline: patience)
-        #expect(await task.value == .connect("the proxy answers HTTP 403"))
-    }
-
-    @ServiceLoop
     @Test(arguments: [
+        ("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", 403),
         ("HTTP/1.1 407 Denied\r\nContent-Length: 9000000000\r\n\r\nbody", 407),
         ("HTTP/1.1 407 No\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\nbody", 407),
         ("HTTP/1.1 100 Continue\r\n\r\n", 100), ("HTTP/1.0 302 Found\r\n", 302),
     ])
-    func `the rest of a proxy's refusal is not read`(refusal: String, status: Int) async throws {
+    func `a proxy's refusal is a connection error, and its rest is not read`(
+        refusal: String,
+        status: Int
+    ) async throws {
         let fault = try await failure(answering: refusal)
         #expect(fault == .connect("the proxy answers HTTP \(status)"))
     }

@@ -42,6 +42,7 @@ extension Components {
             access,
             FleetSeal { secret.code(of: $0) },
             machine: MachineName(wanted.name ?? OwnProcess.hostName ?? ""),
+            identifier: dependencies.fleetState?.identifier() ?? FleetStateFile.newIdentifier(),
             wait: wanted.wait,
             timeout: wanted.timeout,
             clocks: dependencies.clocks

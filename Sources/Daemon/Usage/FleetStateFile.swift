@@ -2,11 +2,12 @@
 internal import Fleet
 internal import Net
 
-/// File `fleet.state`: claims of this machine to the budgets that a fleet shares.
+/// File `fleet.state`: an identifier of this machine, and its claims to the budgets that a fleet
+/// shares.
 ///
-/// The text has a header and a line for each vendor: `DAY MONTH MEMBERS`, claim and sum of the claims
-/// of each limit (`-` without this limit), and the name. A line that cannot be read is ignored: the
-/// machine then starts without a claim.
+/// The text has a header, a line with the identifier, and a line for each vendor:
+/// `DAY MONTH MEMBERS`, three numbers for each limit (`-` without this limit), and the name. A line
+/// that cannot be read is ignored: the machine then starts without a claim.
 @ServiceLoop
 final class FleetStateFile {
     private let file: SharedFile
@@ -14,8 +15,26 @@ final class FleetStateFile {
     private nonisolated static let header = "httpdnsd fleet 1"
 
     nonisolated init(directory: String) {
-        file = SharedFile(directory + "/fleet.state", initial: Self.octets([:]))
+        let new = Self.octets([:], identifier: Self.newIdentifier())
+        file = SharedFile(directory + "/fleet.state", initial: new)
     }
+
+    /// Returns the identifier, and stores it if the file is new; without the file, returns a new one.
+    func identifier() -> [UInt8] {
+        let new = Self.newIdentifier()
+        let stored = try? file.change { octets in
+            if let known = Self.identifier(octets) { return (nil, known) }
+            return (Self.octets(Self.claims(octets), identifier: new), new)
+        }
+        return stored ?? new
+    }
+
+    nonisolated static func newIdentifier() -> [UInt8] {
+        var random = SystemRandomNumberGenerator()
+        return (0..<identifierOctets).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    private nonisolated static let identifierOctets = 16
 
     /// Returns the stored claims by vendor name; empty if there are none.
     func claims() -> [String: BudgetClaim] {
@@ -30,7 +49,8 @@ final class FleetStateFile {
         try? file.change { octets in
             var claims = Self.claims(octets)
             claims[vendor] = claim
-            return (Self.octets(claims), ())
+            let identifier = Self.identifier(octets) ?? Self.newIdentifier()
+            return (Self.octets(claims, identifier: identifier), ())
         }
     }
 }
@@ -38,8 +58,12 @@ final class FleetStateFile {
 // MARK: - Text
 
 extension FleetStateFile {
-    nonisolated static func octets(_ claims: [String: BudgetClaim]) -> [UInt8] {
-        var text = header + "\n"
+    nonisolated static func octets(
+        _ claims: [String: BudgetClaim],
+        identifier: [UInt8]
+    ) -> [UInt8] {
+        let digits = identifier.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+        var text = header + "\nidentifier \(digits.joined())\n"
         for (vendor, claim) in claims.sorted(by: { $0.key < $1.key }) {
             text += "\(claim.day) \(claim.month) \(claim.members)"
             for limit in claim.limits {
@@ -50,6 +74,21 @@ extension FleetStateFile {
         return Array(text.utf8)
     }
 
+    /// Nil without a valid identifier.
+    nonisolated static func identifier(_ octets: some Collection<UInt8>) -> [UInt8]? {
+        let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
+        guard lines.first == header[...], lines.count > 1 else { return nil }
+        let words = lines[1].split(separator: " ")
+        guard words.count == 2, words[0] == "identifier",
+            words[1].utf8.count == 2 * identifierOctets
+        else { return nil }
+        let digits = words[1].compactMap(\.hexDigitValue)
+        guard digits.count == 2 * identifierOctets else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { index in
+            UInt8(digits[index] << 4 | digits[index + 1])
+        }
+    }
+
     nonisolated static func claims(_ octets: some Collection<UInt8>) -> [String: BudgetClaim] {
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
         guard lines.first == header[...] else { return [:] }
@@ -57,7 +96,7 @@ extension FleetStateFile {
         for line in lines.dropFirst() {
             let fields = line.split(separator: " ", maxSplits: 12)
             guard fields.count == 13, let day = Int64(fields[0]), let month = Int64(fields[1]),
-                let members = Int(fields[2]), (1...1_000_000).contains(members)
+                let members = Int(fields[2]), (1...FleetLimits.mostMembers).contains(members)
             else { continue }
             let numbers = fields[3..<12].map { UInt64($0) }
             let most = stride(from: 0, to: 9, by: 3).map { numbers[$0] }

@@ -30,13 +30,15 @@ package struct BudgetClaim: Sendable, Hashable {
         ///
         /// The parts get smaller towards the end of the budget, so that little of it stays unused
         /// on idle machines.
+        ///
+        /// - Parameter members: 1 to ``FleetLimits/mostMembers``.
         func block(_ members: Int) -> UInt64 {
-            let rest = (most - min(most, total)) / UInt64(4 * max(1, members))
+            let rest = (most - min(most, total)) / UInt64(4 * members)
             return max(1, min(max(4, most / 100), rest))
         }
 
         fileprivate mutating func beginShare(_ members: Int) {
-            share = (most - min(most, total)) / UInt64(max(1, members))
+            share = (most - min(most, total)) / UInt64(members)
         }
     }
 
@@ -60,7 +62,7 @@ package struct BudgetClaim: Sendable, Hashable {
         limits = most.map { most in most.map { Limit(most: $0) } }
         self.day = day
         self.month = month
-        self.members = max(1, members)
+        self.members = Self.plausible(members)
         beginShares()
     }
 
@@ -76,6 +78,10 @@ package struct BudgetClaim: Sendable, Hashable {
 
     private mutating func beginShares() {
         for index in limits.indices { limits[index]?.beginShare(members) }
+    }
+
+    private static func plausible(_ members: Int) -> Int {
+        min(max(1, members), FleetLimits.mostMembers)
     }
 
     /// Amount that this machine may use of each limit; nil without a limit.
@@ -112,7 +118,7 @@ package struct BudgetClaim: Sendable, Hashable {
     /// Takes the reply of the engine.
     mutating func take(_ reply: [(claimed: UInt64, total: UInt64)?], members: Int) {
         isAlone = false
-        self.members = max(1, members)
+        self.members = Self.plausible(members)
         for (index, amounts) in zip(limits.indices, reply) {
             guard let amounts else { continue }
             limits[index]?.claimed = amounts.claimed

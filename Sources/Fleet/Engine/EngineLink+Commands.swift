@@ -92,7 +92,9 @@ extension EngineLink {
                 } catch {
                     return drop(error)
                 }
-                if case .integer(let count) = list[3] { members = Int(clamping: count) }
+                if case .integer(let count) = list[3] {
+                    members = Int(min(max(0, count), Int64(FleetLimits.mostMembers)))
+                }
             }
         )
         // Shows that the connection of the messages works.

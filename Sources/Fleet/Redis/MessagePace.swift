@@ -15,9 +15,10 @@ struct MessagePace {
 
     /// Returns the time for which nothing must be read.
     mutating func pause(at now: Instant) -> Duration {
-        let passed = updated.duration(to: now).components
-        let microseconds = passed.seconds * 1_000_000 + passed.attoseconds / 1_000_000_000_000
-        octets = max(0, octets - Int(microseconds) * FleetLimits.messageRate / 1_000_000)
+        // The clock also counts sleep of the machine, which can be long.
+        let passed = min(now - updated, .seconds(60))
+        let microseconds = Int(passed / .microseconds(1))
+        octets = max(0, octets - microseconds * FleetLimits.messageRate / 1_000_000)
         updated = now
         let excess = max(0, octets - FleetLimits.messageBurst)
         return .microseconds(excess * 1_000_000 / FleetLimits.messageRate)

@@ -4,9 +4,9 @@ package import Net
 
 /// Calls and units of one vendor in the current UTC day and month.
 ///
-/// The counts restart when the day or month moves forward. If the clock returns to an earlier day, as
-/// after a start with a wrong clock, the counts of that day continue, and include what was used in
-/// between: a wrong clock must not give a second budget.
+/// The counts restart when the day or month moves forward. If the clock returns to one of the latest
+/// days, as after a start with a wrong clock, the counts of that day continue, and include the use
+/// since then: a wrong clock must not give a second budget.
 package struct UsageRecord: Sendable, Hashable {
     /// Counts of an earlier day at the time when the counts restarted.
     package struct Former: Sendable, Hashable {
@@ -100,8 +100,9 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // Without counts of the earlier day, the counts continue.
-        guard let last = former.last, last.day >= today else { return }
+        // Without counts of that day, the counts continue: a machine without a battery for its clock
+        // starts in the distant past, and must not add up the days before.
+        guard former.contains(where: { $0.day == today }) else { return }
         var sum = isLatest ? use.less(ahead) : use
         var month = unitsThisMonth
         while let last = former.last, last.day >= today {

@@ -33,6 +33,9 @@ package enum ClientLimits {
 
     static let queuedNames = 4_096
 
+    /// Maximum number of times that network changes send one call again: each time is billed.
+    static let restarts = 2
+
     /// Maximum number of entries in all queues; a name has one entry per client.
     static let queuedEntries = 4 * queuedNames
 

@@ -102,6 +102,9 @@ final class VendorCall {
     /// Number of restarts of the call; results from before a restart are ignored.
     var round = 0
 
+    /// Number of times that a network change has sent the call again.
+    var restarts = 0
+
     /// Time of the next event: a hedged request, a suspicion of a server, or the deadline.
     var wake: Instant?
 

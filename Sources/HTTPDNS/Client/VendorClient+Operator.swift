@@ -67,10 +67,16 @@ extension VendorClient {
         return underWay.count
     }
 
+    /// Sends a call again, at most ``ClientLimits/restarts`` times; then the call fails.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
-        guard case .servers(let order) = pool.order(now: now) else { return }
-        counters.reissued += 1
+        guard case .servers(var order) = pool.order(now: now) else { return }
+        if call.restarts < ClientLimits.restarts {
+            counters.reissued += 1
+            call.restarts += 1
+        } else {
+            order = []
+        }
         call.course = course(order, until: call.course.deadline)
         call.start = now
         call.suspectAt = now + suspicionTime

@@ -164,12 +164,14 @@ extension NetworkWatch {
 
 extension NetworkWatch {
     /// Minimum intervals after changes.
-    struct Pace: Sendable, Hashable {
+    package struct Pace: Sendable, Hashable {
         private var interval: Duration = .zero
         private var latest: Instant?
 
+        package init() {}
+
         /// Notes a change, and returns the minimum interval to the next one.
-        mutating func next(_ now: Instant) -> Duration {
+        package mutating func next(_ now: Instant) -> Duration {
             let isFollower = latest.map { now - $0 < NetworkWatch.memory } ?? false
             let doubled = min(interval * 2, NetworkWatch.longestSettling)
             interval = isFollower ? doubled : NetworkWatch.settling

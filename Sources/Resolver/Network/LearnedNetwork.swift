@@ -124,6 +124,8 @@ package final class LearnedNetwork {
         self.health = health
         self.make = make
         guard !isSame else { return }
+        // The route of the mode has the former upstream.
+        endPortal()
         let former = Array(forwarders.values)
         forwarders = [:]
         routes = [:]

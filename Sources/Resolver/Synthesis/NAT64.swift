@@ -76,6 +76,11 @@ package final class NAT64 {
 
     private var announced: Announced?
 
+    private var pace = NetworkWatch.Pace()
+
+    /// Earliest time of the next change to another discovered prefix.
+    private var nextChange: Instant?
+
     /// Time of the latest change of `announced`.
     private var announcedSince: Instant?
 
@@ -283,6 +288,14 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
+        // Each change has a cost, so servers that disagree must not change the prefix often.
+        let now = clocks.now()
+        if prefix != finding?.prefix {
+            if let earliest = nextChange, now < earliest {
+                return schedule(UInt32(clamping: (earliest - now).components.seconds + 1))
+            }
+            nextChange = now + pace.next(now)
+        }
         use(Finding(prefix: prefix, server: server.name, since: clocks.now()))
         schedule(ResolverLimits.prefixLifetime.clamp(ttl))
     }

@@ -97,7 +97,7 @@ class Server:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 self.prefix + command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, **(self.environment or {})},
+                env={**os.environ, "STATE_DIRECTORY": self.directory, **(self.environment or {})},
             )
         try:
             self._wait()
