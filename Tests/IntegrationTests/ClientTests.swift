@@ -150,6 +150,30 @@ struct ClientTests {
     @Test("Java's directory interface", .needs(.java))
     func javaDirectory() throws { try check(.javaDirectory, texts: true) }
 
+    @Test("Go's resolver", .needs(.go))
+    func go() throws { try check(.go, texts: true) }
+
+    @Test("Go with getaddrinfo", .needs(.go))
+    func cgo() throws { try check(.cgo) }
+
+    @Test("musl's getaddrinfo", .needs(.musl))
+    func musl() throws {
+        // Debian's version does not use TCP.
+        try check(.musl, otherwise: ["ipv4 forty.example.org": ["no-name"]])
+    }
+
+    @Test("nslookup of BusyBox", .needs(.busybox))
+    func busybox() throws {
+        // It does not use TCP.
+        try check(.busybox, otherwise: ["ipv4 forty.example.org": ["no-data"]])
+    }
+
+    @Test("Mono's Dns class", .needs(.mono))
+    func mono() throws { try check(.mono) }
+
+    @Test("Hickory (Rust)", .needs(.hickory))
+    func hickory() throws { try check(.hickory, texts: true) }
+
     @Test("curl fetches a page by name over IPv4 and IPv6")
     func curl() throws {
         let machine = try Machine()
@@ -174,6 +198,28 @@ struct ClientTests {
             #expect([6, 7].contains(try get(missing).status))
             try server.program.stop()
         }
+        try machine.stop()
+    }
+
+    @Test("Chromium loads a page by name", .needs(.chromium), arguments: ["enable", "disable"])
+    func chromium(ownResolver: String) throws {
+        let machine = try Machine()
+        let scratch = try Scratch()
+        let server = try TestEmulator(zone: "", listen: "192.0.2.10:80", in: machine.namespace)
+        let end = try machine.namespace.run(
+            "chromium",
+            [
+                "--headless", "--no-sandbox", "--no-first-run", "--disable-gpu",
+                "--disable-background-networking", "--disable-component-update",
+                "--\(ownResolver)-features=AsyncDns", "--user-data-dir=\(scratch.path)",
+                "--timeout=60000", "--dump-dom", "http://web.example.com/_emulator/calls",
+            ]
+        )
+        #expect(end.status == 0, "\(end.errors)")
+        #expect(end.output.contains("<pre>"), "the page is JSON text")
+        #expect(!end.output.contains("ERR_"), "\(end.output)")
+        #expect(try machine.emulator.lookups() > 0)
+        try server.program.stop()
         try machine.stop()
     }
 
@@ -212,6 +258,12 @@ struct ClientTests {
 
     @Test("Java's InetAddress: search list", .needs(.java))
     func javaSearch() throws { try checkSearch(.java) }
+
+    @Test("Go's resolver: search list", .needs(.go))
+    func goSearch() throws { try checkSearch(.go) }
+
+    @Test("Hickory: search list", .needs(.hickory))
+    func hickorySearch() throws { try checkSearch(.hickory) }
 
     @Test("resolv.conf options of glibc", .needs(.python3))
     func options() throws {

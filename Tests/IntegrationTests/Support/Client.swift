@@ -10,13 +10,24 @@ struct Client: Sendable {
 
     let script: String
 
+    /// Shell command that compiles the file `$1` to the program `$2`; empty for a script.
+    var compiler = ""
+
     var noData = "no-data"
 
     func ask(_ wishes: [String], in namespace: Namespace) throws -> [Set<String>] {
         let scratch = try Scratch()
-        let file = try scratch.write(script, to: "client")
-        let arguments = command.dropFirst() + [file] + wishes
-        let end = try namespace.run(command[0], Array(arguments))
+        var file = try scratch.write(script, to: "client")
+        if !compiler.isEmpty {
+            let source = file
+            file = scratch.file("program")
+            let compiled = try run("sh", ["-ec", compiler, "sh", source, file], within: 600)
+            guard compiled.status == 0 else {
+                throw Child.Failure(description: "\(compiler): \(compiled.errors)")
+            }
+        }
+        let arguments = command + [file] + wishes
+        let end = try namespace.run(arguments[0], Array(arguments.dropFirst()))
         guard end.status == 0 else {
             throw Child.Failure(description: "\(command): \(end.errors)")
         }
