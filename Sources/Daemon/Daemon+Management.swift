@@ -19,7 +19,7 @@ extension Daemon: ManagedDaemon {
             routeNames: components.routeNames,
             nat64: components.nat64,
             learned: components.network,
-            hasPortal: network.isPortalKnown && components.settings.portal == .automatic,
+            hasPortal: network.portal.isKnown && components.settings.portal == .automatic,
             listeners: listenerManager.listeners,
             workers: listenerManager.workers,
             handler: handler,

@@ -92,7 +92,6 @@ package final class Daemon {
         let components = try Components(settings, in: dependencies)
         self.components = components
         components.comeIntoForce(dependencies, logger)
-        components.reportUpstreams(to: logger)
         handler = QueryHandler(
             cache: components.cache,
             resolver: components.resolver,
@@ -103,6 +102,7 @@ package final class Daemon {
         accelerator = Accelerator(components.cache, clocks: components.clocks, logger: logger)
         hosts = HostsFiles(settings.hosts, logger: logger)
         cacheFile = Self.cacheFile(components, logger: logger)
+        components.reportUpstreams(to: logger) { [weak self] in self?.network.portal.failed($0) }
         hosts.onChange = { [weak self] in self?.components.resolver.use($0) }
     }
 

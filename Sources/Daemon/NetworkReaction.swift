@@ -27,8 +27,10 @@ final class NetworkReaction {
     private var resolvers: ResolverWatch?
     private var advertisements: RouterOptionWatch?
 
-    /// True if the network is known to have a captive portal that blocks it.
-    private(set) var isPortalKnown = false
+    private(set) lazy var portal = PortalDetection(
+        components.clocks,
+        answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
+    ) { [weak self] in self?.logPortal($0) }
 
     /// The mirror of the cache while the captive portal mode bypasses both.
     private var suspended: (any AnswerMirror)?
@@ -83,7 +85,7 @@ final class NetworkReaction {
             [weak self] links in
             self?.components.network.use(links)
         }
-        resolvers?.onPortal = { [weak self] in self?.portalHint($0) }
+        resolvers?.onPortal = { [weak self] in self?.portal.report($0) }
         resolvers?.start()
     }
 
@@ -130,14 +132,13 @@ final class NetworkReaction {
         )
     }
 
-    /// Takes the hint of NetworkManager that a captive portal blocks the network.
-    func portalHint(_ isBlocked: Bool) {
-        guard isBlocked != isPortalKnown else { return }
-        isPortalKnown = isBlocked
-        guard components.settings.portal == .automatic else { return }
+    private func logPortal(_ isKnown: Bool) {
+        guard components.settings.portal == .automatic,
+            lines.spend(components.clocks.now()) == nil
+        else { return }
         logger.notice(
-            isBlocked
-                ? "the network has a captive portal: to log in, run `httpdnsctl portal`"
+            isKnown
+                ? "the network may have a captive portal: to log in, run `httpdnsctl portal`"
                 : "the network has no captive portal any more"
         )
     }
@@ -161,9 +162,14 @@ final class NetworkReaction {
         nat64.onChange = { [weak self] in self?.prefixChanged($0) }
         components.nat64.networkChanged()
         do {
-            advertisements = try RouterOptionWatch { [weak self] in self?.take($0, $1) }
+            advertisements = try RouterOptionWatch { [weak self] option, link in
+                switch option {
+                case .prefix(let prefix): self?.take(prefix, link)
+                case .portal(let portal): self?.portal.announce(portal.isRestricted, on: link)
+                }
+            }
         } catch {
-            logger.debug("NAT64 prefixes of routers will not be detected: \(error), ignoring")
+            logger.debug("options of router advertisements will not be used: \(error), ignoring")
         }
     }
 
@@ -216,6 +222,7 @@ final class NetworkReaction {
     /// Reacts in one iteration of the service loop; marks a large cache stale in later ones.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
+        portal.networkChanged()
         translation.networkChanged()
         renew(after: event)
         components.nat64.networkChanged()

@@ -16,4 +16,20 @@ struct VendorFailureTests {
         #expect(try daemon.control("status").status == 4)
         try daemon.stop()
     }
+
+    @Test("redirections are reported as a captive portal, until a vendor answers")
+    func portal() throws {
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
+        try harness.emulator.misbehave("status=302")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
+        _ = try daemon.program.line(with: "the network may have a captive portal")
+        let blocked = try JSON(try daemon.control("status", "--json").output)
+        #expect(blocked["network"]["portal"].bool == true)
+        try harness.emulator.misbehave()
+        #expect(try daemon.control("flush", "--all").status == 0)
+        _ = try daemon.dig("two.example.com", "A")
+        _ = try daemon.program.line(with: "no captive portal")
+        try daemon.stop()
+    }
 }

@@ -355,7 +355,7 @@ struct NetworkStateTests {
     }
 }
 
-@Suite("NAT64 prefixes in router advertisements")
+@Suite("NAT64 prefixes and captive portals in router advertisements")
 struct AnnouncedPrefixTests {
     /// `struct nduseroptmsg` and the option of RFC 8781 §4.
     private func message(
@@ -398,5 +398,34 @@ struct AnnouncedPrefixTests {
         #expect(AnnouncedPrefix(try message(word: 6, prefix: prefix)) == nil)
         #expect(AnnouncedPrefix(try message(word: 0, prefix: Array(prefix.dropLast(4)))) == nil)
         #expect(AnnouncedPrefix(try message(word: 0, prefix: prefix, family: 2)) == nil)
+    }
+
+    private func portal(_ option: [UInt8]) throws -> AnnouncedPortal? {
+        let head = [10, 0] + Netlink.octets(UInt16(option.count)) + Netlink.octets(Int32(7))
+        let body = head + [134, 0, 0, 0, 0, 0, 0, 0] + option
+        return AnnouncedPortal(
+            try #require(try NetlinkMessage.all(in: Netlink.message(68, body)).first)
+        )
+    }
+
+    @Test(arguments: [
+        ("https://portal.example.com/api", true), ("urn:ietf:params:capport:unrestricted", false),
+        ("x", true), (String(repeating: "x", count: 2_038), true),
+    ])
+    func `the URI shows whether a captive portal exists`(uri: String, exists: Bool) throws {
+        let units = (uri.utf8.count + 2 + 7) / 8
+        let padding = [UInt8](repeating: 0, count: units * 8 - 2 - uri.utf8.count)
+        let announced = try portal([37, UInt8(units)] + uri.utf8 + padding)
+        #expect(announced == AnnouncedPortal(isRestricted: exists, interface: 7))
+    }
+
+    @Test(
+        arguments: [
+            [37, 1, 0, 0, 0, 0, 0, 0], [37, 0, 65, 65, 65, 65, 65, 65],
+            [37, 2, 65, 65, 65, 65, 65, 65], [31, 1, 65, 65, 65, 65, 65, 65], [37],
+        ] as [[UInt8]]
+    )
+    func `an invalid captive portal option is ignored`(option: [UInt8]) throws {
+        #expect(try portal(option) == nil)
     }
 }

@@ -87,8 +87,8 @@ private final class PrivateNetwork: Sendable {
         let watch = try RouterOptionWatch(
             events: OwnedDescriptor(inside(RouterOptionWatch.openEvents), from: "netlink"),
             look: NetworkLook(open: { (try? self.inside(NetworkLook.openRequests)) ?? -1 })
-        ) { prefix, link in
-            if link == "eth0" { continuation.yield(prefix) }
+        ) { option, link in
+            if link == "eth0", case .prefix(let prefix) = option { continuation.yield(prefix) }
         }
         return (watch, prefixes)
     }

@@ -28,7 +28,7 @@ extension StatusReply {
             .map { "listener \($0): no interface has this address" }
         let portal =
             state.hasPortal && state.learned.portalEnd == nil
-            ? "the network has a captive portal: run `httpdnsctl portal` to log in" : nil
+            ? "the network may have a captive portal: run `httpdnsctl portal` to log in" : nil
         let fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
         let problems =
             [reload, snapshot, portal, fleet.problem].compactMap(\.self) + absent

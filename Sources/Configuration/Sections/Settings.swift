@@ -282,9 +282,9 @@ extension Settings {
             .choice(),
             """
             Captive portals: login pages of networks that block all other traffic. `auto`: \
-            `status` and the log report a portal that NetworkManager has found, and `httpdnsctl \
-            portal` sends all names to the DNS servers of the network for a limited time, so that \
-            the login page opens. `off` disables the report and the command.
+            `status` and the log report a portal that NetworkManager or the daemon has found, and \
+            `httpdnsctl portal` sends all names to the DNS servers of the network for a limited \
+            time, so that the login page opens. `off` disables the report and the command.
             """
         ),
         .section(

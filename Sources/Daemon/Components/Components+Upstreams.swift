@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Configuration
+internal import HTTPDNS
 internal import Logging
 internal import Net
 internal import Upstream
@@ -107,7 +108,19 @@ extension Components {
         }
     }
 
-    func reportUpstreams(to logger: Logger, after old: Components? = nil) {
+    /// Number of answers that a captive portal cannot give: those of vendors and of protected
+    /// upstreams.
+    var answersOfInternet: UInt64 {
+        let calls = vendors.lazy.map(\.client.statistics).map { $0.successes + $0.empty }
+        let queries = upstreams.lazy.filter(\.isProtected).map(\.numbers.successes)
+        return calls.reduce(0, &+) &+ queries.reduce(0, &+)
+    }
+
+    func reportUpstreams(
+        to logger: Logger,
+        after old: Components? = nil,
+        failed: @escaping @ServiceLoop (UpstreamError) -> Void
+    ) {
         for upstream in upstreams where !upstream.isProtected {
             guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }
             logger.info("upstream \(upstream.name): unprotected (\(upstream.url))")
@@ -117,6 +130,7 @@ extension Components {
                 "upstream \(name): query to \(url) failed: \(error)",
                 metadata: ["upstream": "\(name)"]
             )
+            failed(error)
         }
         upstreamHealth.report = { news in
             logger.log(

@@ -104,7 +104,11 @@ extension Daemon {
                 let channel = vendor.settings.account.channel
                 logger.info("vendor \(vendor.client.name): unprotected (\(channel))")
             }
-            vendor.client.observer = { log.log($0) }
+            vendor.client.observer = { [weak self] notice in
+                log.log(notice)
+                guard case .failed(_, let error, next: _) = notice else { return }
+                self?.network.portal.failed(error)
+            }
             vendor.client.start()
         }
         // All vendors use one usage file; a vendor with a budget reports the problem itself.

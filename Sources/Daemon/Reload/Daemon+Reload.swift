@@ -205,7 +205,9 @@ extension Daemon {
             sameVendors: Set(kept.map(\.name))
         )
         new.comeIntoForce(dependencies, logger)
-        new.reportUpstreams(to: logger, after: old)
+        new.reportUpstreams(to: logger, after: old) { [weak self] in
+            self?.network.portal.failed($0)
+        }
         handler.use(new.resolver)
         network.use(new)
         log?.use(new.settings.log)

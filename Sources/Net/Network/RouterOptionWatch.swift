@@ -16,14 +16,23 @@ package struct AnnouncedPrefix: Sendable, Hashable {
     let interface: Int32
 }
 
-/// Reports NAT64 prefixes in router advertisements.
+/// Captive portal option of a router advertisement (RFC 8910 §2.3).
+package struct AnnouncedPortal: Sendable, Hashable {
+    /// False if the router announces that no captive portal exists.
+    package let isRestricted: Bool
+
+    /// Index of the interface that received the advertisement.
+    let interface: Int32
+}
+
+/// Reports NAT64 prefixes and captive portals in router advertisements.
 ///
 /// The kernel passes the option on if it processes the advertisements of the link itself (`accept_ra`);
 /// systemd-networkd and NetworkManager process them in place of the kernel.
 @ServiceLoop
 package final class RouterOptionWatch {
     private static let burst = 64
-    private static let mostPrefixes = 4
+    private static let mostOptions = 4
     private static let pause: Duration = .milliseconds(100)
 
     /// Time until which messages are read, but ignored.
@@ -31,8 +40,30 @@ package final class RouterOptionWatch {
 
     private let socket: OwnedDescriptor
     private let look: NetworkLook
-    private let handler: @ServiceLoop (AnnouncedPrefix, _ link: String) -> Void
+    private let handler: @ServiceLoop (Option, _ link: String) -> Void
     private var watch: DescriptorWatch?
+
+    package enum Option: Sendable, Hashable {
+        case prefix(AnnouncedPrefix)
+        case portal(AnnouncedPortal)
+
+        fileprivate init?(_ message: NetlinkMessage) {
+            if let prefix = AnnouncedPrefix(message) {
+                self = .prefix(prefix)
+            } else if let portal = AnnouncedPortal(message) {
+                self = .portal(portal)
+            } else {
+                return nil
+            }
+        }
+
+        fileprivate var interface: Int32 {
+            switch self {
+            case .prefix(let prefix): prefix.interface
+            case .portal(let portal): portal.interface
+            }
+        }
+    }
 
     nonisolated static func openEvents() -> Int32 { linux_router_options() }
 
@@ -40,7 +71,7 @@ package final class RouterOptionWatch {
     ///
     /// - Throws: `SocketError`, for example without AF_NETLINK in a sandbox.
     package convenience init(
-        _ handler: @escaping @ServiceLoop (AnnouncedPrefix, _ link: String) -> Void
+        _ handler: @escaping @ServiceLoop (Option, _ link: String) -> Void
     ) throws {
         try self.init(
             events: OwnedDescriptor(Self.openEvents(), from: "netlink"),
@@ -52,7 +83,7 @@ package final class RouterOptionWatch {
     init(
         events: consuming OwnedDescriptor,
         look: NetworkLook,
-        _ handler: @escaping @ServiceLoop (AnnouncedPrefix, _ link: String) -> Void
+        _ handler: @escaping @ServiceLoop (Option, _ link: String) -> Void
     ) throws {
         let raw = events.raw
         socket = events
@@ -73,13 +104,13 @@ package final class RouterOptionWatch {
         return name
     }
 
-    /// Reports each prefix once per ``pause``; a flood of advertisements costs only system calls.
+    /// Reports each option once per ``pause``; a flood of advertisements costs only system calls.
     ///
     /// Lost messages are not noticed: the router repeats its advertisements.
     private func read() {
         let now = Clock.now
         let isPaused = now < resumption
-        var seen: Set<AnnouncedPrefix> = []
+        var seen: Set<Option> = []
         for _ in 0..<Self.burst {
             let datagram = try? ReceiveBuffer.receive(
                 from: socket.raw,
@@ -88,11 +119,11 @@ package final class RouterOptionWatch {
             guard let datagram else { return }
             guard !isPaused else { continue }
             for message in (try? NetlinkMessage.all(in: datagram)) ?? [] {
-                guard let prefix = AnnouncedPrefix(message), seen.count < Self.mostPrefixes,
-                    seen.insert(prefix).inserted
+                guard let option = Option(message), seen.count < Self.mostOptions,
+                    seen.insert(option).inserted
                 else { continue }
                 resumption = now + Self.pause
-                handler(prefix, name(of: prefix.interface) ?? "a former link")
+                handler(option, name(of: option.interface) ?? "a former link")
             }
         }
     }
@@ -100,36 +131,71 @@ package final class RouterOptionWatch {
 
 // MARK: - Parsing
 
-extension AnnouncedPrefix {
+/// Option of a router advertisement in a message of the kernel.
+private struct RouterOption {
+    let type: UInt8
+
+    /// Octets after the length.
+    let body: ArraySlice<UInt8>
+
+    let interface: Int32
+
     /// Octets of `struct nduseroptmsg`, which precedes the option.
     private static let headOctets = 16
 
+    init?(_ message: NetlinkMessage) {
+        let octets = Array(message.body)
+        guard message.type == ROUTE_ROUTER_OPTION, octets.count >= Self.headOctets + 8,
+            octets[0] == 10, let index = try? (octets[...].number(at: 4) as Int32)
+        else { return nil }
+        let option = octets[Self.headOctets...]
+        // The length of the option is in units of eight octets.
+        let length = 8 * Int(octets[Self.headOctets + 1])
+        guard length > 0, option.count >= length else { return nil }
+        type = octets[Self.headOctets]
+        body = option.prefix(length).dropFirst(2)
+        interface = index
+    }
+}
+
+extension AnnouncedPortal {
+    private static let option: UInt8 = 37
+
+    /// URI of a network without a captive portal (RFC 8910 §2).
+    private static let unrestricted = "urn:ietf:params:capport:unrestricted"
+
+    /// Returns nil for another option, or an empty one.
+    init?(_ message: NetlinkMessage) {
+        guard let option = RouterOption(message), option.type == Self.option else { return nil }
+        // Zeros fill the last unit.
+        let uri = option.body.prefix { $0 != 0 }
+        guard !uri.isEmpty else { return nil }
+        isRestricted = !uri.elementsEqual(Self.unrestricted.utf8)
+        interface = option.interface
+    }
+}
+
+extension AnnouncedPrefix {
     private static let option: UInt8 = 38
-    private static let optionOctets = 16
+    private static let bodyOctets = 14
 
     /// Lengths of the prefix by its code (RFC 8781 §4).
     private static let lengths = [96, 64, 56, 48, 40, 32]
 
     /// Returns nil for another option, or an invalid one.
     init?(_ message: NetlinkMessage) {
-        let body = Array(message.body)
-        guard message.type == ROUTE_ROUTER_OPTION,
-            body.count >= Self.headOctets + Self.optionOctets, body[0] == 10
+        guard let option = RouterOption(message), option.type == Self.option,
+            option.body.count == Self.bodyOctets
         else { return nil }
-        let option = body[Self.headOctets...].prefix(Self.optionOctets)
-        let start = option.startIndex
-        // The length of the option is in units of eight octets.
-        guard option[start] == Self.option, option[start + 1] == 2 else { return nil }
-        let word = UInt16(option[start + 2]) << 8 | UInt16(option[start + 3])
-        guard Self.lengths.indices.contains(Int(word & 7)),
-            let index = try? (body[...].number(at: 4) as Int32)
-        else { return nil }
+        let start = option.body.startIndex
+        let word = UInt16(option.body[start]) << 8 | UInt16(option.body[start + 1])
+        guard Self.lengths.indices.contains(Int(word & 7)) else { return nil }
         length = Self.lengths[Int(word & 7)]
         // The lifetime is in units of eight seconds, which fill the upper 13 bits.
         lifetime = .seconds(Int64(word & ~7))
-        interface = index
+        interface = option.interface
         let kept = length / 8
         let zeros = [UInt8](repeating: 0, count: 16 - kept)
-        octets = Array(option[(start + 4)...].prefix(kept)) + zeros
+        octets = Array(option.body[(start + 2)...].prefix(kept)) + zeros
     }
 }

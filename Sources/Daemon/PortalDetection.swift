@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import HTTPDNS
+internal import Net
+internal import Upstream
+
+/// Detection of a captive portal: a login page of a network that blocks all other traffic.
+///
+/// NetworkManager reports a portal itself. Otherwise two signs are necessary: a reply from another
+/// host than the server, or an announcement of the router; and no answer of a vendor or a protected
+/// upstream for ``probation``. The detection sends no traffic of its own.
+@ServiceLoop
+final class PortalDetection {
+    /// Time without any answer after the first sign.
+    nonisolated static let probation: Duration = .seconds(5)
+
+    /// True if NetworkManager has found a portal.
+    private var isReported = false
+
+    /// Link whose router has announced a portal (RFC 8910).
+    private var announcement: String?
+
+    /// Number of answers at the first failure; nil without a failure since the latest answer.
+    private var answersAtFailure: UInt64?
+
+    /// True if ``probation`` has ended without an answer.
+    private var isBlocked = false
+
+    private let clocks: Clocks
+
+    /// Returns the number of answers of vendors and protected upstreams.
+    private let answers: @ServiceLoop () -> UInt64
+    private let onChange: @ServiceLoop (_ isKnown: Bool) -> Void
+    private lazy var check = Alarm(clocks) { [weak self] in self?.checkAnswers() }
+
+    init(
+        _ clocks: Clocks,
+        answers: @escaping @ServiceLoop () -> UInt64,
+        _ onChange: @escaping @ServiceLoop (_ isKnown: Bool) -> Void
+    ) {
+        self.clocks = clocks
+        self.answers = answers
+        self.onChange = onChange
+    }
+
+    /// True if the network has a captive portal that blocks it.
+    var isKnown: Bool { isReported || isBlocked }
+
+    private func change(_ body: () -> Void) {
+        let before = isKnown
+        body()
+        if isKnown != before { onChange(isKnown) }
+    }
+
+    // MARK: - Signs
+
+    /// Takes the state that NetworkManager reports.
+    func report(_ isPortal: Bool) {
+        change { isReported = isPortal }
+    }
+
+    /// Takes an announcement of a router.
+    func announce(_ isRestricted: Bool, on link: String) {
+        if isRestricted {
+            announcement = link
+        } else if announcement == link {
+            announcement = nil
+        }
+    }
+
+    func networkChanged() {
+        announcement = nil
+        answersAtFailure = nil
+        check.set(nil)
+        change { isBlocked = false }
+    }
+
+    /// Takes the failure of a vendor's server.
+    func failed(_ error: VendorError) {
+        switch error {
+        case .transport(.tls), .unreadable, .serverStatus(300...399, code: _),
+            .serverStatus(511, code: _):
+            suspect()
+        case .transport:
+            if announcement != nil { suspect() }
+        default:
+            break
+        }
+    }
+
+    /// Takes the failure of an upstream's server.
+    func failed(_ error: UpstreamError) {
+        switch error {
+        case .untrusted: suspect()
+        case .timedOut, .unreachable, .broken: if announcement != nil { suspect() }
+        default: break
+        }
+    }
+
+    // MARK: - Check
+
+    private func suspect() {
+        guard answersAtFailure == nil else { return }
+        answersAtFailure = answers()
+        check.set(clocks.now() + Self.probation)
+    }
+
+    private func checkAnswers() {
+        let isBlocked = answers() == answersAtFailure
+        if isBlocked {
+            check.set(clocks.now() + Self.probation)
+        } else {
+            answersAtFailure = nil
+        }
+        change { self.isBlocked = isBlocked }
+    }
+}

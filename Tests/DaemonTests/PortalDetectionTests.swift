@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Daemon
+
+@Suite("Detection of a captive portal")
+struct PortalDetectionTests {
+    @ServiceLoop
+    private final class World {
+        let clock = TestClock()
+        var answers: UInt64 = 7
+        var changes: [Bool] = []
+        lazy var portal = PortalDetection(clock.clocks, answers: { self.answers }) {
+            self.changes.append($0)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a redirection without any answer for 5 s is a portal, until an answer arrives`() {
+        let world = World()
+        world.portal.failed(.serverStatus(302))
+        #expect(!world.portal.isKnown)
+        world.clock.advance(by: 5)
+        #expect(world.portal.isKnown)
+        world.clock.advance(by: 60)
+        world.answers += 1
+        world.clock.advance(by: 5)
+        #expect(!world.portal.isKnown)
+        #expect(world.changes == [true, false])
+    }
+
+    @Test
+    @ServiceLoop
+    func `answers of other servers rule out a portal`() {
+        let world = World()
+        for _ in 0..<10 {
+            world.portal.failed(UpstreamError.untrusted("self-signed certificate"))
+            world.answers += 1
+            world.clock.advance(by: 6)
+        }
+        #expect(world.changes == [])
+    }
+
+    @Test
+    @ServiceLoop
+    func `timeouts are a sign only after an announcement of the router`() {
+        let world = World()
+        world.portal.failed(UpstreamError.timedOut)
+        world.portal.failed(VendorError.transport(.timedOut(reused: false)))
+        world.clock.advance(by: 60)
+        #expect(!world.portal.isKnown)
+        world.portal.announce(true, on: "wlan0")
+        world.portal.failed(UpstreamError.timedOut)
+        world.clock.advance(by: 5)
+        #expect(world.portal.isKnown)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a router can announce that no portal exists`() {
+        let world = World()
+        world.portal.announce(true, on: "wlan0")
+        world.portal.announce(false, on: "wlan0")
+        world.portal.failed(UpstreamError.timedOut)
+        world.clock.advance(by: 5)
+        #expect(!world.portal.isKnown)
+    }
+
+    @Test
+    @ServiceLoop
+    func `another network has no known portal`() {
+        let world = World()
+        world.portal.failed(VendorError.transport(.tls("self-signed certificate")))
+        world.clock.advance(by: 5)
+        world.portal.networkChanged()
+        #expect(world.changes == [true, false])
+        world.portal.report(true)
+        world.portal.networkChanged()
+        #expect(world.portal.isKnown, "NetworkManager reports the end itself")
+    }
+}
