@@ -19,6 +19,7 @@ import hits
 import latency
 import memory
 import micro
+import silent
 import start
 import tables
 import tcp
@@ -27,7 +28,7 @@ import vpn
 import workers
 
 COMMANDS = [
-    hits, latency, accelerate, tcp, workers, forward, doh, vendor_misses, fail_over, bill, families,
+    hits, latency, accelerate, tcp, workers, forward, doh, vendor_misses, fail_over, silent, bill, families,
     engine, vpn, memory, start, micro,
 ]
 

@@ -16,6 +16,11 @@ package enum ClientLimits {
     /// Time without a reply to a health probe after which queued names do not wait for the vendor.
     static let trialPatience = Duration.milliseconds(250)
 
+    /// Time without a reply to a call, while names are queued, after which a health probe begins.
+    ///
+    /// With ``trialPatience``, the result is known at the usual end of `fallback-after`.
+    static let queueSuspicion = Duration.milliseconds(150)
+
     /// Interval of the checks if a queued name may be answered by an upstream.
     static let queueCheck = Duration.milliseconds(100)
 

@@ -23,6 +23,9 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 
     var isSilent: Bool { tries >= limit }
 
+    /// True if a health probe failed after the latest reply.
+    var hasFailedProbe: Bool { trialBegan != nil }
+
     func hasReceived(since start: Instant) -> Bool {
         receivedAt.map { $0 > start } ?? false
     }

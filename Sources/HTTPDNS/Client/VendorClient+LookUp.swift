@@ -178,7 +178,7 @@ extension VendorClient {
     /// Starts calls for queued names: now, or with `batching: together` in the next iteration of
     /// the service loop.
     private func flushSoon() {
-        guard shares.free > 0 else { return }
+        guard shares.free > 0 else { return suspectCalls() }
         guard gathersNames else { return sendQueued() }
         sendQueuedSoon()
     }
@@ -213,7 +213,7 @@ extension VendorClient {
             count += 1
             if count == ClientLimits.batchesPerIteration { sendQueuedSoon() }
         }
-        if queue.count == 0 { queueAlarm.set(nil) }
+        if queue.count == 0 { queueAlarm.set(nil) } else if !isFlushing { suspectCalls() }
     }
 
     /// Fails the look-ups of a refused call.

@@ -58,7 +58,19 @@ extension VendorClient {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
+    /// Time without a reply to a call after which a health probe begins.
     var suspicionTime: Duration { settings.timeout / 2 }
+
+    /// Lets a health probe begin early, because names wait for the calls in flight.
+    func suspectCalls() {
+        guard suspectedCalls != callsBegun else { return }
+        suspectedCalls = callsBegun
+        for call in calls where !call.isTrial {
+            guard let suspectAt = call.suspectAt else { continue }
+            call.suspectAt = min(suspectAt, call.start + ClientLimits.queueSuspicion)
+            arm(call)
+        }
+    }
 
     func suspect(_ call: VendorCall, _ now: Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
@@ -107,6 +119,7 @@ extension VendorClient {
         }
         if silence.hasReceived(since: oldest.start) { return now + ClientLimits.queueCheck }
         beginTrial(of: oldest.client)
+        if silence.hasFailedProbe { return nil }
         if let trial { return future(trial.start + ClientLimits.trialPatience) }
         return trials.wasAnswered ? now + ClientLimits.queueCheck : nil
     }

@@ -70,6 +70,9 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
+    /// Value of `callsBegun` at the latest `suspectCalls`.
+    var suspectedCalls: UInt64 = 0
+
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
     var lingering: Set<VendorCall> = []
