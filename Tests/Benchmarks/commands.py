@@ -19,6 +19,7 @@ import hits
 import latency
 import memory
 import micro
+import nat64
 import silent
 import start
 import tables
@@ -29,7 +30,7 @@ import workers
 
 COMMANDS = [
     hits, latency, accelerate, tcp, workers, forward, doh, vendor_misses, fail_over, silent, bill, families,
-    engine, vpn, memory, start, micro,
+    engine, vpn, nat64, memory, start, micro,
 ]
 
 
