@@ -105,14 +105,18 @@ struct FleetTests {
         try alone.stop()
     }
 
-    @Test("with `budget: shared`, all machines together have one budget")
-    func budget() throws {
+    @Test(
+        "with `budget: shared`, all machines together have one budget, also with the same name",
+        arguments: [nil, "gateway"]
+    )
+    func budget(name: String?) throws {
         var redis: TestRedis? = try TestRedis()
         let port = try #require(redis?.port)
         // In different groups, the machines share no answers.
         let fleet = try FleetHarness(
             "servers: [\"127.0.0.1:\(port)\"]\n  budget: shared",
             extras: ["group: one", "group: two", "group: three"],
+            name: name,
             vendor: "budget: {calls-per-day: 60}"
         )
         try fleet.connected()

@@ -88,16 +88,18 @@ final class FleetHarness: Sendable {
     private let scratch: Scratch
     private let upstream: TestUpstream
 
-    /// Starts daemons with the names `m1`, `m2` and so on.
+    /// Starts a daemon for each secret.
     ///
     /// - Parameters:
     ///   - engine: lines of `fleet`, such as its servers.
     ///   - secrets: secret of each daemon.
     ///   - extras: further lines of `fleet` for each daemon.
+    ///   - name: name of all daemons; nil for `m1`, `m2` and so on.
     init(
         _ engine: String,
         secrets: [String] = [String](repeating: FleetHarness.secret, count: 3),
         extras: [String] = [],
+        name: String? = nil,
         faults: [String] = [],
         zone: String = ProgramHarness.zone,
         password: String = "",
@@ -130,7 +132,7 @@ final class FleetHarness: Sendable {
                     fleet:
                       \(engine)
                       secret: {file: \(file)}
-                      name: m\(index + 1)
+                      name: \(name ?? "m\(index + 1)")
                       timeout: 1s
                       wait: 2s
                       \(password.isEmpty ? "" : "user: httpdnsd\n  password: {file: \(passwordFile)}")
