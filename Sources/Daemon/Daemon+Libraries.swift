@@ -6,8 +6,9 @@ internal import Net
 // MARK: - Libraries and certificates
 
 extension Daemon {
-    /// Loads libcurl and the system's certificates on a thread, if needed; takes milliseconds and 6
-    /// MiB.
+    /// Loads libcurl and the system's certificates on a thread, if needed.
+    ///
+    /// This takes milliseconds and 6 MiB.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
         guard starter == nil, needsHTTP || needsTrust else { return }

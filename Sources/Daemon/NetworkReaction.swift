@@ -10,10 +10,10 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// Reaction to a network change and to a resume from sleep.
+/// Handler of network changes and of a resume from sleep.
 ///
-/// Connections of the old network would hang for minutes, so they are closed, and pending calls are
-/// sent again. Cached answers may suit the old network only, so they are marked stale.
+/// Closes connections of the old network, which would hang for minutes, and repeats pending calls.
+/// Marks cached answers stale, because they may suit only the old network.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -27,10 +27,10 @@ final class NetworkReaction {
     private var resolvers: ResolverWatch?
     private var advertisements: RouterOptionWatch?
 
-    /// True if the network is known to have a captive portal that blocks it.
+    /// True while NetworkManager reports a captive portal.
     private(set) var isPortalKnown = false
 
-    /// The mirror of the cache while the captive portal mode bypasses both.
+    /// Mirror of the cache in the kernel while captive portal mode bypasses both.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
@@ -39,7 +39,7 @@ final class NetworkReaction {
 
     private var isRenewalLate = false
 
-    /// Marks the cache stale when the budget allows it.
+    /// Timer that marks the cache stale when the budget allows it again.
     private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
 
     init(_ components: Components, _ translation: AddressTranslation, logger: Logger) {
@@ -88,7 +88,7 @@ final class NetworkReaction {
         if change.hasOtherServers { components.nat64.networkChanged() }
     }
 
-    /// Starts or ends the bypass of the cache, also of the answers in the kernel.
+    /// Starts or ends the bypass of the cache and of the answers in the kernel.
     private func portalChanged(_ isOn: Bool) {
         let mirror = components.cache.setBypassed(isOn)
         if isOn { suspended = mirror } else { suspended?.resume() }
@@ -101,7 +101,7 @@ final class NetworkReaction {
         )
     }
 
-    /// Takes the hint of NetworkManager that a captive portal blocks the network.
+    /// Handles a report of NetworkManager: a captive portal blocks the network, or no longer does.
     func portalHint(_ isBlocked: Bool) {
         guard isBlocked != isPortalKnown else { return }
         isPortalKnown = isBlocked
@@ -113,7 +113,7 @@ final class NetworkReaction {
         )
     }
 
-    /// Runs a sweep: its first step at once, the others in a task.
+    /// Runs the first step of a sweep immediately, and the other steps in a task.
     private func sweep(_ sweep: consuming CacheSweep) {
         var sweep = consume sweep
         let clocks = components.clocks
@@ -138,7 +138,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Takes a NAT64 prefix of a router advertisement, unless no NAT64 can have it.
+    /// Uses a NAT64 prefix of a router advertisement; ignores an invalid prefix.
     private func take(_ announced: AnnouncedPrefix, _ link: String) {
         guard let network = IPAddress(octets: announced.octets),
             let range = IPPrefix(containing: network, length: announced.length),
@@ -184,7 +184,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Reacts in one iteration of the service loop; marks a large cache stale in later ones.
+    /// Handles a network change in one iteration of the service loop; large caches take more.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         translation.networkChanged()
@@ -203,7 +203,7 @@ final class NetworkReaction {
         markStale()
     }
 
-    /// Marks all cached answers stale, now or when the budget allows it.
+    /// Marks all cached answers stale, immediately or when the budget allows it.
     private func markStale() {
         let clocks = components.clocks
         if let instant = renewals.spend(clocks.now()) {

@@ -14,7 +14,7 @@ internal import Resolver
 extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
-    /// Every step that can fail precedes the switch, in one iteration of the service loop.
+    /// All steps that can fail come first. The switch then takes one iteration of the service loop.
     package func reload() async -> ReloadOutcome {
         await reloads.turn { [self] in
             ServiceManager.reloading()
@@ -35,7 +35,7 @@ extension Daemon {
 
     /// Checks the settings file or another text like a reload, except addresses and hosts files.
     ///
-    /// Waits for a reload in progress: each needs memory for a second set of routes.
+    /// Waits for a reload in progress, because each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)
@@ -82,7 +82,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // A snapshot is filtered by the old settings while it is being loaded, so loading must end.
+        // Waits for the end of loading, which filters the snapshot by the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {
@@ -225,7 +225,7 @@ extension Daemon {
         return sweep
     }
 
-    /// Runs the sweep; a stopping daemon waits for its end before it writes the snapshot.
+    /// Runs the sweep; a stopping daemon waits for the sweep before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = components.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }
