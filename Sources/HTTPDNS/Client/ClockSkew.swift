@@ -2,10 +2,10 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// After a refusal, the request is signed again with the time in the reply's `Date`. The offset is
-/// stored only if the vendor then accepts the request. The offset is limited, because a request
-/// with a future time can be replayed until that time. At intervals, one request tests the local
-/// time.
+/// If the vendor refuses a request, the request is signed again with the time in the reply's
+/// `Date`. The offset is stored only if the vendor then accepts the request. The offset is limited,
+/// because an attacker can replay a request with a future time until that time. At intervals, one
+/// request is signed with the local time as a test.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -31,7 +31,7 @@ struct ClockSkew: Sendable, Hashable {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// Returns the action after the refusal of a request with offset `used`; all in seconds.
+    /// Returns the action after a refusal of a request with offset `used`; all times in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -66,7 +66,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset that is too large; returns true for the first since an accepted request.
+    /// Records an offset that is too large; returns true if no other was since an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

@@ -2,8 +2,8 @@
 
 /// Schedule of health probes.
 ///
-/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart, but
-/// fewer than `burst` consecutive failures cause an immediate next probe.
+/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart. Only
+/// the first `burst` - 1 failures in a row are each followed by a probe without this pause.
 struct TrialSchedule: Sendable, Hashable {
     /// Consecutive failed probes after which the pause applies, at least 1.
     let burst: Int

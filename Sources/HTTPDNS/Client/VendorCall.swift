@@ -29,7 +29,7 @@ final class PendingLookup {
     func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
-/// Name with waiting look-ups, queued or in a call.
+/// Name with waiting look-ups; the name is queued or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question
@@ -64,7 +64,7 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor; exists until its last request has ended.
+/// Call to the vendor, until its last request has ended.
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
@@ -129,7 +129,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates the call of a health probe; a query of `client` caused the probe.
+    /// Creates the call of a health probe that a query of `client` caused.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,
