@@ -164,6 +164,7 @@ package protocol UsageStore: AnyObject, Sendable {
     ///   - durably: true to treat a record that is only in memory as unknown.
     ///   - change: returns true if it changed the record; runs on any thread, possibly after this
     ///     function has returned nil.
+    /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(
         _ vendor: String,
