@@ -9,7 +9,7 @@ package struct GroupSocket {
 
     package let group: UInt32
 
-    /// Failure that leaves the socket usable.
+    /// Failure after which the socket can still be used.
     package let warning: String?
 
     /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.

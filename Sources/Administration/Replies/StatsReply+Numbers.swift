@@ -40,7 +40,7 @@ extension RefreshStats {
 }
 
 extension CacheStats {
-    /// Omits hits and misses, which `QueryCounters` counts.
+    /// Creates the counters without hits and misses, which `QueryCounters` counts.
     init(_ numbers: CacheNumbers) {
         self.init()
         entries = numbers.entries
@@ -57,7 +57,7 @@ extension CacheStats {
 extension VendorStats {
     /// Creates the numbers of a vendor.
     ///
-    /// - Parameter spared: avoided calls that never reached the vendor client.
+    /// - Parameter spared: avoided calls that did not reach the vendor client.
     init(
         name: String,
         _ statistics: VendorStatistics,
