@@ -16,7 +16,7 @@ package struct GroupSocket {
     ///
     /// - Parameters:
     ///   - what: purpose for messages, such as `control`.
-    /// - group: name or number; nil to keep the group of the new file.
+    ///   - group: name or number; nil to keep the group of the new file.
     package static func open(
         _ what: String,
         path: String,

@@ -12,7 +12,7 @@ extension BillReply {
     /// - Parameters:
     ///   - isMonthly: true for the costs of the month instead of the day.
     ///   - seconds: time since the counters were zero.
-    /// - counts: counts from the vendors, or the errors of fetching them.
+    ///   - counts: counts from the vendors, or the errors of fetching them.
     @ServiceLoop
     init(
         _ state: DaemonState,

@@ -7,7 +7,7 @@ extension ResolvConf {
     /// Checks if resolv.conf(5) has this daemon as first server, directly or by systemd-resolved.
     ///
     /// - Parameters:
-    /// - addresses: listen addresses of the daemon.
+    ///   - addresses: listen addresses of the daemon.
     ///   - root: prefix of all paths, for tests.
     init(pointingAt addresses: [SocketAddress], root: String = "") {
         self.init()

@@ -79,7 +79,7 @@ enum ResolverOwner: Equatable, Sendable {
 
     /// Determines the manager from resolv.conf and installed programs.
     ///
-    /// Files can remain after the removal of a program, so `isAlive` must also be true.
+    /// `isAlive` must also be true, because files can remain after the removal of a program.
     init(_ facts: ResolverFacts) {
         let text = facts.text ?? ""
         if facts.resolvConf.kind == .link,
@@ -111,7 +111,8 @@ enum ResolverOwner: Equatable, Sendable {
             {
                 .openresolv
             } else if isThere(paths.networkManager, of: .networkManager) {
-                // NetworkManager rewrites resolv.conf even if the file does not name it.
+                // NetworkManager rewrites resolv.conf even if resolv.conf does not name
+                // NetworkManager.
                 .networkManager
             } else if facts.present.contains(paths.dhclientHooks) {
                 .dhclient
