@@ -3,8 +3,7 @@
 /// Decoder that splits a stream into NUL-terminated messages, with bounded memory.
 ///
 /// The caller appends at most `room` octets, then calls `next()` until the result is nil. Pipelined
-/// messages reduce `room`. A client that does not read replies therefore fills its own socket
-/// buffer.
+/// messages reduce `room`, so a client that does not read replies fills its own socket buffer.
 package struct MessageDecoder: Sendable {
     package let maximumOctets: Int
 

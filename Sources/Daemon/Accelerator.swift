@@ -12,7 +12,7 @@ internal import Resolver
 
 /// Controller of the BPF program that answers cached queries from loopback clients.
 ///
-/// Counts all hits once a second, and some hits when a control verb reads the counters.
+/// Counts the hits once a second, and some of them when a control verb reads the counters.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()

@@ -68,7 +68,7 @@ package final class Daemon {
 
     static let dumpedQueries = 100
 
-    /// Creates the daemon without binding an address.
+    /// Creates the daemon; binds no address.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,

@@ -13,7 +13,7 @@ internal import Upstream
 /// Handler of network changes and of a resume from sleep.
 ///
 /// Closes connections of the old network, which would hang for minutes, and repeats pending calls.
-/// Marks cached answers stale, because they may suit only the old network.
+/// Marks cached answers stale, which may suit only the old network.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -49,7 +49,6 @@ final class NetworkReaction {
         use(components)
     }
 
-    /// Uses the components of a reload.
     func use(_ components: Components) {
         self.components = components
         let network = components.network
@@ -66,7 +65,6 @@ final class NetworkReaction {
 
     // MARK: - Resolvers of the network
 
-    /// Follows the DNS servers and routing domains of the network.
     func followResolvers(_ dependencies: Dependencies) {
         resolvers = dependencies.resolvers({ [logger] in logger.warning("\($0)") }) {
             [weak self] links in

@@ -3,9 +3,9 @@ internal import Net
 
 /// Rate limit for network changes that mark the whole cache stale.
 ///
-/// After each such change, the next query for each cached name of a vendor is a billed call. A link
-/// that flaps, or router advertisements that replace addresses, must not cause such calls without
-/// limit. After ``burst`` changes, one is allowed every ``interval``.
+/// After such a change, the next query for each cached name of a vendor is a billed call. A link
+/// that flaps, or router advertisements that replace addresses, must not repeat this without limit.
+/// After ``burst`` changes, one is allowed every ``interval``.
 struct RenewalBudget: Sendable, Hashable {
     static let burst = 6
     static let interval: Duration = .seconds(60)

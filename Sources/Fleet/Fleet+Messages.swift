@@ -70,7 +70,7 @@ extension Fleet {
         onFlush?(flush, .milliseconds(max(0, now - flush.at)))
     }
 
-    /// Flushes shared answers on all machines: answers fetched before now are rejected.
+    /// Flushes shared answers: all machines reject answers that were fetched before now.
     ///
     /// - Parameter completion: receives true if Redis confirmed the flush.
     package func flush(

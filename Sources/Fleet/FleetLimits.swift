@@ -11,10 +11,10 @@ package enum FleetLimits {
     /// Maximum octets of a machine's name; longer names are cut.
     package static let machineOctets = 64
 
-    /// Maximum octets of a string that is too long for a value; the string is read and discarded.
+    /// Maximum octets of a string above `valueOctets`, which is read and discarded.
     static let skippedOctets = 1 << 20
 
-    /// Maximum octets of a reply, and maximum elements of a reply at all nesting levels.
+    /// Maximum octets of a reply, and maximum elements at all nesting levels.
     static let replyOctets = 512 << 10
     static let replyElements = 256
 

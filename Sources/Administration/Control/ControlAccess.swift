@@ -5,8 +5,8 @@ package import Net
 ///
 /// Mode and group of the socket file limit the users that can connect. If only the group can
 /// connect, every peer may make changes. Otherwise, changes need root, the daemon's user, or the
-/// socket's group as primary group. Supplementary groups are not resolved, because NSS may query
-/// this daemon.
+/// socket's group as primary group. Other groups of a user are not looked up: NSS may query this
+/// daemon.
 package struct ControlAccess: Sendable, Equatable {
     private static let writableByOthers: UInt32 = 0o002
 

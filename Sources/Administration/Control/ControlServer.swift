@@ -5,9 +5,9 @@ package import Net
 
 /// Server of the control socket; answers the calls of each client in order.
 ///
-/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end connections
-/// that are slow or silent, or that do not read. Pipelined calls of a client get one answer per
-/// loop iteration. `ControlPlaces` limits clients and streams.
+/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
+/// and non-reading connections. Pipelined calls of a client get one answer per loop iteration.
+/// `ControlPlaces` limits clients and streams.
 @ServiceLoop
 package final class ControlServer {
     package struct Limits: Sendable {
@@ -86,8 +86,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // An unstructured task, because Swift 6.3 cannot check a group task on a global
-                // actor. `run` cancels the task.
+                // Unstructured, because Swift 6.3 cannot check a group task on a global actor;
+                // `run` cancels it.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)

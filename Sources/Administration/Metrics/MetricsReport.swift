@@ -13,7 +13,6 @@ package struct MetricsReport: Sendable {
     var clients: [(name: String, numbers: VendorStatistics)] = []
     var upstreams: [UpstreamStatus] = []
 
-    /// State of the fleet; off without a fleet.
     var fleet = FleetStatus()
 
     package var queries = QuerySums()

@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Each look-up that merging, A/AAAA pairing or the cache avoided would have cost one
-            // item. Batches of names save units only if requests are billed.
+            // Each look-up avoided by merging, A/AAAA pairing or the cache saves one item. Batches
+            // of names save units only if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -79,7 +79,7 @@ extension BillRules {
 extension BilledCost {
     /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// The free units of a month cover its first units, so earlier days may have used them up.
+    /// Earlier days of the month use the free units first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday
@@ -90,8 +90,8 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// Alibaba bills resolutions with a weight for the encryption, but counts only HTTP and HTTPS.
-    /// The assumption is that all resolutions have the encryption of `account`.
+    /// Alibaba bills by encryption, but counts only HTTP and HTTPS. All resolutions are assumed to
+    /// have the encryption of `account`.
     fileprivate init(
         _ outcome: ResolveCounts.Outcome,
         _ account: VendorSettings.Account,
@@ -121,12 +121,12 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Minimum seconds of counting from which a daily rate is computed.
+    /// Minimum seconds of counting for a daily rate.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0
 
-    /// Returns advice: changes of the settings that reduce the cost at the present query rate.
+    /// Returns settings that would cost less at the present query rate.
     @ServiceLoop
     fileprivate static func all(
         _ settings: VendorSettings,

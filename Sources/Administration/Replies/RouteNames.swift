@@ -30,7 +30,7 @@ package struct RouteNames: Sendable {
         index(place).flatMap { routes[$0].domains.first }.map { "\($0)" } ?? ""
     }
 
-    /// Returns the new place for each old place that changed; the first domain identifies a route.
+    /// Returns the new place for each changed place; the first domain identifies a route.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.routes.enumerated().lazy.map { ($1.domains.first, UInt32($0)) },

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Numbers of avoided vendor calls by vendor, except those that `VendorClient` counts.
+/// Avoided calls by vendor, except those that `VendorClient` counts.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
 

@@ -40,7 +40,7 @@ extension RefreshStats {
 }
 
 extension CacheStats {
-    /// Creates the counters without hits and misses, which `QueryCounters` counts.
+    /// Omits hits and misses, which `QueryCounters` counts.
     init(_ numbers: CacheNumbers) {
         self.init()
         entries = numbers.entries

@@ -6,7 +6,7 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// Creates the list of the costliest names of all vendors.
+    /// Creates the list of the costliest names.
     ///
     /// - Parameter total: number of billed names.
     @ServiceLoop

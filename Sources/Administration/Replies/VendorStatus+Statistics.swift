@@ -7,8 +7,8 @@ internal import Net
 extension VendorStatus {
     /// Creates the status of a vendor.
     ///
-    /// The state is down if the circuit breaker is open, or the last call to every server failed.
-    /// The state is degraded if the last call to the current server failed, or the budget is spent.
+    /// Down: the circuit breaker is open, or the last call to every server failed. Degraded: the
+    /// last call to the current server failed, or the budget is spent.
     init(
         _ settings: VendorSettings,
         _ statistics: VendorStatistics,

@@ -100,8 +100,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` (prefetch of a name in demand) or `query`.
     ///
-    /// There is no refresh of failures, of TTLs of a few seconds, and of answers after a failed
-    /// refresh.
+    /// Failures, TTLs of a few seconds, and answers after a failed refresh are not refreshed.
     package var nextBy: String?
 
     package var nextBillableCalls = 0

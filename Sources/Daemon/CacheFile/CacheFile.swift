@@ -8,7 +8,7 @@ internal import Resolver
 
 /// Snapshot file of the cache: restored at the start, written every five minutes and at the end.
 ///
-/// The file is written only after changes. Threads access the disk, one at a time.
+/// Only changes are written. Threads access the disk, one at a time.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState
@@ -40,9 +40,7 @@ final class CacheFile {
 
     private var work: Task<Void, Never>?
 
-    /// State of the cache when the file was written; nil until loading has ended.
-    ///
-    /// While it is nil, a partly loaded cache does not replace the file.
+    /// State of the cache in the file; nil while loading, so that no partial cache is written.
     private var state: State?
     private var alarm: Alarm?
 

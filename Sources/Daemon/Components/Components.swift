@@ -42,8 +42,8 @@ struct Components {
 
     /// Creates all components except unchanged components of `old`.
     ///
-    /// - Throws: `StartError` for faults that the check of the settings does not find, such as a
-    ///   missing cipher.
+    /// - Throws: `StartError` for faults that checks of settings do not find, such as a missing
+    ///   cipher.
     init(
         _ settings: Settings,
         in dependencies: Dependencies = .system,

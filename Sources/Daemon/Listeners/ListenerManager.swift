@@ -79,12 +79,10 @@ final class ListenerManager {
 
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// - Passed sockets that are not in `listen` are also served: their clients would get no
-    ///   answer.
+    /// - Passed sockets that are not in `listen` are also served.
     /// - Default addresses that the machine lacks or, with passed sockets, may not bind, are
-    ///   skipped, unless no address would remain.
-    /// - Absent addresses of `listen` are bound in advance, because the interface may come up
-    ///   later.
+    ///   skipped if another address remains.
+    /// - Absent addresses of `listen` are bound, because the interface may come up later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {

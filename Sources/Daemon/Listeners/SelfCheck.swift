@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Health check: the daemon queries its own addresses.
 ///
-/// The check finds a worker that hangs, or a socket without a reader, while the service loop runs.
+/// A worker may hang, or a socket may have no reader, while the service loop runs.
 @ServiceLoop
 final class SelfCheck {
     private enum Standing {
@@ -38,9 +38,9 @@ final class SelfCheck {
             }
         }
 
-        /// True if a worker left datagrams in its socket since ``noteUnread()``, and received none.
+        /// True if a socket with unread datagrams has received none since ``noteUnread()``.
         ///
-        /// A worker under load receives all the time, so progress on another socket does not count.
+        /// A worker under load receives all the time, so progress of another socket does not count.
         var hasHungWorker: Bool {
             unread.contains { socket, before in
                 socket.batches.load(ordering: .relaxed) == before && socket.hasUnreadDatagrams
@@ -87,8 +87,7 @@ final class SelfCheck {
 
     /// Queries all listen addresses; returns true if all addresses pass within `time`.
     ///
-    /// An address that has never answered or is overloaded passes without a reply: a restart would
-    /// not help.
+    /// An address that has never answered, or is overloaded, passes: a restart would not help.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {

@@ -35,7 +35,7 @@ extension Daemon {
 
     /// Checks the settings file or another text like a reload, except addresses and hosts files.
     ///
-    /// Waits for a reload in progress, because each needs memory for a second set of routes.
+    /// Waits for a reload in progress: each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)

@@ -24,8 +24,8 @@ final class FleetStateFile {
 
     /// Stores a claim; ignores a failure.
     ///
-    /// If the file is missing and Redis is unreachable, a machine starts with a larger share. The
-    /// usage file in the same directory reports the fault.
+    /// Without the file and Redis, a machine starts with a larger share. The usage file of the same
+    /// directory reports the fault.
     func store(_ vendor: String, _ claim: BudgetClaim) {
         try? file.change { octets in
             var claims = Self.claims(octets)

@@ -5,8 +5,8 @@ internal import Net
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
-/// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` have the counts
-/// of other days, for a clock that changes back. Earlier versions treat these names as vendors.
+/// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` have counts of
+/// other days, to which the clock may return; earlier versions treat these names as vendors.
 ///
 /// A damaged or empty file counts as an exhausted budget of every vendor until ``reset(_:today:)``.
 /// If the file cannot be opened, counts that need not be durable are in memory.

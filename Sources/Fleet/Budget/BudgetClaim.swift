@@ -8,7 +8,6 @@ package struct BudgetClaim: Sendable, Hashable {
     /// Number of limits: calls per day, units per day, units per month.
     package static let limits = 3
 
-    /// Index of the monthly limit.
     static let monthly = 2
 
     /// One limit of the budget.

@@ -95,7 +95,7 @@ extension EngineLink {
                 if case .integer(let count) = list[3] { members = Int(clamping: count) }
             }
         )
-        // Checks the connection of the messages.
+        // Checks the other connection.
         messages.send(
             [RedisCodec.command("PING")],
             deadline: deadline,

@@ -75,7 +75,6 @@ final class EngineLink {
         since = clocks.now()
     }
 
-    /// True if commands can be sent.
     var isUsable: Bool { commands != nil && !breaker.isOpen }
 
     // MARK: - Life
@@ -217,7 +216,6 @@ final class EngineLink {
 
     // MARK: - Sentinel
 
-    /// Returns the server to connect to.
     private func server(_ deadline: Instant) async throws(EngineError) -> SocketAddress {
         switch access.place {
         case .servers(let servers): return servers[turn % servers.count]

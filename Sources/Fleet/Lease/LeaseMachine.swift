@@ -12,7 +12,6 @@ struct LeaseMachine: Hashable, Sendable {
 
         case claiming
 
-        /// Another machine has the lease.
         case waiting
 
         /// This machine calls the vendor, with the lease or without it.
@@ -22,7 +21,6 @@ struct LeaseMachine: Hashable, Sendable {
     }
 
     enum Event: Hashable, Sendable {
-        /// Reply to the read.
         case read(hasValue: Bool)
 
         /// Reply to the claim, with a second read of the value.

@@ -8,7 +8,7 @@ internal import Net
 final class RedisConnection {
     typealias Replies = Result<[RedisReply], EngineError>
 
-    /// Commands that are sent together, until their last reply.
+    /// Commands sent together, until their last reply.
     private final class Exchange {
         let deadline: Instant
         let sent: Instant

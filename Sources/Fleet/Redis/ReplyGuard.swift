@@ -3,7 +3,7 @@
 /// Filter that checks the lengths in replies before hiredis parses them.
 ///
 /// hiredis allocates as much memory as a length announces. The filter replaces a string that is too
-/// long by nil, because every client with access to the channel can send such a string.
+/// long by nil: every client with access to the channel can send one.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.

@@ -24,8 +24,8 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
 /// Authenticated encryption with the secret of the fleet, and derivation of keys from the secret.
 ///
-/// HMAC-SHA256 is the only primitive. In counter mode, it is the key stream. As the authentication
-/// tag, it covers nonce, ciphertext and context (encrypt-then-MAC).
+/// HMAC-SHA256 is the only primitive: as the key stream in counter mode, and as the tag of nonce,
+/// ciphertext and context (encrypt-then-MAC).
 package struct FleetSeal: Sendable {
     /// Returns the HMAC-SHA256 of a text with the secret.
     package typealias Code = @Sendable ([UInt8]) -> [UInt8]

@@ -66,7 +66,6 @@ package struct FleetValue: Sendable, Hashable {
 extension FleetValue {
     private static let form: UInt8 = 1
 
-    /// Maximum addresses of a family.
     private static let maximumAddresses = 100
 
     /// Encoded value; nil if it is too large to share.

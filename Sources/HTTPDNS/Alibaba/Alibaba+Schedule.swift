@@ -15,8 +15,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The document names HMAC, but its example uses MD5, as this request does. The document does
-    /// not say if `t` is the expiry or the current time; one minute ahead is valid for both.
+    /// The document names HMAC, but its example uses MD5. The document does not say if `t` is the
+    /// expiry or the current time; one minute ahead is valid for both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,

@@ -115,7 +115,7 @@ extension PriceModel {
         case answered([VendorAnswer])
     }
 
-    /// Returns the maximum number of units of each name in a request, in the order of the names.
+    /// Returns the maximum number of units of each name in a request, in order.
     package func maximum(_ query: VendorQuery) -> [UInt64] {
         switch item {
         case .request:
@@ -125,7 +125,7 @@ extension PriceModel {
         }
     }
 
-    /// Returns the billed units of each name in a request, in the order of the names.
+    /// Returns the billed units of each name in a request, in order.
     ///
     /// The vendor also bills unusable addresses, which the client ignores.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {

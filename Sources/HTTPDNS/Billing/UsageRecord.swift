@@ -5,8 +5,8 @@ package import Net
 /// Calls and units of one vendor in the current UTC day and month.
 ///
 /// The counts restart when the clock moves to a later day or month. If the clock returns to an
-/// earlier day, for example after a start with a wrong clock, the counts of that day continue. They
-/// then include the use since that day, because a wrong clock must not give a second budget.
+/// earlier day, the counts of that day continue, plus the use since then: a wrong clock must not
+/// give a second budget.
 package struct UsageRecord: Sendable, Hashable {
     /// Counts of an earlier day, saved when the counts restarted.
     package struct Former: Sendable, Hashable {
@@ -82,7 +82,7 @@ package struct UsageRecord: Sendable, Hashable {
         )
         former = former.suffix(Self.mostFormer)
         let month = Self.month(of: today)
-        // A month that the clock has reached before does not start with zero.
+        // A month that the clock reached before does not restart at zero.
         let isKnown = month == Self.month(of: latestDay)
         if today != latestDay {
             ahead = .none
@@ -100,7 +100,7 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // If the counts of the earlier day were not saved, the current counts continue.
+        // Without saved counts of the earlier day, the current counts continue.
         guard let last = former.last, last.day >= today else { return }
         var sum = isLatest ? use.less(ahead) : use
         var month = unitsThisMonth

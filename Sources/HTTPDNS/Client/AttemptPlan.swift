@@ -9,7 +9,6 @@ package struct AttemptPlan: Sendable, Hashable {
         /// Send the request with this number to the server, on a new connection if `fresh`.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
-        /// End the failed call.
         case end
     }
 

@@ -3,10 +3,9 @@ package import DNSWire
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each DNS client has its own queue. The next call serves the client with the fewest calls in
-/// flight; among equal clients, the order is round-robin. A name is in the queues of all clients
-/// that wait for it. All names of a call are of one client, because a slow name delays the whole
-/// call.
+/// Each DNS client has its own queue; a name is in the queues of all clients that wait for it. The
+/// next call serves the client with the fewest calls in flight, then round-robin. All names of a
+/// call are of one client, because a slow name delays the whole call.
 package struct BatchQueue: Sendable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
@@ -93,8 +92,8 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question that is
-    /// already in a queue is not added again.
+    /// With ``ClientLimits/queuedEntries`` entries in all queues, a queued question is not added
+    /// again.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next, owner: client)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -172,8 +171,7 @@ extension BatchQueue {
 
     /// Returns the index in `turns` of the next client; removes clients without names before it.
     ///
-    /// The search ends at the first client without calls in flight, so the number of calls in
-    /// flight limits its length.
+    /// The number of calls in flight limits the search, which ends at a client without calls.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?

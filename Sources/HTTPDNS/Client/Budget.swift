@@ -6,9 +6,8 @@ package import Net
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
 /// The budget charges the maximum cost of a request before it is sent, and refunds the difference
-/// after the reply. Before a request, a block of units is added to the stored counts; requests are
-/// paid from this reservation. After a crash, the counts are therefore too high by at most one
-/// block, and never too low.
+/// after the reply. Requests are paid from a block of units that is added to the stored counts in
+/// advance. After a crash, the counts are therefore at most one block too high, and never too low.
 ///
 /// If several DNS clients use a vendor, each has a limit (``FairShare``). All clients whose
 /// addresses may be forged share one limit.
@@ -148,9 +147,8 @@ extension Budget {
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// A client that yields cannot use the part of the budget that is kept for clients with proven
-    /// addresses. This part is a quarter of each limit at the start of the period, and decreases
-    /// linearly to zero at the end, so that the whole budget can be used.
+    /// A client that yields leaves a part to clients with proven addresses: a quarter of each limit
+    /// at the start of the period, which decreases linearly to zero at the end.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,
@@ -208,8 +206,8 @@ extension Budget {
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     ///
-    /// Without a limit, the amount is a tenth of the charges of the last second, but at least
-    /// ``ClientLimits/usageBlock``, because each access to the stored counts takes time.
+    /// Without a limit, a tenth of the charges of the last second, but at least
+    /// ``ClientLimits/usageBlock``: each access to the stored counts takes time.
     private var block: UsageAmount {
         let least = ClientLimits.usageBlock
         return UsageAmount(

@@ -2,10 +2,10 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// If the vendor refuses a request, the request is signed again with the time in the reply's
-/// `Date`. The offset is stored only if the vendor then accepts the request. The offset is limited,
-/// because an attacker can replay a request with a future time until that time. At intervals, one
-/// request is signed with the local time as a test.
+/// If the vendor refuses a request, it is signed again with the time in the reply's `Date`. The
+/// offset is stored only if the vendor then accepts the request. The offset is limited, because a
+/// request with a future time can be replayed until that time. At intervals, one request tests the
+/// local time.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -44,7 +44,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; 0 for a retest.
+    /// Returns the offset for the next request; 0 to test the local time.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
@@ -66,7 +66,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset that is too large; returns true if no other was since an accepted request.
+    /// Records an offset that is too large; returns true for the first since an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

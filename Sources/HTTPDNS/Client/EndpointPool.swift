@@ -3,9 +3,9 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// A failure may be due to the queried name. It then counts only if a later health probe fails, and
-/// the server sent no answer in between. Each change of the current server begins an era. Attempts
-/// of earlier eras do not change the current server.
+/// The queried name may be the cause of a failure. Such a failure counts only if a later health
+/// probe fails, without an answer of the server in between. Each change of the current server
+/// begins an era. Attempts of earlier eras do not change the current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
@@ -168,7 +168,7 @@ extension EndpointPool {
     /// Ends a check of the primary server: makes it current, or postpones the next check.
     ///
     /// If another server answered earlier, the next check is postponed: calls to a slow server are
-    /// hedged, and so billed twice.
+    /// hedged, and therefore billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant

@@ -3,18 +3,15 @@ internal import DNSWire
 
 /// The two latest DNS clients of a vendor, which show if a client is the only one.
 ///
-/// A forged source address counts as a client. A single real client then gets three quarters of
-/// budget and rate (``FairShare``). Clients whose addresses may be forged leave a part to other
-/// clients.
+/// A forged source address counts as a client; a single real client then gets three quarters of
+/// budget and rate (``FairShare``). Clients with unproven addresses leave a part to others.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?
 
     private var latestProven: Instant?
 
-    /// Returns true if `client` must leave a part to clients with proven addresses.
-    ///
-    /// Such a client must have used the vendor within ``ClientLimits/clientMemory``.
+    /// Returns true if `client` must leave a part to recent clients with proven addresses.
     func mustYield(_ client: ClientNetwork, now: Instant) -> Bool {
         guard !client.isProven, let latestProven else { return false }
         return now - latestProven < ClientLimits.clientMemory

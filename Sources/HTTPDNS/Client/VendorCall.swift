@@ -40,7 +40,6 @@ final class PendingName {
 
     var trace: Trace?
 
-    /// Look-ups that wait for the name.
     var lookUps: [PendingLookup] = []
 
     /// Call with the name; nil while the name is queued.

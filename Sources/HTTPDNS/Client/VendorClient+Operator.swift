@@ -45,7 +45,7 @@ extension VendorClient {
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
     /// In the same iteration of the service loop, the owner of the transport must drop its
-    /// connections. The calls send their requests again in a later iteration.
+    /// connections. Later, the requests are sent again.
     ///
     /// - Returns: the number of restarted calls.
     @discardableResult

@@ -16,8 +16,8 @@ extension VendorClient {
     /// Starts a health probe if one is due and permitted.
     ///
     /// The probe uses new connections. It queries the current server first (or the primary server
-    /// if its check is due), then the others. The rate limit does not refuse probes; otherwise a
-    /// flood of names could prevent them.
+    /// if its check is due), then the others. The rate limit does not refuse probes, because a
+    /// flood of names could then prevent them.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
@@ -86,9 +86,9 @@ extension VendorClient {
 
     /// Returns the time until which a name must wait for the vendor, after a wait of `delay`.
     ///
-    /// Nil means that an upstream may answer the name now (`fallback-after`). Calls for other
-    /// names, which a client chose, may occupy the vendor. A queued name therefore waits until its
-    /// own call has lasted for `delay`, unless a health probe shows that the vendor is silent.
+    /// Nil means that an upstream may answer the name now (`fallback-after`). A queued name waits
+    /// until its own call has lasted for `delay`, because clients can occupy all calls with other
+    /// names. If a health probe shows that the vendor is silent, the name does not wait.
     package func waitEnd(
         _ name: Name,
         _ families: Families,

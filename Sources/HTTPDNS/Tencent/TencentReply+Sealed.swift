@@ -3,10 +3,10 @@ import DNSWire
 
 /// Checks of text that was encrypted without authentication (AES-CBC, DES-ECB).
 ///
-/// An attacker on the path who knows one pair of plaintext and ciphertext can forge any text of 16
-/// octets, but not all blocks of a longer text. Therefore, every octet of the text must be valid,
-/// and the text must have all parts: name (`query=1`), TTLs (`ttl=1`), and at the end the client's
-/// address (`clientip=1`).
+/// An attacker on the path who knows a pair of plaintext and ciphertext can forge any text of 16
+/// octets, but not all blocks of a longer text. Therefore, every octet must be valid, and no part
+/// may be missing: name (`query=1`), TTLs (`ttl=1`), and at the end the client's address
+/// (`clientip=1`).
 ///
 /// Two attacks remain. Known blocks can give a name the addresses of another name. A very short
 /// name can get any address.

@@ -19,8 +19,7 @@ struct ControlClient {
 
     /// Makes one call, and passes each reply to `take`.
     ///
-    /// - Parameter silence: maximum time between replies in addition to the limit; nil for no
-    ///   limit.
+    /// - Parameter silence: time added to the limit between replies; nil for no limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,

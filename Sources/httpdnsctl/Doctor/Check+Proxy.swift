@@ -5,7 +5,6 @@ struct ProxySetting: Equatable, Sendable {
     /// File, or `this shell`.
     var place: String
 
-    /// Variable or option.
     var name: String
 
     /// URL without user name and password, or the mode in desktop settings.
@@ -89,7 +88,6 @@ extension Gatherer {
 
     private static let desktopDirectories = ["/etc/dconf/db/local.d", "/etc/dconf/db/site.d"]
 
-    /// Maximum proxies that are reported.
     private static let maximumProxies = 20
 
     /// Returns the proxies of environment variables and of the desktop.

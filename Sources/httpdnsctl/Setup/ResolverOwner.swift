@@ -111,8 +111,7 @@ enum ResolverOwner: Equatable, Sendable {
             {
                 .openresolv
             } else if isThere(paths.networkManager, of: .networkManager) {
-                // NetworkManager rewrites resolv.conf even if resolv.conf does not name
-                // NetworkManager.
+                // NetworkManager rewrites resolv.conf even if the file does not name it.
                 .networkManager
             } else if facts.present.contains(paths.dhclientHooks) {
                 .dhclient

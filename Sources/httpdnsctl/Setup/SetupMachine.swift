@@ -37,7 +37,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Also checks for a fault: even with correct files, a service may need the commands.
+        // Even with correct files, a service may need the commands.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -200,7 +200,7 @@ struct SetupMachine {
 
     /// Removes temporary journal files of an interrupted run, and their directory if it is empty.
     ///
-    /// The caller holds the lock, so no run is active.
+    /// The lock excludes an active run.
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]
@@ -238,7 +238,7 @@ struct SetupMachine {
 
     /// Runs the commands of the plan, and checks that the nameserver is effective.
     ///
-    /// If resolv.conf is correct, a failure of resolvconf is ignored: resolvconf also runs hooks of
+    /// A failure of resolvconf is ignored if resolv.conf is correct: resolvconf also runs hooks of
     /// other packages.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
