@@ -59,7 +59,8 @@ extension Fleet {
                 reject(error)
             }
         }
-        // A full list may have lost older flushes: flushes everything before its oldest one.
+        // Redis stores a limited number of flushes, so older ones may be lost: flushes all older
+        // values.
         if list.count >= FleetLimits.flushes, oldest < .max {
             takeNew(FleetFlush(.all, isSoft: true, at: oldest))
         }

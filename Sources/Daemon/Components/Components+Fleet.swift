@@ -141,7 +141,7 @@ extension Daemon {
         }
     }
 
-    /// Applies a flush of another machine to cached answers stored before it.
+    /// Applies a flush of another machine to cached answers stored before the flush.
     ///
     /// Answers of a snapshot that is being loaded are included.
     private func carryOut(_ flush: FleetFlush, age: Duration) {

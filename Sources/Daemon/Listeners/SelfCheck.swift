@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Health check: the daemon queries its own addresses.
 ///
-/// A worker may hang, or a socket may have no reader, while the service loop runs.
+/// A worker may hang, or a socket may have no reader, although the service loop runs.
 @ServiceLoop
 final class SelfCheck {
     private enum Standing {

@@ -95,7 +95,7 @@ extension EngineLink {
                 if case .integer(let count) = list[3] { members = Int(clamping: count) }
             }
         )
-        // Checks the other connection.
+        // Checks that the connection of messages works.
         messages.send(
             [RedisCodec.command("PING")],
             deadline: deadline,

@@ -57,7 +57,7 @@ final class FleetLookUp {
         }
     }
 
-    /// Adds a query; after the start of the vendor call, its caller joins that call.
+    /// Adds a query; after the start of the vendor call, the query joins that call.
     func add(_ completion: consuming Completion<Fleet.Answer>, until end: Instant) {
         guard waits else { return completion(.call(nil)) }
         waiting.append(Box(completion))

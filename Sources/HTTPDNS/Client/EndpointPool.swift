@@ -168,7 +168,7 @@ extension EndpointPool {
     /// Ends a check of the primary server: makes it current, or postpones the next check.
     ///
     /// If another server answered earlier, the next check is postponed: calls to a slow server are
-    /// hedged, and therefore billed twice.
+    /// hedged and billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant

@@ -24,7 +24,7 @@ struct MachineFacts: Sendable {
 
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote and whose originals no journal has.
+    /// Files that `setup apply` wrote; no journal has their originals.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []

@@ -21,7 +21,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths that `setup apply` wrote and whose originals no journal has.
+    /// Paths that `setup apply` wrote; no journal has their originals.
     var lost: [String] = []
 
     /// Content of the settings of systemd-resolved, without the drop-in of setup.
@@ -62,7 +62,7 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts; for files that setup changed, from the original in the journal.
+    /// Collects the facts; reads files that setup changed from the originals in the journal.
     ///
     /// - Parameter seesSetup: true to use the present content if the original is lost.
     init(
