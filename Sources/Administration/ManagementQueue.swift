@@ -3,9 +3,9 @@ package import Net
 
 /// Queue of jobs for control calls or scrapes.
 ///
-/// One job runs at a time: root's jobs first, then those of other users in round-robin order. After
-/// a job, the queue pauses for twice the job's duration. The jobs therefore use at most one thread
-/// and a third of the service loop's time.
+/// One job runs at a time: root's jobs first, then the jobs of other users in round-robin order.
+/// After a job, the queue pauses for twice the job's duration. The jobs therefore use at most one
+/// thread and a third of the service loop's time.
 @ServiceLoop
 package final class ManagementQueue {
     static let pauseFactor = 2
@@ -24,7 +24,7 @@ package final class ManagementQueue {
 
     private var isBusy = false
 
-    /// Queued jobs by user, the next user first.
+    /// Queued jobs by user; the first user is next.
     private var waiting: [(user: UInt32, jobs: ArraySlice<CheckedContinuation<Void, Never>>)] = []
 
     private static let root: UInt32 = 0

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Description of the interface in the language of Varlink, and the reference for all message
-    /// fields.
+    /// Description of the interface in the language of Varlink, with all message fields.
     ///
-    /// Varlink forbids hyphens in field names, so a type with mostly such fields is `object`, and a
+    /// Varlink forbids hyphens in field names. A type with mostly such fields is `object`, and a
     /// comment lists the fields.
     package static let description = """
         # httpdnsd: inspect and control the daemon.

@@ -15,9 +15,9 @@ package enum ControlLimits {
     /// The time of decoding is quadratic in the depth.
     package static let callNesting = 5
 
-    /// Maximum number of values in a call, where an empty list or object counts as two.
+    /// Maximum number of values in a call; an empty list or object counts as two.
     ///
-    /// A `Resolve` call with 1024 names has about 1030; each takes up to 14 µs to decode.
+    /// A `Resolve` call with 1024 names has about 1030 values. Each takes up to 14 µs to decode.
     package static let callValues = 1100
 
     /// Default limit of the units that one `Prove` call may cost.
@@ -32,7 +32,7 @@ package enum ControlLimits {
 
     package static let resolvedNames = 1...1024
 
-    /// Allowed numbers of names in a `Resolve` call without `more`, which ends within 5 s.
+    /// Allowed numbers of names in a `Resolve` call without `more`, which takes up to 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
     /// Maximum number of names of one call that are resolved concurrently.

@@ -24,7 +24,7 @@ package enum JSONText {
         return encoder
     }
 
-    /// Decodes UTF-8 text; Foundation would also accept UTF-16 and UTF-32.
+    /// Decodes UTF-8 text only; Foundation would also accept UTF-16 and UTF-32.
     ///
     /// - Throws: `ProtocolError.notUTF8`, or a `DecodingError`.
     package static func decode<Value: Decodable>(
@@ -34,7 +34,7 @@ package enum JSONText {
         guard String(validating: octets, as: UTF8.self) != nil else { throw ProtocolError.notUTF8 }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { path in
-            // Names of one word need no conversion; a reply may have 100,000 entries.
+            // Names without hyphen need no conversion; a reply may have 100,000 entries.
             guard let key = path.last, key.stringValue.utf8.contains(UInt8(ascii: "-")) else {
                 return path.last ?? FieldName("")
             }

@@ -2,7 +2,7 @@
 
 /// JSON serializer for large replies, without Codable.
 ///
-/// If the caller writes members in alphabetical order, the text equals that of ``JSONText``.
+/// The text equals that of ``JSONText`` if the caller writes members in alphabetical order.
 package struct JSONWriter {
     package private(set) var octets: [UInt8] = []
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Splits a stream into NUL-terminated messages, with bounded memory.
+/// Decoder that splits a stream into NUL-terminated messages, with bounded memory.
 ///
 /// The caller appends at most `room` octets, then calls `next()` until the result is nil. Pipelined
 /// messages reduce `room`, so a client that does not read replies fills its own socket buffer.

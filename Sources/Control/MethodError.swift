@@ -20,7 +20,7 @@ package enum MethodError: Error, Equatable, Sendable {
 
     case expectedMore
 
-    /// Error that this version does not know.
+    /// Error name that this version does not know.
     case unknown(name: String, parameters: JSONValue)
 }
 

@@ -52,6 +52,8 @@ package struct Reply: Sendable, Equatable {
 
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
+    /// Decodes the results.
+    ///
     /// - Throws: the `MethodError` in the reply, or `ProtocolError.malformed`.
     package func results<Results: Decodable>(as type: Results.Type) throws -> Results {
         if let error { throw MethodError(name: error, parameters: parameters) }
@@ -70,7 +72,7 @@ package struct Reply: Sendable, Equatable {
         in message: [UInt8]
     ) throws -> (results: Results, continues: Bool) {
         guard let envelope = try? JSONText.decode(Envelope<Results>.self, from: message) else {
-            // This could be an error reply; `results(as:)` throws its error.
+            // The message may be an error reply; `results(as:)` throws its error.
             let reply = try Reply(message: message)
             return (try reply.results(as: type), reply.continues)
         }

@@ -12,12 +12,12 @@ internal import Resolver
 
 /// Controller of the BPF program that answers cached queries from loopback clients.
 ///
-/// Counts all hits once a second, and some when a control verb reads the counters.
+/// Counts the hits once a second, and some of them when a control verb reads the counters.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
 
-    /// Recent queries, with one record per second for all kernel answers to one question.
+    /// Recent queries; the kernel's answers to one question have one record per second.
     package nonisolated let recent = RecentQueries()
 
     private(set) var kernel: KernelAnswers?
@@ -44,7 +44,7 @@ final class Accelerator: ManagedAccelerator {
 
     private static let mostRecords = 256
 
-    /// Maximum steps of `collect`, of 256 copies each; in total about 2 ms.
+    /// Maximum steps of `collect`: each counts 256 cache entries; in total about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -55,7 +55,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Loads the BPF program, if enabled, on a thread that has the capabilities; takes 100 ms.
+    /// Loads the BPF program, if enabled, in about 100 ms on a thread that has the capabilities.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -82,7 +82,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Waits until the BPF program is loaded, then starts to answer at `addresses`.
+    /// Waits until the BPF program is loaded, then starts its answers at `addresses`.
     ///
     /// - Throws: `StartError.acceleration` if acceleration is required but not available.
     func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
@@ -131,8 +131,9 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Changing
 
-    /// Applies new settings; accelerates an address family if `allow` contains all its loopback
-    /// addresses.
+    /// Applies new settings to the BPF program.
+    ///
+    /// An address family is accelerated if `allow` contains all its loopback addresses.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -146,7 +147,7 @@ final class Accelerator: ManagedAccelerator {
         if isLogged { kernel.suspend() } else { kernel.resume() }
     }
 
-    /// Suspends the BPF program during `body`, so that workers see every query.
+    /// Suspends the BPF program during `body`, so that the workers receive every query.
     package func suspended(while body: () async throws -> Void) async rethrows {
         kernel?.suspend()
         defer { kernel?.resume() }
@@ -156,7 +157,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts the hits of the first 4,096 copies.
+    /// Counts the hits of the first 4,096 entries that the BPF program copied.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {
@@ -183,7 +184,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Returns true if more copies follow.
+    /// Counts the hits of some entries; returns true if more entries follow.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {

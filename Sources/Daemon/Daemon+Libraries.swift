@@ -6,8 +6,7 @@ internal import Net
 // MARK: - Libraries and certificates
 
 extension Daemon {
-    /// Loads libcurl and the system's certificates on a thread, if needed; takes milliseconds and 6
-    /// MiB.
+    /// Loads libcurl and the system's certificates on a thread (milliseconds, 6 MiB), if needed.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
         guard starter == nil, needsHTTP || needsTrust else { return }

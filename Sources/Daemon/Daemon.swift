@@ -32,7 +32,7 @@ package final class Daemon {
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
-    /// Runs reloads, checks and the release of replaced routes one after another.
+    /// Runs reloads, checks and the release of replaced routes, one at a time.
     let settingsQueue = SerialQueue()
 
     var sweeping: Task<Int, Never>?
@@ -58,7 +58,7 @@ package final class Daemon {
 
     var starter: WorkerThread?
 
-    /// Task that starts acceleration; its thread must not outlive the daemon.
+    /// Task that starts acceleration; must end before the daemon, with its thread.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
@@ -68,7 +68,7 @@ package final class Daemon {
 
     static let dumpedQueries = 100
 
-    /// Creates the daemon without binding an address.
+    /// Creates the daemon; binds no address.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -194,8 +194,7 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops the capabilities of this thread and of later threads, if no seccomp filter prevents
-    /// it.
+    /// Drops the capabilities of this thread and of later threads; a seccomp filter may forbid it.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()

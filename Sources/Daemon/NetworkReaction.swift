@@ -10,10 +10,10 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// Reaction to a network change and to a resume from sleep.
+/// Handler of network changes and of a resume from sleep.
 ///
-/// Connections of the old network would hang for minutes, so they are closed, and pending calls are
-/// sent again. Cached answers may suit the old network only, so they are marked stale.
+/// Closes connections of the old network, which would hang for minutes, and repeats pending calls.
+/// Marks cached answers stale, which may suit only the old network.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -32,7 +32,7 @@ final class NetworkReaction {
         answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
     ) { [weak self] in self?.logPortal($0) }
 
-    /// The mirror of the cache while the captive portal mode bypasses both.
+    /// Mirror of the cache in the kernel while captive portal mode bypasses both.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
@@ -52,7 +52,7 @@ final class NetworkReaction {
 
     private var isRenewalLate = false
 
-    /// Marks the cache stale when the budget allows it.
+    /// Timer that marks the cache stale when the budget allows it again.
     private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
 
     init(_ components: Components, _ translation: AddressTranslation, logger: Logger) {
@@ -62,7 +62,6 @@ final class NetworkReaction {
         use(components)
     }
 
-    /// Uses the components of a reload.
     func use(_ components: Components) {
         self.components = components
         let network = components.network
@@ -79,7 +78,6 @@ final class NetworkReaction {
 
     // MARK: - Resolvers of the network
 
-    /// Follows the DNS servers and routing domains of the network.
     func followResolvers(_ dependencies: Dependencies) {
         resolvers = dependencies.resolvers({ [logger] in logger.warning("\($0)") }) {
             [weak self] links in
@@ -119,7 +117,7 @@ final class NetworkReaction {
         components.nat64.networkChanged()
     }
 
-    /// Starts or ends the bypass of the cache, also of the answers in the kernel.
+    /// Starts or ends the bypass of the cache and of the answers in the kernel.
     private func portalChanged(_ isOn: Bool) {
         let mirror = components.cache.setBypassed(isOn)
         if isOn { suspended = mirror } else { suspended?.resume() }
@@ -143,7 +141,7 @@ final class NetworkReaction {
         )
     }
 
-    /// Runs a sweep: its first step at once, the others in a task.
+    /// Runs the first step of a sweep immediately, and the other steps in a task.
     private func sweep(_ sweep: consuming CacheSweep) {
         var sweep = consume sweep
         let clocks = components.clocks
@@ -173,7 +171,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Takes a NAT64 prefix of a router advertisement, unless no NAT64 can have it.
+    /// Uses a NAT64 prefix of a router advertisement; ignores an invalid prefix.
     private func take(_ announced: AnnouncedPrefix, _ link: String) {
         guard let network = IPAddress(octets: announced.octets),
             let range = IPPrefix(containing: network, length: announced.length),
@@ -219,7 +217,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Reacts in one iteration of the service loop; marks a large cache stale in later ones.
+    /// Handles a network change in one iteration of the service loop; large caches take more.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         portal.networkChanged()
@@ -239,7 +237,7 @@ final class NetworkReaction {
         markStale()
     }
 
-    /// Marks all cached answers stale, now or when the budget allows it.
+    /// Marks all cached answers stale, immediately or when the budget allows it.
     private func markStale() {
         let clocks = components.clocks
         if let instant = renewals.spend(clocks.now()) {

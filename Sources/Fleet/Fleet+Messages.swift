@@ -26,12 +26,12 @@ extension Fleet {
 
     func take(_ key: FleetKey, _ sealed: [UInt8]) throws(FleetRejection) {
         guard let subject = names[key] else {
-            // The answer to a name that this machine does not use.
+            // This machine does not use the name: only checks that the message is authentic.
             _ = try seal.open(sealed, for: key.digest)
             return
         }
         let known = subject.fetchedAt
-        // This machine knows the answers that it has shared itself.
+        // Skips the messages of this machine: their time is known.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }
@@ -46,8 +46,7 @@ extension Fleet {
         }
     }
 
-    /// Takes the flushes that the engine has stored: this machine carries out those that it has
-    /// missed while it was alone or stopped.
+    /// Applies the stored flushes that this machine missed while it was stopped or disconnected.
     func takeStored(_ list: [[UInt8]]) {
         var oldest: Int64 = .max
         for sealed in list {
@@ -60,7 +59,8 @@ extension Fleet {
                 reject(error)
             }
         }
-        // The engine has forgotten the flushes before those of a full list.
+        // Redis stores a limited number of flushes, so older ones may be lost: flushes all older
+        // values.
         if list.count >= FleetLimits.flushes, oldest < .max {
             takeNew(FleetFlush(.all, isSoft: true, at: oldest))
         }
@@ -71,9 +71,9 @@ extension Fleet {
         onFlush?(flush, .milliseconds(max(0, now - flush.at)))
     }
 
-    /// Rejects shared answers that were fetched before now, on all machines.
+    /// Flushes shared answers: all machines reject answers that were fetched before now.
     ///
-    /// - Parameter completion: receives false if the engine does not confirm the flush.
+    /// - Parameter completion: receives true if Redis confirmed the flush.
     package func flush(
         _ scope: FleetFlush.Scope,
         isSoft: Bool,

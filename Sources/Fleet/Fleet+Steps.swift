@@ -28,7 +28,7 @@ extension Fleet {
             Array("SET".utf8), lookUp.key.lease, lookUp.token, Array("NX".utf8),
             Array("PX".utf8), Array("\(Int(milliseconds))".utf8),
         ])
-        // The leader may have stored its answer since the first read.
+        // Reads again: the leader may have stored its answer since the first read.
         link.send(
             [claim] + reads(lookUp),
             Completion { [weak self] replies in
@@ -87,7 +87,7 @@ extension Fleet {
         link.sendWithoutWaiting([command], Completion { [weak self] in _ = self?.replies($0) })
     }
 
-    /// Returns the replies; counts and drops failures.
+    /// Returns the replies; counts a timeout, and returns nil for a failure or an error.
     func replies(_ replies: EngineLink.Replies) -> [RedisReply]? {
         switch replies {
         case .success(let list):
@@ -101,7 +101,7 @@ extension Fleet {
         return nil
     }
 
-    /// Commands that read the values; of a value that is too long, they read one octet too many.
+    /// Returns the read commands; one octet more than the limit reveals a value that is too long.
     private func reads(_ lookUp: FleetLookUp) -> [[UInt8]] {
         lookUp.keys.map { key in
             RedisCodec.command([
@@ -111,9 +111,9 @@ extension Fleet {
         }
     }
 
-    /// Returns the first usable value in the replies to `reads`.
+    /// Returns the first usable value in the replies to `reads`; notes a stale value.
     ///
-    /// - Parameter isRepeated: true for the read with the claim, which counts no rejection again.
+    /// - Parameter isRepeated: true for the second read, which does not count rejections again.
     func value(
         in replies: ArraySlice<RedisReply>,
         of lookUp: FleetLookUp,
@@ -132,7 +132,7 @@ extension Fleet {
         return nil
     }
 
-    /// Opens a value; counts a rejection unless the value was rejected before.
+    /// Decrypts a value; returns nil if the value is not acceptable.
     func open(
         _ sealed: [UInt8],
         _ key: FleetKey,
@@ -146,7 +146,7 @@ extension Fleet {
             guard !flushes.covers(name, fetchedAt: value.fetchedAt, now: now) else {
                 throw .flushed
             }
-            // After a fail-over, the clock of the engine can be behind.
+            // Ignores a known time in the future: after a fail-over, the Redis clock can be behind.
             if let known = names[key]?.fetchedAt, known <= now + FleetLimits.clockTolerance,
                 value.fetchedAt < known
             {

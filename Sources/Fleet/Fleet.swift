@@ -2,20 +2,20 @@
 package import DNSWire
 package import Net
 
-/// Answers of vendors that machines share through an engine with the Redis protocol.
+/// Client of the fleet: machines share the answers of vendors through a Redis server.
 ///
-/// The page of the module describes the protocol. No failure of the engine is an error here: the
-/// caller then calls the vendor, as without a fleet.
+/// `Fleet.md` describes the protocol. If Redis fails, the caller calls the vendor, as without a
+/// fleet.
 @ServiceLoop
 package final class Fleet {
-    /// Question that machines share.
+    /// Question whose answer machines share.
     package struct Question: Sendable {
         package var name: Name
 
-        /// Families of the call that this machine would make.
+        /// Address families of the vendor call that this machine would make.
         package var families: FleetFamilies
 
-        /// Everything else that the answer depends on.
+        /// Other facts on which the answer depends, such as the account; see ``FleetKey``.
         package var view: String
 
         /// Longest time that a client waits for the fleet; nil if no client waits for it.
@@ -38,43 +38,43 @@ package final class Fleet {
         /// Answer that another machine shared, and its age in seconds.
         case value(FleetValue, age: UInt32)
 
-        /// This machine calls the vendor, and reports the end of the call with the ticket.
+        /// This machine calls the vendor, and then reports the result with the ticket.
         ///
-        /// `stale` is an answer whose TTL is over, for use if no server answers.
+        /// `stale` is a shared answer whose TTL is over, for use if no server answers.
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
     }
 
-    /// Call of this machine that other machines may wait for.
+    /// Vendor call of this machine, for which other machines may wait.
     package struct Ticket: Sendable {
         let key: FleetKey
         let number: UInt64
     }
 
-    /// Receives answers that other machines shared, for names in recent use.
+    /// Receives the answers that other machines share, for names in recent use here.
     package var onPush: (@ServiceLoop (FleetValue, Name, _ view: String, _ age: UInt32) -> Void)?
 
-    /// Carries out a flush of another machine, for answers that are at least `age` old.
+    /// Applies a flush of another machine to cached answers that are at least `age` old.
     package var onFlush: (@ServiceLoop (FleetFlush, _ age: Duration) -> Void)?
 
     package var observer: (@ServiceLoop (FleetNotice) -> Void)?
 
     package var statistics = FleetStatistics()
 
-    /// Name of this machine, as the others show it.
+    /// Name of this machine, which other machines show.
     package nonisolated let machine: MachineName
 
-    /// Percentage, below 10, of its lifetime by which this machine refreshes an answer earlier.
+    /// Percentage of the TTL, 0...9, by which this machine refreshes an answer earlier.
     ///
-    /// Machines with the same answer would otherwise refresh it together; the earliest one leads,
-    /// and its message renews the answer of the others.
+    /// The percentage differs between machines, so that they do not refresh together. The first
+    /// machine sends its answer to the others.
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }
 
-    /// Seconds for which the engine keeps an answer after its TTL.
+    /// Seconds for which Redis stores an answer after its TTL.
     package var staleWindow: UInt32 = 0
 
-    /// Longest time for which a client waits for another machine.
+    /// Longest time for which a client waits for the vendor call of another machine.
     package nonisolated let wait: Duration
 
     private let timeout: Duration
@@ -91,10 +91,10 @@ package final class Fleet {
     private var reported: Set<FleetRejection> = []
     let flushKey: [UInt8]
 
-    /// Budgets that the machines share.
+    /// Vendor budgets that the machines share.
     package let budget: FleetBudget
 
-    /// Creates the fleet; `start` connects to the engine.
+    /// Creates the client; `start` connects to Redis.
     ///
     /// - Parameter identifier: random octets that tell machines with the same name apart.
     package init(
@@ -180,14 +180,12 @@ package final class Fleet {
         if reported.insert(reason).inserted { observer?(.rejected(reason)) }
     }
 
-    /// Time of the engine's clock in milliseconds since 1970.
+    /// Time of the Redis clock in milliseconds since 1970.
     var now: Int64? { link.clock?.milliseconds(at: clocks.now()) }
 
     // MARK: - Look-ups
 
-    /// Looks for a shared answer; without one, the caller calls the vendor.
-    ///
-    /// The completion may be called before this function returns.
+    /// Returns a shared answer, or `call` if this machine must call the vendor.
     package func ask(_ question: Question, _ completion: consuming Completion<Answer>) {
         guard link.isUsable else { return completion(.call(nil)) }
         let key = FleetKey(question.name, question.families, view: question.view, seal)
@@ -214,21 +212,24 @@ package final class Fleet {
         clocks.now() + (question.patience.map { $0 + timeout } ?? FleetLimits.refreshWait)
     }
 
-    /// Reports the end of a call; an answer is shared, a failure (nil) is not.
+    /// Reports the end of a vendor call; shares its answer, but not a failure (nil).
     package func end(_ ticket: Ticket, _ value: FleetValue?) {
         guard let lookUp = lookUps[ticket.key], lookUp.number == ticket.number else { return }
         lookUp.value = value.flatMap { stamped($0, at: lookUp.calledAt) }
         take(.callEnded(hasValue: lookUp.value != nil), lookUp)
     }
 
-    /// Shares the answer of a call that was made without a ticket.
+    /// Shares the answer of a vendor call without a ticket.
     package func publish(_ question: Question, _ value: FleetValue) {
         guard link.isUsable, let value = stamped(value, at: now) else { return }
         let key = FleetKey(question.name, question.families, view: question.view, seal)
         publish(value, key, question.name, question.view)
     }
 
-    /// - Parameter time: start of the call, so that a flush during the call includes the answer.
+    /// Adds the time and the name of this machine to an answer; nil without a time.
+    ///
+    /// - Parameter time: start of the vendor call, so that a flush during the call covers the
+    ///   answer.
     private func stamped(_ value: FleetValue, at time: Int64?) -> FleetValue? {
         guard let time else { return nil }
         var value = value
@@ -280,7 +281,7 @@ package final class Fleet {
     private func call(_ lookUp: FleetLookUp) {
         if lookUp.machine.phase == .calling(isLeader: true) { statistics.led += 1 }
         lookUp.calledAt = now
-        // The vendor client joins the calls of several clients; the first one has the ticket.
+        // The vendor client merges the calls of several clients; one of them has the ticket.
         var ticket: Ticket? = Ticket(key: lookUp.key, number: lookUp.number)
         let stale = lookUp.stale.flatMap { value in
             now.map { (value: value, age: value.age(at: $0)) }

@@ -3,27 +3,27 @@ package import Net
 
 /// Counters of the exchange with the fleet.
 package struct FleetStatistics: Sendable, Hashable {
-    /// Values that were read for queries and refreshes.
+    /// Reads of values for queries and refreshes.
     package var reads: UInt64 = 0
 
     /// Reads that found a usable value, and reads that found none.
     package var found: UInt64 = 0
     package var notFound: UInt64 = 0
 
-    /// Calls for which this machine held the lease.
+    /// Vendor calls for which this machine held the lease.
     package var led: UInt64 = 0
 
-    /// Waits for the call of another machine, and those that ended without its answer.
+    /// Waits for the vendor call of another machine, and waits that ended without its answer.
     package var waited: UInt64 = 0
     package var waitedInVain: UInt64 = 0
 
-    /// Answers that this machine shared.
+    /// Answers of this machine that it shared.
     package var published: UInt64 = 0
 
     /// Messages of other machines that brought a usable answer.
     package var received: UInt64 = 0
 
-    /// Steps that the engine did not answer in time.
+    /// Groups of commands that Redis did not answer in time.
     package var timeouts: UInt64 = 0
 
     /// Values and messages that were ignored, by reason.
@@ -31,7 +31,7 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var rejected: UInt64 { rejectedByReason.values.reduce(0, +) }
 
-    /// Commands that the engine refused, and connections that failed.
+    /// Commands that Redis refused, and connections that failed.
     package var errors: UInt64 = 0
 
     package init() {}
@@ -41,7 +41,7 @@ package struct FleetStatistics: Sendable, Hashable {
 package struct FleetState: Sendable, Hashable {
     package var isConnected: Bool
 
-    /// Address of the engine's server; nil while it is not connected.
+    /// Address of the Redis server; nil while disconnected.
     package var server: SocketAddress?
 
     /// Time of the latest change of `isConnected`.
@@ -49,7 +49,7 @@ package struct FleetState: Sendable, Hashable {
 
     package var lastError: String?
 
-    /// Number of machines that were heard of in the last minute, with this one.
+    /// Number of machines that sent a heartbeat in the last minute, at least 1.
     package var members: Int
 }
 
@@ -57,7 +57,7 @@ package struct FleetState: Sendable, Hashable {
 package enum FleetNotice: Sendable, Hashable {
     case connected(SocketAddress, after: EngineError?)
 
-    /// The engine is not used for this reason: each machine calls the vendors itself.
+    /// Redis is not used because of this error: each machine calls the vendors itself.
     case alone(EngineError)
 
     /// A value or a message was ignored; reported once for each reason.

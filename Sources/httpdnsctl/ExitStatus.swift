@@ -12,7 +12,7 @@ enum ExitStatus: Int32 {
 }
 
 struct Failure: Error, Equatable {
-    /// One line, which can contain text of an attacker.
+    /// One line; it can contain text from an attacker.
     var message: String
 
     var hint: String?

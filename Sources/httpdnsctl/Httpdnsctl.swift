@@ -50,7 +50,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// If ``Options`` were used here, too, the parser would ignore the values.
+/// ``Options`` cannot be used here as well: the parser would then ignore the values.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,

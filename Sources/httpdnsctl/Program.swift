@@ -6,7 +6,7 @@ import Glibc
 @main
 struct Program {
     static func main() {
-        // Then write(2) reports a closed pipe as an error.
+        // Without SIGPIPE, write(2) reports a closed pipe as an error.
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }

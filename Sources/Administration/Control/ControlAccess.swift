@@ -3,9 +3,10 @@ package import Net
 
 /// Permission to make changes through the control socket.
 ///
-/// Mode and group of the socket file limit who can connect. If only the group may connect, every
-/// peer may make changes. Otherwise changes need root, the daemon's user, or the socket's group as
-/// primary group. NSS may query this daemon, so group names are not resolved.
+/// Mode and group of the socket file limit the users that can connect. If only the group can
+/// connect, every peer may make changes. Otherwise, changes need root, the daemon's user, or the
+/// socket's group as primary group. Other groups of a user are not looked up: NSS may query this
+/// daemon.
 package struct ControlAccess: Sendable, Equatable {
     private static let writableByOthers: UInt32 = 0o002
 

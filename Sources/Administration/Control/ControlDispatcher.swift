@@ -31,8 +31,7 @@ package struct ControlDispatcher: Sendable {
     /// Sends a message and returns when the peer has accepted it.
     package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
 
-    /// Answers a call with one message, with several for a call with `more`, or with none for
-    /// `oneway`.
+    /// Answers a call: with one message, with several for `more`, or with none for `oneway`.
     ///
     /// - Throws: the error of `send`, or `CancellationError` between replies.
     package func answer(
@@ -210,7 +209,7 @@ package struct ControlDispatcher: Sendable {
             }
             // The bill lists names that clients queried.
             try allowPrivacy(call, to: peer)
-            // Not in the queue, because the call waits for servers.
+            // Runs outside the queue, because the call waits for servers.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:
@@ -334,7 +333,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change with metadata, so that the log limit of equal lines applies.
+    /// Logs the change, with metadata for the rate limit of equal log lines.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

@@ -20,8 +20,9 @@ package protocol ControlHandling: Sendable {
     func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
 
-    /// Removes cache entries, or marks them stale if `soft`; throws `notFound` for an unknown
-    /// source.
+    /// Removes cache entries, or marks them stale if `soft`.
+    ///
+    /// - Throws: `notFound` for an unknown source.
     func flush(
         _ scope: FlushRequest.Scope,
         soft: Bool,
@@ -43,7 +44,7 @@ package protocol ControlHandling: Sendable {
         _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
-    /// Sends all cache entries in parts; returns an empty last part; throws the errors of `stats`.
+    /// Sends all cache entries in parts, and returns an empty part; throws the errors of `stats`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
@@ -56,7 +57,7 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
 
-    /// Tests with billable calls if a vendor behaves as the code assumes.
+    /// Makes billable calls to test if a vendor behaves as the code assumes.
     ///
     /// - Parameter send: receives the steps in order; if nil, all steps are returned.
     /// - Throws: the errors of `watch`.
@@ -74,7 +75,7 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>) async throws
 
-    /// Throws `notFound` for an unknown name.
+    /// Pauses a vendor or upstream; throws `notFound` for an unknown name.
     func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
     /// Resumes a vendor or upstream, and resets its circuit breaker.

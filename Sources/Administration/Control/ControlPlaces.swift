@@ -2,7 +2,7 @@
 
 internal import Control
 
-/// Limits on the control socket; a stream is a call with several replies, such as `Watch`.
+/// Limits of the control socket; a stream is a call with several replies, such as `Watch`.
 ///
 ///     users except root: connections <= perUser each, total - reserved together
 ///                        open streams <= streamsPerUser each, streams - reserved together

@@ -6,7 +6,7 @@ package import Net
 /// Server of the control socket; answers the calls of each client in order.
 ///
 /// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
-/// and non-reading connections. A client that pipelines calls gets one answer per loop iteration.
+/// and non-reading connections. Pipelined calls of a client get one answer per loop iteration.
 /// `ControlPlaces` limits clients and streams.
 @ServiceLoop
 package final class ControlServer {
@@ -86,8 +86,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // The task is unstructured, because Swift 6.3 cannot check a task that a global
-                // actor adds to a group. `run` cancels the task.
+                // Unstructured, because Swift 6.3 cannot check a group task on a global actor;
+                // `run` cancels it.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)
@@ -146,7 +146,7 @@ package final class ControlServer {
         from peer: StreamConnection.Credentials
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
-        // Further octets do not extend the deadline of an incomplete call.
+        // Deadline of an incomplete call; further octets do not extend it.
         var arrival: Instant?
         while true {
             while let message = try decoder.next() {
@@ -168,7 +168,7 @@ package final class ControlServer {
         }
     }
 
-    /// Ends the connection if the client does not accept a reply in time.
+    /// Answers a call; ends the connection if the client does not accept a reply in time.
     private func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,

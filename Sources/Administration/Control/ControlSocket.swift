@@ -12,7 +12,7 @@ package struct ControlSocket {
 
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// False if the socket file was removed or replaced, so that clients cannot connect.
+    /// False if the socket file was removed or replaced; clients then cannot connect.
     package var isInPlace: Bool {
         guard let file, let now = Self.status(of: file.path) else { return false }
         return now.st_dev == file.device && now.st_ino == file.inode

@@ -3,10 +3,10 @@ private import Glibc
 
 /// Reader of `/etc/group`; does not use NSS, which may send queries to this daemon.
 package enum GroupFile {
-    /// Octets of about 30,000 groups.
+    /// Maximum octets of the file, enough for about 30,000 groups.
     static let maximumOctets = 1 << 20
 
-    /// Returns a group number; nil without such a group or file.
+    /// Returns the number of a group; nil without such a group or file.
     ///
     /// A numeric `name` is a group number, unless a group has this name.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {

@@ -2,7 +2,7 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// Omits empty families, and repeated samples, which a scraper would reject.
+/// Omits empty families, and also repeated samples, which a scraper would reject.
 package struct Exposition {
     enum Form: CaseIterable, Sendable {
         case prometheus

@@ -13,7 +13,6 @@ package struct MetricsReport: Sendable {
     var clients: [(name: String, numbers: VendorStatistics)] = []
     var upstreams: [UpstreamStatus] = []
 
-    /// State of the fleet; off without a fleet.
     var fleet = FleetStatus()
 
     package var queries = QuerySums()
@@ -67,7 +66,7 @@ extension MetricsReport {
         versions = LibraryVersions.reply
     }
 
-    /// Returns the text of all metrics; takes about 1 ms, so the service loop uses `offLoop`.
+    /// Returns the text of all metrics in about 1 ms; the service loop uses `offLoop`.
     func octets(_ form: Exposition.Form) -> [UInt8] {
         var text = Exposition(form)
         writeQueries(to: &text)

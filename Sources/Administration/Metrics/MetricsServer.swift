@@ -135,7 +135,7 @@ final class MetricsServer {
 
     /// Closes the sending side, and waits until the client has received its last reply.
     ///
-    /// A close with unread input could lose the reply (RFC 9112 §9.6).
+    /// A close with unread input could discard the reply (RFC 9112 §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
         try client.shutdownWrite()
         let deadline = Clock.now + limits.departure
@@ -165,7 +165,7 @@ final class MetricsServer {
         }
     }
 
-    /// Omits the date, because the clock may be wrong (RFC 9112 §4).
+    /// Returns a head without `Date`, because the clock may be wrong (RFC 9112 §4).
     private static func head(
         _ status: String,
         isLast: Bool,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Renderer of the metrics: one scrape at a time.
+/// Renderer of the metrics, one scrape at a time.
 ///
-/// Waiting requests share the next scrape, so no reply has values from before its request.
+/// Waiting requests share the next scrape. Thus no reply has values from before its request.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

@@ -8,7 +8,7 @@ struct ScrapeRequest: Equatable {
 
     var isHead = false
 
-    /// True if the connection stays open: no `close`, and no body can follow.
+    /// True if the connection stays open: HTTP/1.1 without `close` and without a body.
     var keepsConnection = false
 
     enum Decision: Equatable {
@@ -105,7 +105,7 @@ struct ScrapeRequest: Equatable {
         (values ?? []).flatMap { $0.lowercased().split(separator: ",") }.map { String($0.trimmed) }
     }
 
-    /// Path of a target, which may be an absolute URL (RFC 9112 §3.2.2).
+    /// Returns the path of a request target, which may be an absolute URL (RFC 9112 §3.2.2).
     private static func path(_ target: Substring) -> Substring {
         var path = target.prefix { $0 != "?" }
         if path.lowercased().hasPrefix("http://") {

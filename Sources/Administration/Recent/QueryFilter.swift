@@ -15,8 +15,9 @@ struct QueryFilter: Sendable {
 
     init() {}
 
-    /// Throws `invalidArgument` for invalid or unknown values; `names` lists all vendors and
-    /// upstreams.
+    /// Creates a filter; throws `invalidArgument` for invalid or unknown values.
+    ///
+    /// - Parameter names: all vendors and upstreams.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         do throws(NameTextError) {
             name = try request.name.map { text throws(NameTextError) in try Name(text) }
@@ -86,7 +87,7 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// True for the mnemonic of an RCODE, or a number such as `rcode11`.
+    /// Returns true for the mnemonic of an RCODE, or for a text such as `rcode11`.
     private static func isRCode(_ word: String) -> Bool {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }

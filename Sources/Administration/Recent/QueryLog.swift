@@ -8,8 +8,8 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// Reads the circular buffers in which threads record queries, so logging does not slow down
-/// answers. Overwritten queries are counted as lost.
+/// Reads the circular buffers in which threads record queries, so that answers are not slowed down.
+/// Queries overwritten before they were read count as lost.
 @ServiceLoop
 package final class QueryLog {
     package typealias Source =

@@ -13,8 +13,7 @@ package struct RecentList: Sendable {
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// Current time in the unit of `QueryRecord.arrival`; `wallMilliseconds` is the same time since
-    /// 1970.
+    /// Current time in the unit of `QueryRecord.arrival`, and in milliseconds since 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 
@@ -35,7 +34,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns the oldest `most` matching queries, in order of arrival.
+    /// Returns the oldest `most` matching queries in order of arrival.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {
@@ -67,7 +66,7 @@ package struct RecentList: Sendable {
         )
     }
 
-    /// Oldest first.
+    /// Returns the latest `count` cache misses, oldest first.
     package func latestMisses(_ count: Int) -> [QueryEvent] {
         records.filter { $0.0.isMiss }.sorted { $0.0.arrival < $1.0.arrival }
             .suffix(count).map { event($0.0, $0.0.name($0.1)) }

@@ -12,7 +12,7 @@ extension BillReply {
     /// - Parameters:
     ///   - isMonthly: true for the costs of the month instead of the day.
     ///   - seconds: time since the counters were zero.
-    /// - counts: counts from the vendors, or the errors of fetching them.
+    ///   - counts: counts from the vendors, or the errors of fetching them.
     @ServiceLoop
     init(
         _ state: DaemonState,
@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Every lookup avoided by merging, A/AAAA pairing or the cache would have cost one
-            // item. Batches of names save units only if requests are billed.
+            // Each look-up avoided by merging, A/AAAA pairing or the cache saves one item. Batches
+            // of names save units only if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -79,7 +79,7 @@ extension BillRules {
 extension BilledCost {
     /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// The units of earlier days use up the free units of the month first.
+    /// Earlier days of the month use the free units first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday
@@ -90,8 +90,8 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// Alibaba weights resolutions by encryption, but separates only HTTP and HTTPS: all are
-    /// assumed to have the encryption of `account`.
+    /// Alibaba bills by encryption, but counts only HTTP and HTTPS. All resolutions are assumed to
+    /// have the encryption of `account`.
     fileprivate init(
         _ outcome: ResolveCounts.Outcome,
         _ account: VendorSettings.Account,
@@ -121,12 +121,12 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Minimum seconds for a daily rate.
+    /// Minimum seconds of counting for a daily rate.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0
 
-    /// Settings that would cost less at the present query rate.
+    /// Returns settings that would cost less at the present query rate.
     @ServiceLoop
     fileprivate static func all(
         _ settings: VendorSettings,

@@ -261,7 +261,7 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Server and cost of a query, or the reason why the vendor is not queried.
+    /// Returns server and cost of a query, or the reason why the vendor is not queried.
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)

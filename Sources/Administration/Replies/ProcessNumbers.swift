@@ -22,7 +22,7 @@ enum ProcessNumbers {
         Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
     }
 
-    /// Number after `key` in /proc/self/status (proc(5)).
+    /// Returns the number after `key` in /proc/self/status (proc(5)).
     private static func status(_ key: String) -> UInt64 {
         guard let octets = try? RegularFile("/proc/self/status").read(atMost: 64 << 10) else {
             return 0

@@ -3,7 +3,7 @@ internal import Configuration
 internal import Control
 
 extension ReloadReply {
-    /// `hidesSecrets` omits reasons that quote secret files, which the caller may not read.
+    /// Creates the reply; with `hidesSecrets`, omits reasons that quote secret files.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,

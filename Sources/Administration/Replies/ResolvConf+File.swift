@@ -4,11 +4,10 @@ internal import Control
 internal import Net
 
 extension ResolvConf {
-    /// Checks if the first server in resolv.conf(5) is this daemon, directly or by
-    /// systemd-resolved.
+    /// Checks if resolv.conf(5) has this daemon as first server, directly or by systemd-resolved.
     ///
     /// - Parameters:
-    /// - addresses: listen addresses of the daemon.
+    ///   - addresses: listen addresses of the daemon.
     ///   - root: prefix of all paths, for tests.
     init(pointingAt addresses: [SocketAddress], root: String = "") {
         self.init()
@@ -18,8 +17,8 @@ extension ResolvConf {
         if Self.names(first, oneOf: addresses) {
             pointsHere = true
         } else if first == "127.0.0.53" || first == "127.0.0.54" {
-            // systemd-resolved lists its global servers first, without servers on ports other than
-            // 53.
+            // systemd-resolved lists its global servers first, but omits servers on ports other
+            // than 53.
             let uplinks = Self.servers(root + "/run/systemd/resolve/resolv.conf") ?? []
             let dropIn = root + "/etc/systemd/resolved.conf.d/httpdnsd.conf"
             let setting = Self.lines(dropIn).last { $0.hasPrefix("DNS=") }

@@ -5,11 +5,11 @@ internal import HTTPDNS
 
 /// Names of routes: the place in the settings (`file:line`) and the first domain.
 ///
-/// Created once per reload, because there may be 100,000 routes.
+/// Created once per reload, because the settings may have 100,000 routes.
 package struct RouteNames: Sendable {
     private let routes: [RouteSettings]
 
-    /// Indices by the hash of the place; `index(_:)` compares the place itself.
+    /// Indices of routes by the hash of the place; `index(_:)` compares the place itself.
     private let indices: [Int: UInt32]
 
     package init(_ routes: [RouteSettings]) {
@@ -30,7 +30,7 @@ package struct RouteNames: Sendable {
         index(place).flatMap { routes[$0].domains.first }.map { "\($0)" } ?? ""
     }
 
-    /// Maps each changed place to the new place with the same first domain.
+    /// Returns the new place for each changed place; the first domain identifies a route.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.routes.enumerated().lazy.map { ($1.domains.first, UInt32($0)) },

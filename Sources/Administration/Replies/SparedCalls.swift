@@ -3,16 +3,16 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Avoided calls by vendor, except the calls that `VendorClient` counts.
+/// Avoided calls by vendor, except those that `VendorClient` counts.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
 
     private(set) var merged: [String: UInt64] = [:]
 
-    /// Queries avoided because the vendor had recently returned no address for the name.
+    /// Calls avoided because the vendor had recently returned no address for the name.
     let paired: [String: UInt64]
 
-    /// Number of queries answered by other machines of the fleet, by vendor.
+    /// Calls avoided by answers of other machines of the fleet.
     let shared: [String: UInt64]
 
     let dropped: [String: UInt64]

@@ -57,7 +57,7 @@ extension CacheStats {
 extension VendorStats {
     /// Creates the numbers of a vendor.
     ///
-    /// - Parameter spared: avoided calls that never reached the vendor client.
+    /// - Parameter spared: avoided calls that did not reach the vendor client.
     init(
         name: String,
         _ statistics: VendorStatistics,

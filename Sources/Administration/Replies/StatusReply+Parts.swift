@@ -83,7 +83,7 @@ extension StatusReply {
 }
 
 extension LinkResolvers.Server {
-    /// Address, with a port unless it is 53.
+    /// Address, with the port unless the port is 53.
     var text: String { address.port == 53 ? address.host : "\(address)" }
 }
 
@@ -112,7 +112,7 @@ extension Instant {
         Int((self - earlier).components.seconds)
     }
 
-    /// Seconds until the instant, rounded up; 0 if it has passed.
+    /// Returns the seconds until this instant, rounded up; 0 if it has passed.
     func seconds(from now: Instant) -> Int {
         guard now < self else { return 0 }
         let parts = (self - now).components

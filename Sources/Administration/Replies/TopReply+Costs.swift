@@ -6,12 +6,13 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// Creates the list of the costliest names of all vendors; `total` is the number of billed
-    /// names.
+    /// Creates the list of the costliest names.
+    ///
+    /// - Parameter total: number of billed names.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // A top name of all vendors is always a top name of one vendor.
+        // A top name of all vendors is also a top name of its vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)

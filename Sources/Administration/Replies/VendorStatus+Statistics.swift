@@ -167,7 +167,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Creates the cost of `units`; nil if the price or the usage is unknown.
+    /// Creates the cost of `units` more units; nil if the price or the usage is unknown.
     ///
     /// - Parameter isSpent: true if the usage of the current month contains `units`.
     init?(_ units: UInt64, isSpent: Bool, _ statistics: VendorStatistics) {
@@ -177,7 +177,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Adds up costs; nil without costs, with an unknown cost, or with different currencies.
+    /// Creates the sum of costs; nil without costs, or if one is unknown or in another currency.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,
@@ -191,7 +191,7 @@ extension BilledCost {
         )
     }
 
-    /// Rounds to 10⁻⁹ to hide binary rounding errors of the sum.
+    /// Creates the cost, rounded to 10⁻⁹ to hide binary rounding errors of the sum.
     private init(_ price: PriceModel.Price) {
         self.init(
             amount: (price.amount * 1_000_000_000).rounded() / 1_000_000_000,

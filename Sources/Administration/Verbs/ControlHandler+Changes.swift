@@ -161,7 +161,7 @@ extension ControlHandler {
 }
 
 extension RouteEntry {
-    /// Makes the entry of a route that a link has brought, or of the captive portal mode.
+    /// Creates the entry of a route of the network or of the captive portal mode.
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,

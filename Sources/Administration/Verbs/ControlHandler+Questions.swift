@@ -65,7 +65,7 @@ extension ControlHandler {
                 part = []
                 try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
             }
-            // `send` may return without suspension, so other work could not run.
+            // `send` may return without suspension, which would block other work.
             await Task.yield()
             try Task.checkCancellation()
         }

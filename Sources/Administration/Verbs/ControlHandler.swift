@@ -198,7 +198,7 @@ package final class ControlHandler: ControlHandling {
         return soft ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
     }
 
-    /// Flushes the shared answers, and the answers that other machines have cached.
+    /// Flushes the shared answers and the caches of the other machines.
     private func flushFleet(
         _ scope: FlushRequest.Scope,
         soft: Bool,

@@ -32,7 +32,7 @@ package protocol ManagedAccelerator: AnyObject {
 
     func collect()
 
-    /// Suspends acceleration, so that workers see every query.
+    /// Suspends acceleration during `body`, so that the workers receive every query.
     func suspended(while body: () async throws -> Void) async rethrows
 }
 
@@ -49,7 +49,7 @@ package struct DaemonState {
     package var nat64: NAT64
     package var learned: LearnedNetwork
 
-    /// True if the network is known to have a captive portal.
+    /// True while a captive portal of the network is known.
     package var hasPortal: Bool
 
     package var listeners: [Listeners]
@@ -138,7 +138,7 @@ package struct CacheFileState {
 
     package var fault: String?
 
-    /// True if another daemon uses the file, which is then not written.
+    /// True if another daemon uses the file; this daemon then does not write it.
     package var isContended = false
 
     package init(path: String) { self.path = path }

@@ -19,7 +19,7 @@ final class ResolveCounts {
 
     private static let lookUpTimeout = Duration.seconds(3)
 
-    /// Latest outcomes by access key, with the time of the request.
+    /// Latest outcome for each access key, with the time of the request.
     private var outcomes: [(call: AlibabaResolveCount, at: Instant, outcome: Outcome)] = []
 
     nonisolated init() {}
@@ -33,7 +33,7 @@ final class ResolveCounts {
         return known
     }
 
-    /// Takes at most 6 s; omits counts that are less than a minute old.
+    /// Fetches the counts in at most 6 s, except those that are less than a minute old.
     func refresh(_ state: DaemonState) async {
         let now = state.clocks.now()
         outcomes.removeAll { now - $0.at >= Self.pause }
@@ -42,7 +42,7 @@ final class ResolveCounts {
             guard let call = vendor.settings.resolveCount,
                 !outcomes.contains(where: { $0.call == call })
             else { continue }
-            // Other calls see this failure until the request ends.
+            // Other callers get this failure until the request ends.
             let underWay = Failure(text: "the request is under way; try again")
             outcomes.append((call, now, .failure(underWay)))
             requests.append((call, ServiceLoop.task { await Self.fetch(call, vendor, state) }))

@@ -13,7 +13,7 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         case on
 
-        /// Suspended while queries are logged or watched.
+        /// Acceleration is suspended while queries are logged or watched.
         case resting
         case off
     }

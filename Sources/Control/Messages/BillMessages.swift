@@ -48,7 +48,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var names: [NameCost] = []
 
-    /// Reason why the counts are unknown, or will be lost at a restart; nil without a problem.
+    /// Reason why the counts are unknown or end with the process; nil without a problem.
     package var problem: String?
 
     /// Count that the vendor reports for the month; nil without an access key.
@@ -67,7 +67,7 @@ package struct VendorCount: Codable, Sendable, Equatable {
     package var http: UInt64?
     package var https: UInt64?
 
-    /// Units of the resolutions if all had the configured encryption.
+    /// Units of these resolutions, if all have the configured encryption.
     package var units: UInt64?
 
     /// `units` minus the units that the daemon counted in the month.

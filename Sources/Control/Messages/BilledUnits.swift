@@ -4,11 +4,10 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
-    /// Upper bound, with calls that the vendor may not bill.
+    /// Upper bound, including calls that the vendor may not bill.
     package var atMost: UInt64
 
-    /// Upper bound for the current UTC day, also before a restart; nil if the stored counts are
-    /// damaged.
+    /// Upper bound for the current UTC day, across restarts; nil if the counts are damaged.
     package var today: UInt64?
 
     package var month: UInt64?

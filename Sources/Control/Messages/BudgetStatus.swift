@@ -24,8 +24,7 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
 
     package var problem: String?
 
-    /// True if the limits are those of all machines of a fleet; the counts are those of this
-    /// machine.
+    /// True if all machines of a fleet share the limits; the counts are of this machine.
     package var shared: Bool?
 
     package enum State: String, Codable, Sendable {

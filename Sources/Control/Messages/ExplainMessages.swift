@@ -98,10 +98,9 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     /// Seconds until the next resolution; nil without a cached answer.
     package var nextSeconds: Int?
 
-    /// Trigger of the next resolution: `refresh` or `query`.
+    /// Trigger of the next resolution: `refresh` (prefetch of a name in demand) or `query`.
     ///
-    /// A refresh prefetches a name in demand; failures, TTLs of a few seconds and answers after a
-    /// failed refresh are not refreshed.
+    /// Failures, TTLs of a few seconds, and answers after a failed refresh are not refreshed.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
@@ -170,7 +169,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
 
-    /// Times in microseconds; the fields in milliseconds are deprecated.
+    /// Times as above, in microseconds; the fields in milliseconds are deprecated.
     package let afterUs: UInt64?
     package private(set) var tookUs: UInt64?
     package private(set) var connectedUs: UInt64?

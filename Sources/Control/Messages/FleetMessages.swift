@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 private import FoundationEssentials
 
-/// Exchange of vendors' answers with other machines.
+/// State of the exchange of vendors' answers with other machines.
 package struct FleetStatus: Codable, Sendable, Equatable {
     package var state: State
 
-    /// Address of the engine's server; nil unless connected.
+    /// Address of the Redis server; nil unless connected.
     package var server: String?
 
     /// Time of the latest change of `state` (RFC 3339); nil if off.
@@ -13,13 +13,13 @@ package struct FleetStatus: Codable, Sendable, Equatable {
 
     package var lastError: String?
 
-    /// Number of machines that were heard of in the last minute; nil if off.
+    /// Number of machines with a heartbeat in the last minute; nil if off.
     package var members: Int?
 
     package enum State: String, Codable, Sendable {
         case connected
 
-        /// The engine is not used; this machine calls the vendors itself.
+        /// The Redis server is not used; this machine calls the vendors itself.
         case alone
 
         /// The settings have no fleet.
@@ -36,17 +36,17 @@ package struct FleetStatus: Codable, Sendable, Equatable {
 
 /// Counters of the exchange with other machines.
 package struct FleetStats: Codable, Sendable, Equatable {
-    /// Shared answers that were looked for.
+    /// Look-ups of shared answers.
     package var reads: UInt64 = 0
 
     package var found: UInt64 = 0
 
     package var notFound: UInt64 = 0
 
-    /// Calls on behalf of all machines.
+    /// Vendor calls for which other machines may have waited.
     package var led: UInt64 = 0
 
-    /// Waits for the call of another machine.
+    /// Waits for the vendor call of another machine.
     package var waited: UInt64 = 0
 
     /// Waits that ended without an answer.
@@ -59,7 +59,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
 
     package var timeouts: UInt64 = 0
 
-    /// Values and messages that were ignored: foreign, forged, replayed, flushed or from the future.
+    /// Ignored values and messages: foreign, forged, replayed, flushed or from the future.
     package var rejected: UInt64 = 0
 
     package var errors: UInt64 = 0

@@ -55,7 +55,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     package var stale: Bool
 
-    /// Number of hits; a refreshed entry starts with half of the previous hits.
+    /// Number of hits; a refreshed entry keeps half of them.
     package var hits: UInt64
 
     /// Variant of the queries that the entry answers, such as `do` (DO flag); often empty.

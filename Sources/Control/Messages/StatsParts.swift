@@ -95,11 +95,12 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
     package var lastAgeSeconds: Int?
 
-    /// DNS servers of the network, without those of routing domains only; nil in `Stats`, as the
-    /// following.
+    /// DNS servers of the network, without the servers of routing domains.
+    ///
+    /// Nil in `Stats`, as are the following fields.
     package var servers: [String]?
 
-    /// Routing domains of links, such as of a VPN.
+    /// Routing domains of network interfaces, such as of a VPN.
     package var domains: [NetworkDomain]?
 
     /// True if the network has a captive portal, or the captive portal mode is on.
@@ -121,14 +122,14 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// Routing domain of a link.
+/// Routing domain of a network interface.
 package struct NetworkDomain: Codable, Sendable, Equatable {
     package var domain: String
 
     /// Name of the interface.
     package var link: String
 
-    /// Servers for names of the domain; empty while the link is down and its names are held.
+    /// Servers of the domain; empty while the link is down, when its names go to no server.
     package var servers: [String]
 
     package init(domain: String, link: String, servers: [String]) {

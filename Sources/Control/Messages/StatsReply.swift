@@ -83,8 +83,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     package var byTransport: Counts = [:]
 
-    /// Queries of the source `vendor`: `vendor` for calls of this machine, `fleet` for answers that
-    /// other machines shared; nil from an older daemon.
+    /// Queries of source `vendor`: `vendor` (call of this machine) or `fleet` (shared answer).
     package var byOrigin: Counts?
 
     /// Queries that an upstream answered before the vendors replied (`fallback-after`).

@@ -46,7 +46,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
         case up
         /// In back-off after failures; used only if all servers are in back-off.
         case rests
-        /// The server forwards queries back to this daemon, so it gets no queries.
+        /// The server sends queries back to this daemon, and therefore gets no queries.
         case loops
         case paused
     }

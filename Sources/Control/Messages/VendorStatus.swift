@@ -42,7 +42,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Clock of the vendor minus the clock of this machine.
     package var clockSkewSeconds: Int?
 
-    /// Clock skew that is ignored because it is too large.
+    /// Clock skew that is too large to correct.
     package var refusedClockSkewSeconds: Int?
 
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {
@@ -57,8 +57,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Remaining seconds; nil if the suspension ends at `Resume`, or once the stored counts are
-    /// readable.
+    /// Remaining seconds; nil until `Resume`, or until the stored counts are readable.
     package var forSeconds: Int?
 
     package var error: String?

@@ -62,7 +62,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Reason for an upstream answer: vendor reply `empty`, `failed` or, before a reply, `early`.
+    /// Reason for an upstream answer: vendor reply `empty` or `failed`, or no reply yet (`early`).
     package var fallback: String?
 
     package var transport: String

@@ -6,10 +6,9 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Snapshot file of the cache: restored at the start; written at the end and, after changes, every
-/// five minutes.
+/// Snapshot file of the cache: restored at the start, written every five minutes and at the end.
 ///
-/// Threads access the disk, one at a time.
+/// Only changes are written. Threads access the disk, one at a time.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState
@@ -19,7 +18,7 @@ final class CacheFile {
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Returns which answers the settings allow; nil while the cache is being changed.
+    /// Returns the answers that the settings allow; nil while the cache is being changed.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
@@ -27,10 +26,10 @@ final class CacheFile {
     /// Lock of the file; nil before loading, and if another daemon uses the file.
     private var lock: FileLock?
 
-    /// Fault of the lock; a fault of the file then has the same cause, and is not reported again.
+    /// Fault of the lock; a later fault of the file has the same cause, and is not reported.
     private var lockFault: String?
 
-    /// True if the file was not a snapshot at the start; then it is not replaced.
+    /// True if the file was not a snapshot at the start; such a file is not replaced.
     private var isOther = false
 
     private let cache: AnswerCache
@@ -41,8 +40,7 @@ final class CacheFile {
 
     private var work: Task<Void, Never>?
 
-    /// State of the cache that the file contains; nil until loading has ended, so that a partly
-    /// loaded cache does not replace the file.
+    /// State of the cache in the file; nil while loading, so that no partial cache is written.
     private var state: State?
     private var alarm: Alarm?
 
@@ -203,7 +201,7 @@ final class CacheFile {
             state = .empty
             logger.error("cache: \(numbers.path): \(fault); starting with an empty cache")
         case .failure(.damaged(.notASnapshot)):
-            // The path may be wrong, so the file stays.
+            // The path may be wrong, so the file is kept.
             state = .empty
             isOther = true
             fail(

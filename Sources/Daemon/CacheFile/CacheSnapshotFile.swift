@@ -5,7 +5,7 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Reads and writes a cache snapshot block by block, on a thread that may block on the disk.
+/// Reader and writer of a cache snapshot, block by block, for a thread that may block.
 struct CacheSnapshotFile: Sendable {
     let file: PrivateFile
     let cache: AnswerCache
@@ -67,10 +67,10 @@ struct CacheSnapshotFile: Sendable {
 
     private static let pieceOctets = 64 << 10
 
-    /// Restores the cache; nil if there is no file.
+    /// Restores the cache; returns nil if there is no file.
     ///
-    /// A first pass checks the file: no part of a damaged file is used. Without `validity`, all
-    /// answers are restored.
+    /// A first pass checks the file, so that no part of a damaged file is used. Without `validity`,
+    /// all answers are restored.
     func load(
         at moment: Moment,
         _ validity: SnapshotValidity?,
@@ -99,7 +99,7 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // Adds 1, because both wall times are rounded down, and no TTL may become longer.
+        // Adds 1 s: both wall times are rounded down, and no TTL may become longer.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

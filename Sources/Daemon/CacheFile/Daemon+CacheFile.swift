@@ -22,14 +22,15 @@ extension Daemon {
 
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
-            // Until a sweep ends, the cache has answers that are invalid with the new settings.
+            // Until the sweep ends, the cache has answers that are invalid with the new settings.
             guard let self, sweeping == nil else { return nil }
             return components.snapshotValidity
         }
     }
 
-    /// Starts to restore the cache and to write snapshots; during the restore, queries wait for
-    /// their cache entries.
+    /// Starts to restore the cache and to write snapshots.
+    ///
+    /// During the restore, queries wait for their cache entries.
     func startCacheFile() {
         guard let cacheFile else { return }
         connectCacheFile()

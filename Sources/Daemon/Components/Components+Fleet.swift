@@ -9,9 +9,9 @@ internal import Net
 internal import Resolver
 
 extension Components {
-    /// Makes the fleet of the settings, or takes the one of `old` if its settings are the same.
+    /// Creates the fleet, or returns the fleet of `old` if its settings are the same.
     ///
-    /// - Returns: nil without a fleet.
+    /// - Returns: nil if the settings have no fleet.
     static func fleet(
         _ settings: Settings,
         _ dependencies: Dependencies,
@@ -49,7 +49,7 @@ extension Components {
         )
     }
 
-    /// Makes the exchange with the fleet under these settings.
+    /// Creates the resolver's interface to the fleet; nil without a fleet.
     func exchange() -> FleetExchange? {
         guard let fleet else { return nil }
         return FleetExchange(
@@ -142,7 +142,7 @@ extension Daemon {
         }
     }
 
-    /// Carries out a flush of another machine, for answers stored up to its time.
+    /// Applies a flush of another machine to cached answers stored before the flush.
     ///
     /// Answers of a snapshot that is being loaded are included.
     private func carryOut(_ flush: FleetFlush, age: Duration) {

@@ -6,7 +6,7 @@ internal import Resolver
 internal import Upstream
 
 extension Components {
-    /// Uses the servers of the network and of files for the upstreams with `from`.
+    /// Starts upstreams with `from`, which use servers of the network or of a file.
     func startLearning(_ dependencies: Dependencies, _ logger: Logger) {
         for (settings, upstream) in zip(settings.upstreams, upstreams) {
             guard case .file(let path)? = settings.from,
@@ -44,7 +44,7 @@ extension Components {
         )
     }
 
-    /// Returns the function that makes the connection to a server of the network.
+    /// Returns the function that creates the transport to a server of the network.
     private func maker(_ dependencies: Dependencies, _ logger: Logger) -> LearnedNetwork.Make {
         let clocks = clocks
         return { server, upstream in

@@ -151,7 +151,7 @@ extension Components {
 }
 
 extension UpstreamSettings {
-    /// Returns the URL, with the address if the settings list addresses.
+    /// Returns the URL, and the address if the settings list addresses.
     func shown(at address: SocketAddress) -> String {
         guard !addresses.isEmpty else { return "\(url)" }
         return "\(url) (\(address.port == url.port ? address.host : address.description))"

@@ -11,7 +11,9 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// Components of the settings, connected but not started; a reload reuses unchanged ones.
+/// Components that the settings require, connected but not started.
+///
+/// A reload reuses unchanged components.
 @ServiceLoop
 struct Components {
     let settings: Settings
@@ -30,7 +32,7 @@ struct Components {
 
     let nat64: NAT64
 
-    /// Shared with the former components.
+    /// DNS servers of the network, shared with the former components.
     let network: LearnedNetwork
 
     let routeNames: RouteNames
@@ -38,9 +40,10 @@ struct Components {
     /// Exchange of answers with other machines; nil without `fleet` in the settings.
     let fleet: Fleet?
 
-    /// Makes all components except unchanged ones of `old`.
+    /// Creates all components except unchanged components of `old`.
     ///
-    /// - Throws: `StartError` for faults that checks do not find, such as a missing cipher.
+    /// - Throws: `StartError` for faults that checks of settings do not find, such as a missing
+    ///   cipher.
     init(
         _ settings: Settings,
         in dependencies: Dependencies = .system,
@@ -69,8 +72,9 @@ struct Components {
         return Components(sources, routing, in: dependencies, succeeding: old)
     }
 
-    /// Loads libcurl before a reload is accepted: without it, the first request would end the
-    /// process.
+    /// Loads libcurl before a reload is accepted.
+    ///
+    /// Otherwise, if libcurl cannot be loaded, the first request would end the process.
     private static func loadLibrary() async throws(StartError) {
         let reason: String?
         do throws(SocketError) {
@@ -132,7 +136,7 @@ struct Components {
     func comeIntoForce(_ dependencies: Dependencies, _ logger: Logger) {
         startLearning(dependencies, logger)
         nat64.servers = { [network, upstreams] in
-            // The prefix is a property of the network, so its own resolvers know it best.
+            // The network's own resolvers come first: the NAT64 prefix belongs to the network.
             network.servers + upstreams.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
         }
         nat64.targets = { [settings] in
@@ -154,8 +158,7 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address cannot be bound, because this daemon has bound the second one at the same
-    /// port.
+    /// The first address cannot be bound: this daemon has bound the second one at the same port.
     case listenBeside(SocketAddress, SocketAddress)
     /// systemd passed sockets with this port, but at the listed addresses.
     case passedElsewhere(SocketAddress, [SocketAddress])

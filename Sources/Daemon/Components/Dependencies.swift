@@ -26,7 +26,7 @@ package struct Dependencies {
 
     var usage: any UsageStore = UsageMemory()
 
-    /// Claims to the budgets of a fleet; nil to keep none across restarts.
+    /// File with the claims to shared budgets; nil to keep no claims across restarts.
     var fleetState: FleetStateFile?
 
     var hasIPv6: @Sendable () -> Bool = { false }
@@ -37,16 +37,16 @@ package struct Dependencies {
     /// Connects to a server, to test its address family.
     var connect: StackProbe.Connect = { _, _ in true }
 
-    /// Address families that work.
+    /// Address families that a test found to work.
     var detected = DetectedStack()
 
-    /// Way to IPv4 servers through a NAT64.
+    /// Translation of IPv4 server addresses for a NAT64.
     var translation = AddressTranslation()
 
-    /// Watches the DNS servers in a file as long as the result lives.
+    /// Watches a file of DNS servers until the returned object is released.
     var resolverFile: ResolverFile = { _, _, _ in nil }
 
-    /// Makes the watch of the DNS settings of the network; nil if tests set them.
+    /// Creates the watcher of the network's DNS settings; nil if tests set them.
     var resolvers: Resolvers = { _, _ in nil }
 
     typealias ResolverFile =

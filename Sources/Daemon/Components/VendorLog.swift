@@ -4,7 +4,7 @@ internal import HTTPDNS
 internal import Logging
 internal import Net
 
-/// Log of a vendor's events; a persistent failure is logged once.
+/// Logger of a vendor's events; logs a persistent failure once.
 @ServiceLoop
 final class VendorLog {
     private let name: String
@@ -111,7 +111,8 @@ extension Daemon {
             }
             vendor.client.start()
         }
-        // All vendors use one usage file; a vendor with a budget reports the problem itself.
+        // Reports a problem of the shared usage file once; a vendor with a budget reports it
+        // itself.
         let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
         if let problem = others.compactMap(\.usageProblem).first {
             logger.warning("\(problem); calling the vendors anyway")

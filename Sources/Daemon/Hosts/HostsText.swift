@@ -20,7 +20,7 @@ struct HostsFaults: Equatable {
 }
 
 extension HostsTable {
-    /// Adds the lines of a hosts(5) file; counts and ignores invalid ones.
+    /// Adds the lines of a hosts(5) file; counts and ignores invalid lines.
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0

@@ -5,7 +5,7 @@ internal import Frontend
 internal import Logging
 internal import Net
 
-/// Listeners of all addresses, with their workers and TCP servers; a reload keeps unchanged ones.
+/// Listeners of all addresses, with workers and TCP servers; a reload keeps unchanged listeners.
 @ServiceLoop
 final class ListenerManager {
     struct Place {
@@ -34,7 +34,7 @@ final class ListenerManager {
 
     private var passed: [PassedSocket] = []
 
-    /// Constant, because the kernel distributes clients by the number of sockets.
+    /// Constant, because the kernel distributes clients according to the number of sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
@@ -77,12 +77,12 @@ final class ListenerManager {
         }
     }
 
-    /// Binds the new addresses of the settings, and adopts the sockets from systemd.
+    /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// Also serves passed sockets that are not in `listen`: their clients would wait in vain.  Skips
-    /// default addresses that the machine lacks or, with passed sockets, may not bind, unless none
-    /// would remain.
-    /// Binds absent addresses of `listen` in advance, because the interface may come up later.
+    /// - Passed sockets that are not in `listen` are also served.
+    /// - Default addresses that the machine lacks or, with passed sockets, may not bind, are
+    ///   skipped if another address remains.
+    /// - Absent addresses of `listen` are bound, because the interface may come up later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -161,7 +161,7 @@ final class ListenerManager {
         }
     }
 
-    /// Starts to answer on the bound addresses; closes them if a thread cannot be created.
+    /// Starts to answer on the bound addresses; closes them if no thread can be created.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         var opened: [Place] = []
         for place in bound.places {
@@ -220,7 +220,7 @@ final class ListenerManager {
 
     /// Applies the access policy, and closes addresses that are not in `listen`.
     ///
-    /// - Returns: closed TCP servers; the caller later ends their connections.
+    /// - Returns: TCP servers of closed addresses; the caller later ends their connections.
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(AccessPolicy.Snapshot(settings))
         for server in servers { server.rulesChanged() }

@@ -21,8 +21,9 @@ final class SelfCheck {
         case overloaded
     }
 
-    /// Check of one listen address; `batches` are the values of ``DatagramListener/batches`` at the
-    /// start.
+    /// Check of one listen address.
+    ///
+    /// `batches` are the values of ``DatagramListener/batches`` at the start.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
@@ -37,8 +38,7 @@ final class SelfCheck {
             }
         }
 
-        /// True if a socket has had unread datagrams since ``noteUnread()``, and its worker has
-        /// received none.
+        /// True if a socket with unread datagrams has received none since ``noteUnread()``.
         ///
         /// A worker under load receives all the time, so progress of another socket does not count.
         var hasHungWorker: Bool {
@@ -68,8 +68,10 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Queries per socket; the kernel chooses the socket by the client port, so with two sockets
-    /// one check in 128 misses a socket.
+    /// Queries per socket.
+    ///
+    /// The kernel selects the socket by the client port. With two sockets, one check in 128 misses
+    /// a socket.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
@@ -83,10 +85,9 @@ final class SelfCheck {
         self.logger = logger
     }
 
-    /// Queries all listen addresses, and waits up to `time`; returns true if all addresses pass.
+    /// Queries all listen addresses; returns true if all addresses pass within `time`.
     ///
-    /// An address that has never answered, or is overloaded, passes without a reply: a restart
-    /// would not help.
+    /// An address that has never answered, or is overloaded, passes: a restart would not help.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
@@ -214,7 +215,7 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// A retry uses the same port, so it reaches the same worker.
+    /// Sends the query; a retry uses the same port, so that it reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
@@ -241,8 +242,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if no interface has the address, because the query would leave the
-    /// machine.
+    /// Address to query; nil if no interface has it, because the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

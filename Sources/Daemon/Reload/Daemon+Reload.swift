@@ -14,7 +14,7 @@ internal import Resolver
 extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
-    /// Every step that can fail precedes the switch, in one iteration of the service loop.
+    /// All steps that can fail come first. The switch then takes one iteration of the service loop.
     package func reload() async -> ReloadOutcome {
         await reloads.turn { [self] in
             ServiceManager.reloading()
@@ -82,7 +82,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // A snapshot is filtered by the old settings while it is being loaded, so loading must end.
+        // Waits for the end of loading, which filters the snapshot by the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {
@@ -227,7 +227,7 @@ extension Daemon {
         return sweep
     }
 
-    /// Runs the sweep; a stopping daemon waits for its end before it writes the snapshot.
+    /// Runs the sweep; a stopping daemon waits for the sweep before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = components.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }

@@ -9,7 +9,7 @@ struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
-    /// Compares the settings on a thread, because there may be 100,000 routes.
+    /// Compares the settings on a thread, because they may have 100,000 routes.
     @ServiceLoop
     static func make(
         _ wanted: Settings,
@@ -38,7 +38,7 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Replaced or discarded routes, if they are so many that a thread must release them.
+/// Replaced or discarded routes that are too many to release on the service loop.
 final class OldRoutes: Sendable {
     static let many = 1_000
 
@@ -73,7 +73,7 @@ extension Daemon {
         }
     }
 
-    /// Releases replaced routes after all queries that use them have ended; delays the next reload.
+    /// Releases replaced routes when no query uses them any more; delays the next reload.
     func releaseLater(_ old: OldRoutes?) {
         guard let old else { return }
         settingsQueue.add { [self] in

@@ -2,12 +2,11 @@
 internal import Fleet
 internal import Net
 
-/// File `fleet.state`: an identifier of this machine, and its claims to the budgets that a fleet
-/// shares.
+/// File `fleet.state`: an identifier of this machine, and its claims to shared budgets of the fleet.
 ///
-/// The text has a header, a line with the identifier, and a line for each vendor:
-/// `DAY MONTH MEMBERS`, three numbers for each limit (`-` without this limit), and the name. A line
-/// that cannot be read is ignored: the machine then starts without a claim.
+/// The text has a header, a line with the identifier, and a line for each vendor. A vendor's line has
+/// `DAY MONTH MEMBERS`, then limit, claim and sum of claims for each limit (`- - -` without the
+/// limit), then the name. An invalid line is ignored: the machine then starts without a claim.
 @ServiceLoop
 final class FleetStateFile {
     private let file: SharedFile
@@ -41,10 +40,10 @@ final class FleetStateFile {
         (try? file.change { (nil, Self.claims($0)) }) ?? [:]
     }
 
-    /// Stores a claim.
+    /// Stores a claim; ignores a failure.
     ///
-    /// Without the file, a machine that starts without the engine has a larger share; the usage file
-    /// of the same directory reports the fault.
+    /// Without the file and Redis, a machine starts with a larger share. The usage file of the same
+    /// directory reports the fault.
     func store(_ vendor: String, _ claim: BudgetClaim) {
         try? file.change { octets in
             var claims = Self.claims(octets)

@@ -6,9 +6,10 @@ internal import Net
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
 /// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` have counts of
-/// other days, to which the clock may return; earlier versions take them for vendors. A damaged or empty file counts as an exhausted budget of every vendor
-/// until ``reset(_:today:)``. If the file cannot be opened, counts that need not be durable are in
-/// memory.
+/// other days, to which the clock may return; earlier versions treat these names as vendors.
+///
+/// A damaged or empty file counts as an exhausted budget of every vendor until ``reset(_:today:)``.
+/// If the file cannot be opened, counts that need not be durable are in memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
@@ -63,7 +64,7 @@ final class UsageFile: UsageStore {
     func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
         do throws(SharedFile.Fault) {
             try file.change { octets in
-                // If the file is damaged, the counts of the other vendors are lost, too.
+                // A damaged file loses the counts of the other vendors, too.
                 var records = Self.records(octets) ?? [:]
                 records[vendor] = UsageRecord(day: today)
                 return (Self.octets(records, today: today), ())
@@ -80,7 +81,7 @@ final class UsageFile: UsageStore {
 // MARK: - Text
 
 extension UsageFile {
-    /// Omits vendors that were not used for ``longestAge`` days.
+    /// Returns the text, without vendors that were not used for ``longestAge`` days.
     nonisolated static func octets(_ records: [String: UsageRecord], today: Int64) -> [UInt8] {
         let records = records.filter { today - $0.value.day < longestAge }
         var text = header + "\n"
@@ -115,7 +116,7 @@ extension UsageFile {
         "\(days.0) \(days.1) \(use.calls) \(use.units) \(unitsOfMonth) \(name)\n"
     }
 
-    /// Nil if the text is damaged.
+    /// Returns the records by vendor name; nil if the text is damaged.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
         guard let text = String(validating: octets, as: UTF8.self), text.hasSuffix("\n") else {
             return nil
@@ -161,7 +162,7 @@ extension UsageFile {
         return records
     }
 
-    /// 64-bit FNV-1a hash, which detects a torn write and an edited file, not an attacker.
+    /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, not an attacker.
     private nonisolated static func checksum(_ octets: some Sequence<UInt8>) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3

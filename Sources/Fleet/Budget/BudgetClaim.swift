@@ -2,34 +2,33 @@
 
 /// Part of a shared budget that this machine may use: a state machine without clock or network.
 ///
-/// The machines claim parts of each limit from the engine, before they use them. A machine without
-/// the engine keeps its claim, and gets an equal share of what no machine had claimed.
+/// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
+/// machine keeps its claim, and may also use an equal share of the unclaimed amount.
 package struct BudgetClaim: Sendable, Hashable {
     /// Number of limits: calls per day, units per day, units per month.
     package static let limits = 3
 
-    /// Index of the monthly limit.
     static let monthly = 2
 
     /// One limit of the budget.
     package struct Limit: Sendable, Hashable {
         package let most: UInt64
 
-        /// Claim of this machine, which the engine has confirmed.
+        /// Claim of this machine, as Redis confirmed it.
         package var claimed: UInt64 = 0
 
-        /// Claims of all machines at the latest reply of the engine.
+        /// Sum of the claims of all machines in the latest reply of Redis.
         package var total: UInt64 = 0
 
-        /// Addition to the claim without the engine.
+        /// Amount allowed beyond the claim while Redis is unreachable.
         fileprivate(set) var share: UInt64 = 0
 
         package init(most: UInt64) { self.most = most }
 
-        /// Part to claim in advance.
+        /// Returns the amount to claim in advance.
         ///
-        /// The parts get smaller towards the end of the budget, so that little of it stays unused
-        /// on idle machines.
+        /// The amount shrinks towards the end of the budget, so that idle machines hold little
+        /// unused budget.
         ///
         /// - Parameter members: 1 to ``FleetLimits/mostMembers``.
         func block(_ members: Int) -> UInt64 {
@@ -45,19 +44,19 @@ package struct BudgetClaim: Sendable, Hashable {
     package private(set) var day: Int64
     package private(set) var month: Int64
 
-    /// Limits calls per day, units per day, units per month; nil if the budget has no such limit.
+    /// Calls per day, units per day, units per month; nil if the budget has no such limit.
     package private(set) var limits: [Limit?]
 
-    /// Number of machines when the engine last answered.
+    /// Number of machines when Redis last answered.
     package private(set) var members: Int
 
-    /// True without the engine.
+    /// True while Redis is unreachable.
     private(set) var isAlone = true
 
-    /// Creates a claim of nothing.
+    /// Creates a claim of zero.
     ///
-    /// - Parameter members: number of machines, as this machine knew it when it last ran; 1 if it
-    ///   has never reached the engine, which allows the whole budget.
+    /// - Parameter members: last known number of machines; 1 if this machine has never reached the
+    ///   Redis server, which allows the whole budget.
     package init(_ most: [UInt64?], day: Int64, month: Int64, members: Int) {
         limits = most.map { most in most.map { Limit(most: $0) } }
         self.day = day
@@ -66,7 +65,7 @@ package struct BudgetClaim: Sendable, Hashable {
         beginShares()
     }
 
-    /// Takes over the claim of an earlier run.
+    /// Restores the claim of an earlier run of the daemon.
     package mutating func restore(_ amounts: [(claimed: UInt64, total: UInt64)?]) {
         for (index, amounts) in zip(limits.indices, amounts) {
             guard let amounts else { continue }
@@ -91,7 +90,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     // MARK: - Events
 
-    /// Begins a day, and possibly a month, without claims.
+    /// Begins a new day, and possibly a new month, with claims of zero.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
@@ -102,7 +101,7 @@ package struct BudgetClaim: Sendable, Hashable {
         if isAlone { beginShares() }
     }
 
-    /// True if this machine needs more before long.
+    /// Returns true if half of the block claimed in advance is used.
     func isShort(_ use: [UInt64]) -> Bool {
         zip(limits, use).contains { limit, used in
             guard let limit, limit.total < limit.most || limit.claimed < used else { return false }
@@ -110,12 +109,11 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns the claims to ask for.
+    /// Returns the claims to request: the use and a block in advance.
     func wanted(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in limit.map { used + $0.block(members) } }
     }
 
-    /// Takes the reply of the engine.
     mutating func take(_ reply: [(claimed: UInt64, total: UInt64)?], members: Int) {
         isAlone = false
         self.members = Self.plausible(members)
@@ -127,7 +125,7 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Begins a time without the engine.
+    /// Begins the use of shares, because Redis is unreachable.
     mutating func lose() {
         guard !isAlone else { return }
         isAlone = true

@@ -3,20 +3,19 @@ package import Net
 
 /// Budgets of vendor accounts that all machines of the fleet share.
 ///
-/// The engine has a hash for each account, limit and period, with the claim of each machine and their
-/// sum (`*`). One script compares the sum with the limit, and changes the claim of the machine.
+/// Redis has a hash for each account, limit and period, with the claim of each machine and the sum
+/// of the claims (field `*`). One script compares the sum with the limit, and changes the claim.
 @ServiceLoop
 package final class FleetBudget {
     /// Budget of one vendor on this machine.
     package struct Account {
-        /// Everything that identifies the account and its budget.
+        /// Text that identifies the account and its budget.
         package let identity: String
 
         /// Calls per day, units per day and units per month; nil for no limit.
         package let limits: [UInt64?]
 
-        /// Returns the day, the month, and what this machine has used of each limit; nil if
-        /// unknown.
+        /// Returns the day, the month, and the use of each limit by this machine; nil if unknown.
         package let use: @ServiceLoop () -> (day: Int64, month: Int64, amounts: [UInt64])?
 
         package init(
@@ -56,9 +55,9 @@ package final class FleetBudget {
 
     // MARK: - Use
 
-    /// Uses the accounts of the settings, by vendor name; claims of unchanged ones are kept.
+    /// Sets the accounts by vendor name; keeps the claims of unchanged accounts.
     ///
-    /// - Parameter known: returns the claim of an earlier run.
+    /// - Parameter known: returns the claim of an earlier run of the daemon.
     package func use(_ accounts: [String: Account], _ known: (String) -> BudgetClaim?) {
         var new: [String: Entry] = [:]
         for (vendor, account) in accounts {
@@ -89,9 +88,9 @@ package final class FleetBudget {
         if link.isUsable { connected() }
     }
 
-    /// Returns the amounts that this machine may use of each limit; nil without a limit.
+    /// Returns the amount that this machine may use of each limit; nil for an unshared budget.
     ///
-    /// - Parameter use: amounts that this machine has used, with reservations.
+    /// - Parameter use: amounts that this machine has used or reserved.
     package func allowed(
         _ vendor: String,
         day: Int64,
@@ -116,8 +115,9 @@ package final class FleetBudget {
         }
     }
 
-    /// Confirms all claims: gives back what this machine does not need, learns the claims of the
-    /// others, and restores the claim in an engine that has lost it.
+    /// Updates all claims of this machine.
+    ///
+    /// Returns unneeded parts, reads the sums, and restores claims that Redis has lost.
     private func confirm() {
         alarm.set(clocks.now() + FleetLimits.confirmation)
         for vendor in entries.keys { askForUse(vendor) }
@@ -176,14 +176,14 @@ package final class FleetBudget {
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members)
         guard let claim = entries[vendor]?.claim else { return }
-        // More may be needed at once, unless the budget is at its end.
+        // Allows the next request immediately, unless the budget is used up.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {
             entries[vendor]?.nextAsk = nil
         }
         onChange?(vendor, claim)
     }
 
-    /// Returns claim and sum of each limit; nil if the reply is not plausible.
+    /// Returns claim and sum of claims for each limit; nil if the reply is not plausible.
     private static func amounts(
         _ replies: [RedisReply],
         _ limits: [UInt64?],
@@ -198,7 +198,7 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, total >= claimed
             else { return nil }
-            // Use beyond the limit, from a time without the engine, allows no more.
+            // Without Redis, use can exceed the limit; the excess allows no more.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts
@@ -212,10 +212,10 @@ package final class FleetBudget {
         return Array("\(FleetKeys.prefix){\(tag)}:\(name):\(period)".utf8)
     }
 
-    /// For each key: USED, WANTED, LIMIT and seconds to live; replies with claim and sum of claims.
+    /// Script that updates the claim of this machine; returns claim and sum of claims of each key.
     ///
-    /// A claim is never below the use. A key of another type is replaced. The cost does not depend on
-    /// the number of machines.
+    /// Arguments of each key: USED, WANTED, LIMIT and seconds to live. A claim is never below the
+    /// use. A key of another type is replaced. The cost does not depend on the number of machines.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Servers of the engine and the way to them.
+/// Addresses of the Redis servers, credentials, and a function that connects.
 package struct EngineAccess: Sendable {
     package enum Place: Sendable, Hashable {
-        /// Servers in the order in which they are tried.
+        /// Redis servers in the order in which they are tried.
         case servers([SocketAddress])
 
-        /// Sentinels, which know the address of the master with this name.
+        /// Sentinels, which return the address of the master with this name.
         case sentinels([SocketAddress], master: String)
     }
 
-    /// Opens a connection, with TLS if it is on, by the deadline.
+    /// Opens a TCP or TLS connection before the deadline.
     package typealias Opening =
         @Sendable @ServiceLoop (SocketAddress, Instant) async throws(EngineError) ->
         any OctetStream
@@ -36,7 +36,7 @@ package struct EngineAccess: Sendable {
         self.open = open
     }
 
-    /// Opens TCP connections, or TLS connections that authenticate `tlsName`.
+    /// Returns a function that opens connections; with TLS, they authenticate `tlsName`.
     package static func opening(_ tls: TLSClient?, tlsName: String?) -> Opening {
         { (server, deadline) async throws(EngineError) in
             do throws(TLSError) {
@@ -58,7 +58,7 @@ package struct EngineAccess: Sendable {
         }
     }
 
-    /// Command that authenticates; nil without a password.
+    /// AUTH command; nil without a password.
     var authentication: [UInt8]? {
         guard let password else { return nil }
         let words = ["AUTH"] + (user.map { [$0] } ?? [])

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Clock of the engine, as this machine measured it: all machines use it instead of their own.
+/// Estimate of the Redis clock; all machines use the Redis clock instead of their own.
 struct EngineClock: Sendable, Hashable {
     /// Milliseconds since 1970 at `instant`.
     private let milliseconds: Int64
     private let instant: Instant
 
-    /// Creates the clock from a reply to TIME; nil if it is invalid.
+    /// Creates the clock from a reply to TIME; nil if the reply is invalid.
     ///
-    /// The engine is assumed to have read its clock in the middle between request and reply.
+    /// The assumption is that Redis read its clock in the middle between request and reply.
     init?(_ reply: RedisReply, sent: Instant, received: Instant) {
         let words = reply.elements.compactMap(\.string).compactMap { Int64($0) }
         guard words.count == 2, (0...1 << 40).contains(words[0]),
@@ -19,16 +19,16 @@ struct EngineClock: Sendable, Hashable {
         instant = sent + (received - sent) / 2
     }
 
-    /// Returns the time of the engine's clock at an instant, in milliseconds since 1970.
+    /// Returns the time of the Redis clock at `other`, in milliseconds since 1970.
     func milliseconds(at other: Instant) -> Int64 {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the seconds by which this clock is behind `former`, if that is a false step: larger
-    /// than ``FleetLimits/clockStep``, and away from the clock of this machine.
+    /// Returns the seconds of a false step back from `former`; nil if there is none.
     ///
-    /// With a clock that goes back, an engine could make expired answers valid again. A correction
-    /// of the clock, which the clock of this machine confirms, is not a false step.
+    /// A false step is larger than ``FleetLimits/clockStep``, and increases the distance to the
+    /// clock of this machine. Such a Redis server could make expired answers valid again. A
+    /// correction of the Redis clock reduces that distance, and is not a false step.
     func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let (old, new) = (former.milliseconds(at: now), milliseconds(at: now))
         let wall = wallSeconds.multipliedReportingOverflow(by: 1_000).partialValue

@@ -2,7 +2,7 @@
 internal import Net
 
 extension EngineLink {
-    /// Sends commands together; they must be answered within the timeout of the settings.
+    /// Sends commands together; the timeout of the settings applies.
     func send(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands, !breaker.isOpen else {
             return completion(.failure(.lost("the Redis server is not used")))
@@ -14,7 +14,7 @@ extension EngineLink {
         commands.send(list, deadline: clocks.now() + timeout, judged)
     }
 
-    /// Sends commands whose replies matter only if they are errors.
+    /// Sends commands for which no client waits; an error reply closes the connection.
     func sendWithoutWaiting(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands else {
             return completion(.failure(.lost("the Redis server is not used")))
@@ -60,7 +60,7 @@ extension EngineLink {
         )
     }
 
-    /// Gives a sign of life, and reads the clock and the number of machines.
+    /// Sends the heartbeat, and reads the clock and the number of machines.
     func beat() {
         guard let commands, let messages else { return }
         heartbeat.set(clocks.now() + FleetLimits.heartbeat)
@@ -97,7 +97,7 @@ extension EngineLink {
                 }
             }
         )
-        // Shows that the connection of the messages works.
+        // Checks that the connection of messages works.
         messages.send(
             [RedisCodec.command("PING")],
             deadline: deadline,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Connections to the engine: one for commands, one for the messages of the other machines.
+/// Connections to Redis: one for commands, one for the messages of other machines.
 ///
-/// Both belong to the same server. If one of them fails, both are replaced. A new server must
-/// accept a write before it is used: a replica, or an engine that is full, does not.
+/// Both connect to the same server. If one fails, both are replaced. A new server must accept a
+/// write before it is used, which a replica or a full server does not.
 @ServiceLoop
 final class EngineLink {
     typealias Replies = RedisConnection.Replies
 
-    /// State of the link, as in `status`.
+    /// Connection state, as `httpdnsctl status` shows it.
     enum State {
         case alone(EngineError?)
         case connected(SocketAddress)
@@ -20,22 +20,22 @@ final class EngineLink {
     /// Time of the latest change of `state`.
     private(set) var since: Instant
 
-    /// Latest failure, also after a recovery.
+    /// Latest failure; kept after a recovery.
     private(set) var lastError: EngineError?
 
-    /// Called when the link is lost or regained; the error is nil for a new connection.
+    /// Called when the server is lost (with an error) or connected (nil).
     var onChange: (@ServiceLoop (EngineError?) -> Void)?
 
-    /// Called for each new connection with the stored flushes.
+    /// Called for each new connection with the flushes that the server stores.
     var onFlushes: (@ServiceLoop ([[UInt8]]) -> Void)?
 
-    /// Receives messages; nil for one that is too long.
+    /// Receives messages; nil if a message is too long.
     var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
-    /// Returns the engine's clock at an instant; nil before the first connection.
+    /// Redis clock; nil before the first connection.
     var clock: EngineClock?
 
-    /// Number of machines that gave a sign of life lately.
+    /// Number of machines that sent a heartbeat in the last minute.
     var members = 0
 
     private let access: EngineAccess
@@ -53,13 +53,13 @@ final class EngineLink {
     lazy var probe = Alarm(clocks) { [weak self] in self?.sendProbe() }
     lazy var heartbeat = Alarm(clocks) { [weak self] in self?.beat() }
 
-    /// Index of the server that is tried next.
+    /// Number of attempts: selects the server or Sentinel to try next.
     private var turn = 0
 
-    /// Server that an open breaker probes.
+    /// Server that is probed while the breaker is open.
     var probing: SocketAddress?
 
-    /// Keys of the engine that the link itself uses.
+    /// Keys in Redis that this class uses.
     struct LinkKeys {
         let probe: [UInt8]
         let members: [UInt8]
@@ -75,7 +75,6 @@ final class EngineLink {
         since = clocks.now()
     }
 
-    /// True if commands can be sent.
     var isUsable: Bool { commands != nil && !breaker.isOpen }
 
     // MARK: - Life
@@ -92,7 +91,7 @@ final class EngineLink {
         pause?.resume(.closed)
     }
 
-    /// Replaces the connections, which a change of the network may have broken.
+    /// Replaces the connections, because a change of the network may have broken them.
     func networkChanged() {
         drop(.lost("the network changed"))
         pause?.resume(.ready)
@@ -122,7 +121,7 @@ final class EngineLink {
             becomeAlone(reason)
             let pause = Waiter()
             self.pause = pause
-            // Machines that lost the engine together do not return together.
+            // A random wait spreads the connections of machines that lost the server together.
             let factor = Double.random(in: 0.5...1)
             let timer = clocks.timer(clocks.now() + wait * factor) { pause.resume(.timedOut) }
             if await pause.wait(until: nil) == .ready { wait = FleetLimits.retry.lowerBound }
@@ -131,7 +130,7 @@ final class EngineLink {
         }
     }
 
-    /// Connects, and returns the reason for which the connections ended.
+    /// Connects, and returns when a connection ends, with the reason.
     private func connectAndWait() async throws(EngineError) -> EngineError {
         let deadline = clocks.now() + FleetLimits.connect
         let server = try await server(deadline)
@@ -169,7 +168,7 @@ final class EngineLink {
         return reason ?? .lost("closed")
     }
 
-    /// Authenticates, reads clock and flushes, and checks that the engine accepts a write.
+    /// Authenticates, checks that the server accepts a write, and returns its stored flushes.
     private func greet(
         _ connection: RedisConnection,
         _ deadline: Instant
@@ -217,7 +216,6 @@ final class EngineLink {
 
     // MARK: - Sentinel
 
-    /// Returns the server to connect to.
     private func server(_ deadline: Instant) async throws(EngineError) -> SocketAddress {
         switch access.place {
         case .servers(let servers): return servers[turn % servers.count]
@@ -275,7 +273,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // The first failure after the start is reported, too.
+            // Also reports the first failure after the start.
             if known == nil { onChange?(reason) }
             return
         }

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of the engine: after several timeouts in a row, no client waits for it.
+/// Circuit breaker of Redis: after consecutive timeouts, no client waits for the server.
 ///
-/// Commands that are sent together time out together. Therefore the breaker opens only if the engine
-/// has also been silent for a time.
-///
-/// Only the answer to a probe closes the breaker, and only one that came in time.
+/// Commands that are sent together time out together. Therefore the breaker opens only if the
+/// server has also been silent for a time. Only a reply to a probe in time closes the breaker.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
 
     private(set) var isOpen = false
 
-    /// Notes commands that ended in time; a late answer of an open breaker has no effect.
+    /// Resets the count of timeouts; does not close an open breaker.
     mutating func answered() { timeouts = 0 }
 
-    /// Notes commands that timed out; returns true if the breaker opens.
+    /// Counts a timeout; returns true if the breaker opens.
     ///
     /// - Parameter silence: time since the oldest command without a reply was sent.
     mutating func timedOut(silence: Duration) -> Bool {
@@ -24,7 +22,7 @@ struct EngineBreaker: Hashable, Sendable {
         return isOpen
     }
 
-    /// Notes a probe that was answered in time; returns true if the breaker closes.
+    /// Closes the breaker after a reply to a probe in time; returns true if the breaker was open.
     mutating func probeAnswered() -> Bool {
         timeouts = 0
         defer { isOpen = false }

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Look-up of a shared answer, for all queries with the same key.
+/// Look-up of a shared answer, joined by all queries with the same key.
 @ServiceLoop
 final class FleetLookUp {
     let key: FleetKey
     let question: Fleet.Question
     let number: UInt64
 
-    /// Keys of values that answer the question too.
+    /// Keys of other values that can answer the question, such as the value of both families.
     var others: [FleetKey] = []
 
     var machine = LeaseMachine()
 
-    /// Value that was read or received, or the answer to the call of this machine.
+    /// Value that was read or received, or the answer to the vendor call of this machine.
     var value: FleetValue?
 
     /// Value that was read after the end of its TTL.
     var stale: FleetValue?
 
-    /// Start of the call of this machine by the engine's clock.
+    /// Start of the vendor call of this machine, by the Redis clock in milliseconds.
     var calledAt: Int64?
 
-    /// Time at which this machine calls the vendor without the fleet.
+    /// Time at which this machine stops waiting and calls the vendor.
     private(set) var waitEnd: Instant
 
-    /// Text that shows that the lease belongs to this look-up.
+    /// Random value of the lease, which identifies this look-up as the owner.
     let token: [UInt8]
 
     private var waiting: [Box] = []
@@ -49,7 +49,7 @@ final class FleetLookUp {
 
     var keys: [FleetKey] { [key] + others }
 
-    /// True before the call of this machine.
+    /// True until this machine uses a value or calls the vendor.
     var waits: Bool {
         switch machine.phase {
         case .reading, .claiming, .waiting: true
@@ -57,14 +57,14 @@ final class FleetLookUp {
         }
     }
 
-    /// Adds a query; after the start of the call, it joins the call.
+    /// Adds a query; after the start of the vendor call, the query joins that call.
     func add(_ completion: consuming Completion<Fleet.Answer>, until end: Instant) {
         guard waits else { return completion(.call(nil)) }
         waiting.append(Box(completion))
         waitEnd = min(waitEnd, end)
     }
 
-    /// Returns the completions of the waiting queries; there are none afterwards.
+    /// Removes and returns the completions of the waiting queries.
     func takeWaiting() -> [@ServiceLoop (Fleet.Answer) -> Void] {
         let boxes = waiting
         waiting = []
@@ -73,9 +73,9 @@ final class FleetLookUp {
         }
     }
 
-    /// True if a value answers the question now.
+    /// Returns true if a value answers the question now.
     ///
-    /// A refresh needs a new value: one that has used up less than half of its TTL.
+    /// A refresh (no client waits) needs a value that has used up less than half of its TTL.
     func accepts(_ value: FleetValue, at now: Int64) -> Bool {
         let age = value.age(at: now)
         guard age < value.ttl else { return false }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Steps of one machine to the shared answer of one key: a pure state machine.
+/// State machine of one look-up of a shared answer, without clock or network.
 ///
-/// The machine reads the value, then claims the lease. The leader calls the vendor, stores the
-/// answer and releases the lease. The others wait for its message, at most until the end of their
-/// wait, and then call the vendor themselves. The end of the wait applies to all steps before the
-/// call, so that a slow engine delays no client further.
+/// A machine reads the value, then claims the lease. The leader, which gets the lease, calls the
+/// vendor, stores the answer and releases the lease. The others wait for the leader's message, at
+/// most until the end of their wait, and then call the vendor themselves. The wait includes all
+/// steps before the vendor call, so that a slow Redis server delays no client further.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading
 
         case claiming
 
-        /// Another machine leads.
         case waiting
 
         /// This machine calls the vendor, with the lease or without it.
@@ -22,21 +21,18 @@ struct LeaseMachine: Hashable, Sendable {
     }
 
     enum Event: Hashable, Sendable {
-        /// Reply to the read.
         case read(hasValue: Bool)
 
-        /// Reply to the claim, which reads the value again: it may have come since.
+        /// Reply to the claim, with a second read of the value.
         case claimed(isWon: Bool, hasValue: Bool)
 
-        /// The engine failed, or did not answer in time.
         case engineFailed
 
-        /// A message brought a value.
+        /// A message of another machine contained a usable value.
         case received
 
         case waitEnded
 
-        /// The call of this machine ended.
         case callEnded(hasValue: Bool)
     }
 
@@ -58,13 +54,12 @@ struct LeaseMachine: Hashable, Sendable {
 
     private(set) var phase = Phase.reading
 
-    /// True if the engine may have given the lease to this machine.
+    /// True if Redis may have given the lease to this machine.
     private(set) var mayHold = false
 
-    /// First action of a machine.
     static let first = Action.read
 
-    /// Takes an event; returns the actions in their order.
+    /// Handles an event; returns the actions in the order in which to perform them.
     mutating func take(_ event: Event) -> [Action] {
         switch (phase, event) {
         case (.done, _): return lateActions(event)
@@ -90,12 +85,12 @@ struct LeaseMachine: Hashable, Sendable {
             phase = .calling(isLeader: false)
             return [.call]
         case (.calling, .claimed(let isWon, _)):
-            // The reply came after the end of the wait.
+            // The reply to the claim came after the end of the wait.
             mayHold = isWon
             return []
         case (.calling, .callEnded(let hasValue)):
             return end(with: hasValue ? .publish : nil)
-        // A reply to an earlier step, or an event without a meaning for the call.
+        // Ignores late replies, and events without effect in this phase.
         case (.calling, _), (.reading, _), (.claiming, _), (.waiting, _): return []
         }
     }
@@ -107,7 +102,7 @@ struct LeaseMachine: Hashable, Sendable {
         return [action].compactMap(\.self) + (mayHold ? [.release] : [])
     }
 
-    /// A claim that succeeds after the end must not block the other machines.
+    /// Releases a lease that is granted too late, so that it does not block other machines.
     private func lateActions(_ event: Event) -> [Action] {
         if case .claimed(isWon: true, _) = event { [.release] } else { [] }
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Names in recent use by their keys; if the table is full, the oldest key is removed.
+/// Recently used names by key; if the table is full, a new key replaces the oldest one.
 struct RecentKeys {
     struct Subject {
         let name: Name
         let view: String
 
-        /// Time of the newest value that was seen; older ones are replays.
+        /// Time of the newest value that was seen; values older than that are replays.
         var fetchedAt: Int64?
     }
 

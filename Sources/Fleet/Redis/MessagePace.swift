@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Leaky bucket for the messages of a subscription.
+/// Leaky bucket that limits the rate of messages of a subscription.
 ///
-/// Every client of the engine can publish messages. Reading and checking them without a limit would
-/// occupy a processor.
+/// Every client of Redis can publish messages. Without a limit, a flood of messages
+/// would occupy a processor.
 struct MessagePace {
     private var octets = 0
     private var updated: Instant
@@ -13,7 +13,7 @@ struct MessagePace {
 
     mutating func note(_ octets: Int) { self.octets += octets + FleetLimits.messageCost }
 
-    /// Returns the time for which nothing must be read.
+    /// Returns the time to wait before the next read.
     mutating func pause(at now: Instant) -> Duration {
         // The clock also counts sleep of the machine, which can be long.
         let passed = min(now - updated, .seconds(60))

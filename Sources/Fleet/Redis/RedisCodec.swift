@@ -3,13 +3,12 @@ internal import CRedis
 
 /// Codec of the Redis protocol: libhiredis, behind ``ReplyGuard``.
 package enum RedisCodec {
-    /// Loads libhiredis; returns the reason of a failure.
+    /// Loads libhiredis; returns the error text, or nil on success.
     package static func load() -> String? {
         // SAFETY: the text is static.
         unsafe redis_load().map { unsafe String(cString: $0) }
     }
 
-    /// Returns the octets of a command.
     static func command(_ arguments: [[UInt8]]) -> [UInt8] {
         let octets = arguments.flatMap(\.self)
         let lengths = arguments.map(\.count)
@@ -26,7 +25,7 @@ package enum RedisCodec {
     static func command(_ words: String...) -> [UInt8] { command(words.map { Array($0.utf8) }) }
 }
 
-/// Reader of the engine's replies; an invalid reply ends it.
+/// Parser of the replies of Redis; unusable after an invalid reply.
 // SAFETY: the reader is made in `init` and freed once, in `deinit`; used by one thread at a time.
 @safe
 package final class ReplyReader {
@@ -41,7 +40,7 @@ package final class ReplyReader {
 
     deinit { unsafe redis_reader_free(reader) }
 
-    /// Takes octets, and returns the replies that they complete.
+    /// Parses octets, and returns the replies that are now complete.
     func read(_ octets: [UInt8]) throws(EngineError) -> [RedisReply] {
         let octets = try limits.check(octets)
         // SAFETY: the reader copies the octets.
@@ -60,9 +59,7 @@ package final class ReplyReader {
         }
     }
 
-    /// Reads octets, and returns the number of replies; nil if the input is invalid.
-    ///
-    /// For fuzzing.
+    /// Returns the number of complete replies, for fuzzing; nil if the input is invalid.
     package func count(_ octets: [UInt8]) -> Int? { (try? read(octets))?.count }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Connection to the engine with pipelined commands, whose replies come in order.
+/// Connection to Redis with pipelined commands; replies come in order.
 ///
 /// On a connection with a subscription, messages come between the replies.
 @ServiceLoop
@@ -13,11 +13,10 @@ final class RedisConnection {
         let deadline: Instant
         let sent: Instant
 
-        /// Number of replies still to come.
         var left: Int
         var replies: [RedisReply] = []
 
-        /// Nil once the commands have timed out; their replies still come.
+        /// Nil after a timeout; the replies of the group are still read.
         var completion: Completion<Replies>?
 
         init(
@@ -33,10 +32,10 @@ final class RedisConnection {
         }
     }
 
-    /// Receives the messages of a subscription; nil for one that is too long.
+    /// Receives messages of a subscription; nil if a message is too long.
     var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
-    /// Called once when the connection ends.
+    /// Called once, at the end of the connection.
     var onEnd: (@ServiceLoop (EngineError) -> Void)?
 
     /// Reason for the end; nil while the connection is in use.
@@ -56,9 +55,9 @@ final class RedisConnection {
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Takes over an open stream.
+    /// Creates a connection on an open stream, which it then owns.
     ///
-    /// - Parameter password: the password of the engine, which no error shows.
+    /// - Parameter password: the password of Redis, which errors must not show.
     init(
         _ stream: any OctetStream,
         password: (@Sendable () -> [UInt8])?,
@@ -96,7 +95,7 @@ final class RedisConnection {
         write()
     }
 
-    /// Sends commands for a caller in a task; throws for a command that the engine refuses.
+    /// Sends commands, and returns their replies; throws if the server refuses a command.
     func send(_ commands: [[UInt8]], deadline: Instant) async throws(EngineError) -> [RedisReply] {
         let replies = await withCheckedContinuation { continuation in
             send(commands, deadline: deadline, Completion { continuation.resume(returning: $0) })
@@ -128,7 +127,7 @@ final class RedisConnection {
 
     // MARK: - Octets
 
-    /// Writes; commands from the same turn of the service loop are sent together.
+    /// Writes the outbox; commands of the same turn of the service loop are sent together.
     private func write() {
         guard !isWriting else { return }
         isWriting = true
@@ -191,7 +190,7 @@ final class RedisConnection {
         exchange.completion.take()?(.success(exchange.replies))
     }
 
-    /// Returns an error that quotes the start of the password as its first word only.
+    /// Returns the reply; keeps only the first word of an error that quotes the password.
     ///
     /// A server without AUTH quotes the arguments: `ERR unknown command 'AUTH', with args …`.
     private func withoutPassword(_ reply: RedisReply) -> RedisReply {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply of the engine (RESP2).
+/// Reply of Redis (RESP2).
 enum RedisReply: Hashable, Sendable {
     /// Bulk string or status.
     case text([UInt8])
@@ -23,21 +23,21 @@ enum RedisReply: Hashable, Sendable {
     var elements: [RedisReply] { if case .list(let elements) = self { elements } else { [] } }
 }
 
-/// Failure of the engine or of a connection to it.
+/// Failure of Redis or of a connection to it.
 package enum EngineError: Error, Hashable {
-    /// The engine did not answer in time.
+    /// Redis did not answer in time.
     case timedOut
 
     /// Too many commands are in flight.
     case busy
 
-    /// The engine refused a command, with its text.
+    /// Redis refused a command, with its text.
     case refused(String)
 
-    /// The connection cannot be made, or was lost.
+    /// The connection failed or was lost.
     case lost(String)
 
-    /// The engine or a Sentinel sent an unexpected reply.
+    /// Redis or a Sentinel sent an unexpected reply.
     case unexpected(String)
 }
 

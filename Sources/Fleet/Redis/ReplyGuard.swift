@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds of replies, which are checked before hiredis sees an octet.
+/// Filter that checks the lengths in replies before hiredis parses them.
 ///
-/// hiredis allocates as much memory as a length in the reply announces. A string that is too long is
-/// replaced by none, because anyone with access to the channel can send one.
+/// hiredis allocates as much memory as a length announces. The filter replaces a string that is too
+/// long by nil: every client with access to the channel can send one.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.
         case type
 
-        /// In a line without a length: status, error or integer.
+        /// Inside a status, an error or an integer.
         case text(octets: Int, isEnding: Bool)
 
-        /// In a length of a string or list.
+        /// Inside the length of a string or list.
         case length(isList: Bool, value: Int, octets: Int)
 
-        /// In a string; the end of line follows it.
+        /// Inside a string and the end of line after it.
         case string(left: Int)
 
-        /// In a string that is too long.
         case skipped(left: Int)
     }
 
-    /// Line with a length, until it is complete.
+    /// Start of the current line; held back while a length is incomplete.
     private var line: [UInt8] = []
 
     private var state = State.type
 
-    /// Elements until the end of the reply.
+    /// Missing elements of the reply.
     private var left = 1
 
     /// Elements and octets of the reply so far.
     private var elements = 0
     private var octets = 0
 
-    /// Checks the next octets of a connection; returns those for hiredis.
+    /// Checks the next octets of a connection; returns the octets for hiredis.
     mutating func check(_ input: [UInt8]) throws(EngineError) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(input.count)
@@ -76,7 +75,8 @@ struct ReplyGuard: Sendable {
             }
         case .text(let count, let isEnding):
             guard count < FleetLimits.lineOctets else { throw .unexpected("a line is too long") }
-            // A line that ends differently for hiredis would let later octets pass unchecked.
+            // If hiredis saw another end of line than this filter, it would parse unchecked
+            // lengths.
             guard isEnding == (octet == UInt8(ascii: "\n")) else {
                 throw .unexpected("a line of the reply has an invalid end")
             }
@@ -102,7 +102,7 @@ struct ReplyGuard: Sendable {
         case UInt8(ascii: "0")...UInt8(ascii: "9") where value >= 0 && count < 7:
             let digit = Int(octet - UInt8(ascii: "0"))
             state = .length(isList: isList, value: 10 * value + digit, octets: count + 1)
-        // -1 means none.
+        // A length of -1 means nil.
         case UInt8(ascii: "-") where count == 0:
             state = .length(isList: isList, value: -1, octets: 1)
         case UInt8(ascii: "1") where value == -1 && count == 1:
@@ -115,7 +115,7 @@ struct ReplyGuard: Sendable {
         }
     }
 
-    /// Begins a string or list with `count` octets or elements.
+    /// Begins a string of `count` octets or a list of `count` elements.
     private mutating func start(isList: Bool, _ count: Int) throws(EngineError) {
         if isList {
             guard elements + left + count <= FleetLimits.replyElements else {
@@ -136,7 +136,7 @@ struct ReplyGuard: Sendable {
         }
     }
 
-    /// Ends an element; after the last one, the next reply begins.
+    /// Ends an element; resets the counters at the end of the reply.
     private mutating func end() {
         state = .type
         left -= 1

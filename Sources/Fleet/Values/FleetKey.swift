@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Families of a question to a vendor.
+/// Address families of a question to a vendor.
 package enum FleetFamilies: UInt8, Sendable {
     case v4 = 1
     case v6 = 2
     case both = 3
 }
 
-/// Key of a shared answer: a code of the name, the families and the view.
+/// Key of a shared answer: an HMAC of the name, the families and the view.
 ///
-/// The view is everything else that the answer depends on: the vendor's kind, the account, the
-/// parameters, and the exit, which is the network from which the vendor sees the calls.
+/// The view is a text of all other facts on which the answer depends: the vendor's kind, the
+/// account, the parameters, and the exit (the network from which the vendor sees the calls).
 package struct FleetKey: Hashable, Sendable {
     let digest: [UInt8]
 
@@ -27,7 +27,7 @@ package struct FleetKey: Hashable, Sendable {
         )
     }
 
-    /// Keys of the engine; the braces keep them in one slot of a cluster.
+    /// Keys in Redis; the braces put both in the same hash slot of a Redis Cluster.
     var value: [UInt8] { key("v") }
     var lease: [UInt8] { key("l") }
 
@@ -36,11 +36,11 @@ package struct FleetKey: Hashable, Sendable {
     }
 }
 
-/// Keys and channel of a fleet in the engine.
+/// Prefix of the keys, and channel, of fleets in Redis.
 enum FleetKeys {
     static let prefix = "httpdnsd:"
 
-    /// Channel of all machines, also of those with another secret.
+    /// Channel of all machines, including machines with another secret.
     static let channel = "httpdnsd:messages"
 
     static func hexadecimal(_ octets: [UInt8]) -> String {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Removal of shared answers that were fetched before a time.
+/// Flush: shared answers that were fetched before its time are rejected.
 package struct FleetFlush: Sendable, Hashable {
     package enum Scope: Sendable, Hashable {
         case all
@@ -24,7 +24,7 @@ package struct FleetFlush: Sendable, Hashable {
     /// True if the machines mark their cached answers stale instead of removing them.
     package var isSoft: Bool
 
-    /// Time by the engine's clock, in milliseconds since 1970.
+    /// Time of the flush by the Redis clock, in milliseconds since 1970.
     var at: Int64
 
     var octets: [UInt8] {
@@ -63,15 +63,13 @@ package struct FleetFlush: Sendable, Hashable {
     }
 }
 
-/// Message to all machines, in its sealed form.
+/// Message to all machines, with encrypted content.
 enum FleetMessage {
-    /// Sealed value of a key.
     case value(FleetKey, [UInt8])
 
-    /// Sealed flush.
     case flush([UInt8])
 
-    /// Context of the seal of a flush.
+    /// Context of the tag of a flush.
     static let flushContext = Array("flush".utf8)
 
     var octets: [UInt8] {
@@ -94,16 +92,16 @@ enum FleetMessage {
     }
 }
 
-/// The flushes that a machine knows of: values fetched before one of them are rejected.
+/// List of known flushes: values that were fetched before a flush are rejected.
 struct FlushList: Sendable {
     private(set) var flushes: [FleetFlush] = []
 
-    /// Values of all names fetched up to this time are rejected.
+    /// Time of the latest flush of all names.
     private var all: Int64 = .min
 
-    /// Adds a flush; returns false if it is known.
+    /// Adds a flush; returns false if the flush is known already.
     ///
-    /// If the list is full, its oldest flush becomes one of all names.
+    /// If the list is full, its oldest flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush) -> Bool {
         if case .all = flush.scope {
@@ -123,10 +121,10 @@ struct FlushList: Sendable {
         return true
     }
 
-    /// True if a value of `name`, fetched at a time of the engine's clock, was flushed since.
+    /// Returns true if a value of `name` was fetched before a flush.
     ///
-    /// Flushes that are ahead of the clock have no effect: after a fail-over, the clock of the
-    /// engine can be behind.
+    /// Flushes with a time in the future have no effect: after a fail-over, the Redis clock can be
+    /// behind.
     func covers(_ name: Name, fetchedAt: Int64, now: Int64) -> Bool {
         let latest = now + FleetLimits.clockTolerance
         return all <= latest && fetchedAt <= all

@@ -2,36 +2,35 @@
 
 /// Reason why a value or a message is ignored.
 package enum FleetRejection: String, Error, Hashable, CaseIterable {
-    /// It has more than ``FleetLimits/valueOctets``.
+    /// Longer than ``FleetLimits/valueOctets``.
     case tooLong = "too-long"
 
     case unknownVersion = "unknown-version"
 
-    /// It was made with another secret, for another name, or was changed.
+    /// The tag does not match: another secret, another name, or changed octets.
     case forged
 
-    /// It is authentic, but cannot be read.
+    /// The content is authentic, but not a valid value or flush.
     case unreadable
 
-    /// It is ahead of the engine's clock.
+    /// The time is ahead of the Redis clock.
     case fromFuture = "from-future"
 
-    /// It was fetched before a flush.
     case flushed
 
-    /// An earlier value or message was sent again.
+    /// The value or message is an old one that was sent again.
     case replayed
 }
 
-/// Authenticated encryption with the secret of the fleet, and keys derived from the secret.
+/// Authenticated encryption with the secret of the fleet, and derivation of keys from the secret.
 ///
-/// HMAC-SHA256 is the only primitive: as the key stream in counter mode, and as the code of nonce,
-/// text and context (encrypt-then-MAC).
+/// HMAC-SHA256 is the only primitive: as the key stream in counter mode, and as the tag of nonce,
+/// ciphertext and context (encrypt-then-MAC).
 package struct FleetSeal: Sendable {
     /// Returns the HMAC-SHA256 of a text with the secret.
     package typealias Code = @Sendable ([UInt8]) -> [UInt8]
 
-    /// Use of a code; the first octet of its text, so that uses cannot be confused.
+    /// Purpose of an HMAC: the first octet of its input, which separates the purposes.
     enum Purpose: UInt8 {
         case name = 1
         case stream, tag, members, machine, probe, usage
@@ -45,7 +44,7 @@ package struct FleetSeal: Sendable {
 
     package init(_ code: @escaping Code) { self.code = code }
 
-    /// Returns a code of `parts`, whose borders count.
+    /// Returns the first `count` octets of the HMAC of `parts`, each prefixed with its length.
     func digest(_ purpose: Purpose, _ parts: [[UInt8]], octets count: Int = 16) -> [UInt8] {
         var text = [purpose.rawValue]
         for part in parts {
@@ -55,9 +54,10 @@ package struct FleetSeal: Sendable {
         return Array(code(text).prefix(count))
     }
 
-    /// Returns the sealed form of `text`: version, nonce, ciphertext, tag.
+    /// Returns the encrypted form of `text`: version, nonce, ciphertext, tag.
     ///
-    /// - Parameter context: what the text belongs to, which `open` needs too.
+    /// - Parameter context: octets that the tag also covers, such as the key of a value; `open`
+    ///   needs the same octets.
     func seal(_ text: [UInt8], for context: [UInt8]) -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         let nonce = (0..<Self.nonceOctets).map { _ in
@@ -67,7 +67,7 @@ package struct FleetSeal: Sendable {
         return sealed + digest(.tag, [context, sealed], octets: Self.tagOctets)
     }
 
-    /// Returns the text of its sealed form.
+    /// Returns the decrypted text; throws if the sealed form is invalid.
     func open(_ sealed: [UInt8], for context: [UInt8]) throws(FleetRejection) -> [UInt8] {
         guard sealed.count <= FleetLimits.valueOctets else { throw .tooLong }
         guard sealed.first == Self.version else { throw .unknownVersion }
@@ -81,7 +81,7 @@ package struct FleetSeal: Sendable {
         return crypted(sealed[start..<end], Array(sealed[1..<start]))
     }
 
-    /// Combines octets with the key stream of `nonce`, in both directions.
+    /// Encrypts or decrypts octets: XOR with the key stream of `nonce`.
     private func crypted(_ octets: ArraySlice<UInt8>, _ nonce: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(octets.count)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Answer of a vendor, as one machine shares it with the others.
+/// Answer of a vendor, in the form that machines share.
 package struct FleetValue: Sendable, Hashable {
     package struct Addresses: Sendable, Hashable {
         package var addresses: [IPAddress]
@@ -26,16 +26,16 @@ package struct FleetValue: Sendable, Hashable {
         }
     }
 
-    /// Time by the engine's clock, in milliseconds since 1970.
+    /// Time of the fetch by the Redis clock, in milliseconds since 1970.
     package var fetchedAt: Int64 = 0
 
-    /// Addresses of a family; nil if the vendor was not asked for it.
+    /// Addresses of each family; nil if the vendor was not asked for that family.
     package var v4: Addresses?
     package var v6: Addresses?
 
     package var denial: Denial?
 
-    /// Server of the vendor: 4 or 16 octets of its address, and its port.
+    /// Server of the vendor: its address in 0, 4 or 16 octets, and its port.
     package var server: (address: [UInt8], port: UInt16) {
         get { (serverAddress, serverPort) }
         set { (serverAddress, serverPort) = newValue }
@@ -49,13 +49,13 @@ package struct FleetValue: Sendable, Hashable {
 
     package init() {}
 
-    /// TTL in seconds: the shortest one of the addresses.
+    /// TTL in seconds: the minimum of both families, or of a negative answer.
     package var ttl: UInt32 {
         let ttls = [v4, v6].compactMap { $0.flatMap { $0.addresses.isEmpty ? nil : $0.ttl } }
         return ttls.min() ?? min(denial?.ttl ?? .max, FleetLimits.negativeSeconds)
     }
 
-    /// Returns the age in whole seconds, rounded up, at a time of the engine's clock.
+    /// Returns the age in whole seconds, rounded up, at a time of the Redis clock.
     func age(at now: Int64) -> UInt32 {
         UInt32(clamping: (max(0, now - fetchedAt) + 999) / 1_000)
     }
@@ -66,10 +66,9 @@ package struct FleetValue: Sendable, Hashable {
 extension FleetValue {
     private static let form: UInt8 = 1
 
-    /// Maximum addresses of a family.
     private static let maximumAddresses = 100
 
-    /// Octets of the value; nil if it is too large to share.
+    /// Encoded value; nil if it is too large to share.
     var octets: [UInt8]? {
         guard [v4, v6].allSatisfy({ $0?.addresses.count ?? 0 <= Self.maximumAddresses }) else {
             return nil
@@ -95,7 +94,7 @@ extension FleetValue {
         return octets + machine
     }
 
-    /// Reads a value; the octets must be used up.
+    /// Decodes a value; throws if octets are left over.
     package init(octets: [UInt8]) throws(FleetRejection) {
         var reader = OctetReader(octets)
         guard try reader.byte() == Self.form else { throw .unknownVersion }
@@ -130,7 +129,7 @@ package struct MachineName: Sendable, Hashable {
     }
 }
 
-/// Reader of authentic octets.
+/// Reader of octets whose tag was verified.
 struct OctetReader {
     private var rest: ArraySlice<UInt8>
 
@@ -146,7 +145,7 @@ struct OctetReader {
 
     mutating func byte() throws(FleetRejection) -> UInt8 { try octets(1)[0] }
 
-    /// Reads a number of at most 8 octets in network order.
+    /// Reads an unsigned number of at most 8 octets in network byte order.
     mutating func number(_ count: Int) throws(FleetRejection) -> UInt64 {
         try octets(count).reduce(0) { $0 << 8 | UInt64($1) }
     }

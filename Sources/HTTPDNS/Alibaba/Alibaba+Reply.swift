@@ -47,7 +47,7 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// The modes of reply and request must be equal; otherwise an attacker could send plain text.
+    /// The reply must have the mode of the request; otherwise an attacker could send plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -69,15 +69,14 @@ extension Alibaba {
         } catch {
             throw error == .undecryptable ? .undecryptable : .cipher(error)
         }
-        // With a wrong key, the padding is valid in 1 of 256 cases.
+        // A wrong key gives valid padding in 1 of 256 cases, but no valid JSON.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }
 
-    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if the
-    /// family is missing or unreadable.
+    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if they are unreadable.
     ///
-    /// With an undocumented code, an empty list does not mean "no address".
+    /// With an undocumented code, an empty list does not mean "no address", and the result is nil.
     private static func family(
         _ family: Families,
         in value: JSONValue?

@@ -45,7 +45,7 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // Of the ciphers, only GCM detects forged replies.
+            // Without TLS, only GCM detects forged replies.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }
@@ -86,7 +86,7 @@ extension Alibaba {
     package enum API: String, Sendable, Hashable, CaseIterable {
         case v2
 
-        /// Historical version, which signs with MD5.
+        /// Old version, which signs with MD5.
         case v1
     }
 
@@ -95,7 +95,7 @@ extension Alibaba {
 
         case cbc
 
-        /// AES-128-GCM: detects forged replies, so plain HTTP is safe.
+        /// AES-128-GCM, which detects forged replies and makes plain HTTP safe.
         case gcm
 
         var mode: Int64 {

@@ -95,7 +95,7 @@ package struct AlibabaResolveCount: Sendable, Equatable {
 // MARK: - Text
 
 extension AlibabaResolveCount {
-    /// Returns `text` with all octets escaped except unreserved octets (RFC 3986 §2.3).
+    /// Returns `text` with percent-encoding of all but unreserved octets (RFC 3986 §2.3).
     static func escaped(_ text: String) -> String {
         var octets: [UInt8] = []
         for octet in text.utf8 {

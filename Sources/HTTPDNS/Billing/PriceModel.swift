@@ -3,7 +3,7 @@
 /// Rules by which a vendor counts billed units, and the price of a unit.
 ///
 /// The defaults are from the vendor's price page, not from an invoice. The option `price` overrides
-/// the defaults.
+/// them.
 package struct PriceModel: Sendable, Hashable {
     package enum Item: String, Sendable, Hashable {
         /// HTTP request, with any number of names.
@@ -12,7 +12,7 @@ package struct PriceModel: Sendable, Hashable {
         /// Name in a request, with one or both families.
         case name
 
-        /// Name and address family with at least one address in the reply.
+        /// Each address family of a name with at least one address in the reply.
         case family
     }
 
@@ -32,10 +32,9 @@ package struct PriceModel: Sendable, Hashable {
 
     package var price: Price?
 
-    /// Vendor's price page; nil if the rules are from the settings or assumed.
+    /// Vendor's price page; nil if the rules are configured or assumed.
     package var page: Page?
 
-    /// Price of 10,000 units.
     package struct Price: Sendable, Hashable {
         package var amount: Double
 
@@ -83,7 +82,7 @@ package struct PriceModel: Sendable, Hashable {
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` after `used` units in the same month; nil if unknown.
+    /// Returns the price of `units` if the month already has `used` units; nil if unknown.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)
@@ -93,7 +92,7 @@ package struct PriceModel: Sendable, Hashable {
 
     /// Returns the maximum number of units for one name and family.
     ///
-    /// If ``item`` is a request or a name, these units also pay for its other names or families.
+    /// If ``item`` is a request or a name, other names or families share these units.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {
@@ -126,9 +125,9 @@ extension PriceModel {
         }
     }
 
-    /// Returns the units of each name in a request, in order.
+    /// Returns the billed units of each name in a request, in order.
     ///
-    /// The vendor also bills addresses that the client drops as unusable.
+    /// The vendor also bills unusable addresses, which the client ignores.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
         let maximum = maximum(query)
         switch fate {

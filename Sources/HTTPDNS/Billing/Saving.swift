@@ -2,15 +2,14 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Change of the encryption with the option `setting`; a name and family then cost `weight`
-    /// units.
+    /// Change of the option `setting`, after which a name and family cost `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families
 
     case noAAAA
 
-    /// Answers are cached for at least ``ClientLimits/advisedTTL``.
+    /// Caching of answers for at least ``ClientLimits/advisedTTL``.
     case minimumTTL
 
     package var setting: String {

@@ -4,16 +4,16 @@ package import Net
 
 /// Calls and units of one vendor in the current UTC day and month.
 ///
-/// The counts restart when the day or month moves forward. If the clock returns to one of the latest
-/// days, as after a start with a wrong clock, the counts of that day continue, and include the use
-/// since then: a wrong clock must not give a second budget.
+/// The counts restart when the clock moves to a later day or month. If the clock returns to one of
+/// the latest days, the counts of that day continue, plus the use since then: a wrong clock must not
+/// give a second budget.
 package struct UsageRecord: Sendable, Hashable {
-    /// Counts of an earlier day at the time when the counts restarted.
+    /// Counts of an earlier day, saved when the counts restarted.
     package struct Former: Sendable, Hashable {
         /// Days since 1970-01-01 (UTC).
         package let day: Int64
 
-        /// Day to which the clock moved.
+        /// Day to which the clock moved at the restart.
         package let until: Int64
 
         package let use: UsageAmount
@@ -33,17 +33,17 @@ package struct UsageRecord: Sendable, Hashable {
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
 
-    /// Day of the latest restart of the counts; later than ``day`` after the clock was set back.
+    /// Latest day with a restart of the counts; later than ``day`` after the clock was set back.
     package private(set) var latestDay: Int64
 
     package var callsToday: UInt64 = 0
     package var unitsToday: UInt64 = 0
     package var unitsThisMonth: UInt64 = 0
 
-    /// Earlier days, the latest one last.
+    /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use of ``latestDay`` before the clock moved to it for the last time, and of its month.
+    /// Use of ``latestDay``, and of its month, before the clock last moved to that day.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -82,7 +82,7 @@ package struct UsageRecord: Sendable, Hashable {
         )
         former = former.suffix(Self.mostFormer)
         let month = Self.month(of: today)
-        // A month that the clock has reached before is not a new one.
+        // A month that the clock reached before does not restart at zero.
         let isKnown = month == Self.month(of: latestDay)
         if today != latestDay {
             ahead = .none
@@ -141,7 +141,7 @@ package struct UsageRecord: Sendable, Hashable {
         (1...31).first { month(of: day + $0) != month(of: day) } ?? 31
     }
 
-    /// Returns the number of a day's month: twelve times the year, plus 0 to 11.
+    /// Returns the number of a day's month: 12 × year + month (0...11).
     ///
     /// The calculation uses years that begin in March.
     package static func month(of day: Int64) -> Int64 {
@@ -163,8 +163,8 @@ package protocol UsageStore: AnyObject, Sendable {
     /// - Parameters:
     ///   - today: the current day.
     ///   - durably: true to treat a record that is only in memory as unknown.
-    ///   - change: returns true if it changed the record; runs on any thread, and after a return
-    ///     of nil possibly later.
+    ///   - change: returns true if it changed the record; runs on any thread, possibly after this
+    ///     function has returned nil.
     /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(
@@ -174,7 +174,7 @@ package protocol UsageStore: AnyObject, Sendable {
         _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Reason why the latest record is unknown or not shared, and the remedy; otherwise nil.
+    /// Problem and remedy if the latest record is unknown or not shared; otherwise nil.
     @ServiceLoop
     var problem: String? { get }
 

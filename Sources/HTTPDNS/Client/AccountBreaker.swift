@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of an account, opened by the operator or by a refusal of the vendor.
+/// Circuit breaker of a vendor account, opened by the operator or by a refusal of the vendor.
 ///
 /// A refusal blocks all calls for five minutes, because the vendor may count further attempts. Then
-/// a health probe decides.
+/// a health probe tests the account.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
@@ -59,7 +59,7 @@ extension AccountBreaker {
         denial?.hasTrial = false
     }
 
-    /// Ends the back-off after a network change: the refusal may be from a captive portal.
+    /// Ends the back-off after a network change: a captive portal may have sent the refusal.
     mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))

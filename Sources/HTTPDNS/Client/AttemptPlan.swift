@@ -6,10 +6,9 @@ package import Net
 /// Each server is queried once, and again on a new connection if a reused connection failed.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
-        /// Send request number `Int` to the server, on a new connection if `fresh`.
+        /// Send the request with this number to the server, on a new connection if `fresh`.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
-        /// End the failed call.
         case end
     }
 
@@ -21,7 +20,7 @@ package struct AttemptPlan: Sendable, Hashable {
 
         case account
 
-        /// The error is local; another server does not help.
+        /// The error is local; another server would not help.
         case ours
     }
 

@@ -3,9 +3,9 @@ package import DNSWire
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each DNS client has its own queue. The next call is for the client with the fewest calls in
-/// flight, then round-robin. A name is in the queues of all clients that wait for it. A call has
-/// names of one client, because a slow name delays the whole call.
+/// Each DNS client has its own queue; a name is in the queues of all clients that wait for it. The
+/// next call serves the client with the fewest calls in flight, then round-robin. All names of a
+/// call are of one client, because a slow name delays the whole call.
 package struct BatchQueue: Sendable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
@@ -38,7 +38,7 @@ package struct BatchQueue: Sendable {
     private struct Place: Sendable {
         let number: UInt64
 
-        /// Client whose share has the name: the first that waited for it.
+        /// Client against which the name counts: the first client that waited for the name.
         let owner: ClientNetwork?
 
         var clients: Set<ClientNetwork?> = []
@@ -46,7 +46,7 @@ package struct BatchQueue: Sendable {
 
     /// Queue of names that may share a call, oldest entry first.
     ///
-    /// An entry is valid only if `waiting` has its question with the same sequence number.
+    /// An entry is valid only if `waiting` has the same question with the same number.
     private struct Line: Sendable {
         let families: Families
         let parameters: RouteParameters?
@@ -60,10 +60,10 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues of each client, in the order of their turns; no client has an empty array.
+    /// Queues of each client, in the order in which they are served; never an empty array.
     private var lines: [ClientNetwork?: [Line]] = [:]
 
-    /// Clients with queues in the order of their turns, each once.
+    /// Clients with queues, each once, in the order in which they are served.
     private var turns: ArraySlice<ClientNetwork?> = []
 
     private var entries = 0
@@ -80,7 +80,7 @@ package struct BatchQueue: Sendable {
 
     package init() {}
 
-    /// Returns the error that forbids a further name of `client`; nil if there is room.
+    /// Returns the error that forbids another name of `client`; nil if there is capacity.
     func refusal(of client: ClientNetwork?) -> VendorError? {
         if shares.free == 0 { return .busy }
         return shares.admits(client) ? nil : .clientBusy
@@ -92,8 +92,8 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// At ``ClientLimits/queuedEntries`` entries in all queues, only a question that no queue has
-    /// is added.
+    /// With ``ClientLimits/queuedEntries`` entries in all queues, a queued question is not added
+    /// again.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next, owner: client)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -171,8 +171,7 @@ extension BatchQueue {
 
     /// Returns the index in `turns` of the next client; removes clients without names before it.
     ///
-    /// The search ends at the first client without calls, so its length is limited by the calls in
-    /// flight.
+    /// The number of calls in flight limits the search, which ends at a client without calls.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
@@ -182,7 +181,7 @@ extension BatchQueue {
             removeInvalid(of: client)
             if lines[client] == nil {
                 removeTurn(index)
-                // The clients before it have moved by one place.
+                // The clients before the removed client have moved by one place.
                 best?.index += 1
             } else {
                 let calls = shares.count(of: client)
@@ -196,7 +195,7 @@ extension BatchQueue {
         return best?.index
     }
 
-    /// Removes an element of `turns` near the start: moves the elements before it.
+    /// Removes an element of `turns`; moves the few elements before it.
     private mutating func removeTurn(_ index: Int) {
         for place in stride(from: index, to: turns.startIndex, by: -1) {
             turns[place] = turns[place - 1]

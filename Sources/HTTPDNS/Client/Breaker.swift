@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of one server, opened by a 429.
+/// Circuit breaker of one server, opened by HTTP status 429.
 ///
 /// The breaker stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s.
-/// Then one attempt is admitted: an answer closes the breaker, and a 429 opens it again. An attempt
-/// from before the opening has no effect, but its 429 can extend the pause.
+/// Then one attempt is admitted. An answer closes the breaker; a 429 opens it again. Attempts that
+/// began before the opening cannot close the breaker, but their 429 can extend the pause.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
@@ -71,7 +71,7 @@ extension Breaker {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker after a network change: servers may count requests per source address.
+    /// Closes the breaker after a network change: servers may limit each source address.
     mutating func reset() {
         pause = nil
     }

@@ -9,8 +9,7 @@ extension Budget {
         case warn
     }
 
-    /// Returns the part of each limit that this machine may use, given the stored counts; nil for
-    /// no other limit than the rule.
+    /// Returns this machine's part of each limit for the stored counts; nil if the rule applies.
     package typealias Share = @ServiceLoop (UsageRecord) -> Limits?
 
     package struct Limits: Sendable, Hashable {
@@ -35,7 +34,7 @@ extension Budget {
 
         package var onExceeded: Excess
 
-        /// True if the limits are those of all machines of a fleet.
+        /// True if all machines of a fleet share the limits.
         package var isShared: Bool
 
         package init(

@@ -6,11 +6,11 @@ package import Net
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
 /// The budget charges the maximum cost of a request before it is sent, and refunds the difference
-/// after the reply. Requests are paid from a block that is added to the stored counts in advance.
-/// After a crash, the counts are therefore too high by at most one block, and never too low.
+/// after the reply. Requests are paid from a block of units that is added to the stored counts in
+/// advance. After a crash, the counts are therefore at most one block too high, and never too low.
 ///
-/// If several DNS clients use a vendor, each has a limit (``FairShare``), and all clients whose
-/// addresses may be forged have a common limit.
+/// If several DNS clients use a vendor, each has a limit (``FairShare``). All clients whose
+/// addresses may be forged share one limit.
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -32,7 +32,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of times that the reservation was cleared; charges from before are not refunded.
+    /// Number of times that the reservation was cleared; earlier charges are not refunded.
     private var period: UInt64 = 0
 
     /// Reservation: part of the stored counts that no request has used yet.
@@ -46,7 +46,7 @@ package struct Budget {
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
 
-    /// Unix time of the latest read-only access, which happens at most once per second.
+    /// Unix time of the latest read-only access to the stored counts, at most one per second.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
@@ -82,7 +82,7 @@ package struct Budget {
         self.cheapest = UsageAmount(calls: 1, units: cheapest)
     }
 
-    /// Takes over reservation and today's use from `old`, a budget of the same account.
+    /// Takes over the reservation and today's use from `old`, a budget of the same account.
     mutating func takeOver(from old: inout Budget) {
         store = old.store
         share = rule == old.rule ? old.share : nil
@@ -125,8 +125,8 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Read again, because another process may return its reservation, or an operator reset
-            // the counts.
+            // Reads again: another process may return its reservation, or an operator may reset the
+            // counts.
             access { _ in false }
             checkedAt = wallSeconds
         }
@@ -135,8 +135,8 @@ extension Budget {
 
     /// True if requests beyond the budget are not sent.
     ///
-    /// Such a budget also forbids requests while its counts are unknown; otherwise each crash would
-    /// restart the budget.
+    /// Such a budget also forbids requests while its counts are unknown. Otherwise, each crash
+    /// would restart the budget.
     private var isStrict: Bool { rule?.onExceeded == .fallback }
 
     package mutating func forbids(wallSeconds: Int64) -> Bool {
@@ -147,9 +147,8 @@ extension Budget {
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// A client that yields leaves the rest of the budget to clients with proven addresses, and
-    /// shares the part before it. The rest is a quarter of each limit at the start of its period,
-    /// and decreases linearly to zero at the end, so that no part of the budget stays unused.
+    /// A client that yields leaves a part to clients with proven addresses: a quarter of each limit
+    /// at the start of the period, which decreases linearly to zero at the end.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,
@@ -199,7 +198,7 @@ extension Budget {
         return !Rule.left(of: limits, record).covers(cheapest.less(reserved))
     }
 
-    /// The rule, with the part of this machine as limits if the budget is shared.
+    /// The rule; if the budget is shared, its limits are this machine's part.
     private var limits: Rule? {
         guard let share, let record, let part = share(record) else { return rule }
         return rule?.limited(by: part)
@@ -207,8 +206,8 @@ extension Budget {
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     ///
-    /// Without a limit, the charges of a tenth of a second, but at least
-    /// ``ClientLimits/usageBlock``, because each access to the stored counts takes time.
+    /// Without a limit, a tenth of the charges of the last second, but at least
+    /// ``ClientLimits/usageBlock``: each access to the stored counts takes time.
     private var block: UsageAmount {
         let least = ClientLimits.usageBlock
         return UsageAmount(
@@ -258,7 +257,7 @@ extension Budget {
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
         if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
-        // The part of a shared budget may have to grow before the next request.
+        // Requests a larger part of a shared budget, if necessary, for the next request.
         if let share, let record { _ = share(record) }
         return Receipt(period: period, amount: cost, client: client)
     }
@@ -327,7 +326,7 @@ extension Budget {
 extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // After the clock was set back, a reservation of a later day stays counted on that day.
+        // If the clock was set back, a reservation stays counted on its later day.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today
@@ -350,7 +349,7 @@ extension Budget {
         spentByClient = ClientUsage()
     }
 
-    /// Fills the reservation up to the cost and a block; returns false if the budget does not suffice.
+    /// Fills the reservation up to the cost and a block; returns false beyond the budget.
     private mutating func reserve(for cost: UsageAmount) -> Bool {
         let (rule, least) = (limits, cost.less(reserved))
         let most = (cost + block).less(reserved)

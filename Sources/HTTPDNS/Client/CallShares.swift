@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Number of calls in flight per DNS client, limited by ``FairShare``; nil is the daemon itself.
+/// Numbers of calls in flight by DNS client (nil: the daemon itself), limited by ``FairShare``.
 package struct CallShares: Sendable {
     private let limit: Int
 

@@ -13,7 +13,7 @@ package enum ClientLimits {
     /// Minimum time between the starts of two health probes.
     static let trialPause = Duration.seconds(1)
 
-    /// Time without a reply to a health probe after which queued names do not wait for the vendor.
+    /// Duration of an unanswered health probe after which queued names do not wait for the vendor.
     static let trialPatience = Duration.milliseconds(250)
 
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
@@ -21,7 +21,7 @@ package enum ClientLimits {
     /// With ``trialPatience``, the result is known at the usual end of `fallback-after`.
     static let queueSuspicion = Duration.milliseconds(150)
 
-    /// Interval of the checks if a queued name may be answered by an upstream.
+    /// Interval of the checks whether an upstream may answer a queued name instead.
     static let queueCheck = Duration.milliseconds(100)
 
     /// Ignored clock difference in seconds: the header `Date` has no fractions.
@@ -33,7 +33,7 @@ package enum ClientLimits {
     /// Largest clock correction in seconds without TLS, where `Date` can be forged.
     static let longestUnprotectedSkew: Int64 = 600
 
-    /// Interval between requests that are signed with the uncorrected clock.
+    /// Interval between test requests that are signed with the uncorrected local clock.
     static let skewRetest = Duration.seconds(600)
 
     static let queuedNames = 4_096
@@ -44,14 +44,15 @@ package enum ClientLimits {
     /// Maximum number of entries in all queues; a name has one entry per client.
     static let queuedEntries = 4 * queuedNames
 
-    /// Maximum number of queued calls that are started or refused in one iteration of the service
-    /// loop: 64 refused calls take about 3 ms.
+    /// Maximum number of queued calls that one iteration of the service loop starts or refuses.
+    ///
+    /// To refuse 64 calls takes about 3 ms.
     static let batchesPerIteration = 64
 
-    /// Minimum interval between searches for expired look-ups in the queue.
+    /// Minimum interval between searches of the queue for expired look-ups.
     static let queueGrain = Duration.milliseconds(10)
 
-    /// Minimum TTL in the advice about costs.
+    /// Minimum TTL that the advice about costs recommends.
     package static let advisedTTL = Duration.seconds(300)
 
     static let countTimeout = Duration.seconds(3)

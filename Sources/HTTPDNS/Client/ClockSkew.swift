@@ -2,10 +2,10 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// After a refusal, the request is signed again with the time in the reply's `Date`. The offset is
-/// stored only if the vendor then accepts the request. The offset is limited, because a request
-/// with a future time can be replayed until that time. At intervals, one request tests the local
-/// time.
+/// If the vendor refuses a request, it is signed again with the time in the reply's `Date`. The
+/// offset is stored only if the vendor then accepts the request. The offset is limited, because a
+/// request with a future time can be replayed until that time. At intervals, one request tests the
+/// local time.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -31,7 +31,7 @@ struct ClockSkew: Sendable, Hashable {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// Returns the action after the refusal of a request with offset `used`; all in seconds.
+    /// Returns the action after a refusal of a request with offset `used`; all times in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -44,7 +44,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; 0 for a retest.
+    /// Returns the offset for the next request; 0 to test the local time.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }

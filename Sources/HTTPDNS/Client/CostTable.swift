@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Names with the most billable requests, in bounded memory.
+/// Table of the names with the most billable requests, in bounded memory.
 ///
-/// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
-/// replaces a name with the lowest count and inherits the count. A count is too high by at most
-/// `excess`.
+/// The algorithm is "space-saving" (Metwally, Agrawal, El Abbadi, 2005). If the table is full, a
+/// new name replaces a name with the lowest count, and inherits that count. A count is too high by
+/// at most `excess`.
 package struct CostTable: Sendable {
     package struct Charge: Sendable, Hashable {
         package let name: Name
@@ -35,13 +35,13 @@ package struct CostTable: Sendable {
 
     private var places: [Name: Int] = [:]
 
-    /// Charged names; the four arrays have equal indexes and at most `limit` elements.
+    /// Charged names; the four arrays have the same indexes, and at most `limit` elements.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Lowest count in the latest search; `hand` is the index that the search returned.
+    /// Lowest count in the latest search, and its index (`hand`).
     private var lowest: UInt64 = 0
     private var hand = -1
 

@@ -21,7 +21,7 @@ extension EndpointPool {
         /// Connecting failed, or a probe with a fixed name failed.
         case failed
 
-        /// No answer, possibly because of the queried name; a probe must confirm the failure.
+        /// No answer, possibly because of the queried name; only a failed probe confirms a failure.
         case suspected
 
         case limited(retryAfter: Duration?)

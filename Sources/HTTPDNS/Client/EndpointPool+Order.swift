@@ -13,7 +13,8 @@ extension EndpointPool {
 
     /// Returns the servers for a call, the current server first.
     ///
-    /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests are last.
+    /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
+    /// last.
     package func order(now: Instant) -> Order {
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
         else {
@@ -26,7 +27,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a health probe; the primary server first if its check is due.
+    /// Returns the servers for a health probe; the primary server is first if its check is due.
     func trialOrder(now: Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {

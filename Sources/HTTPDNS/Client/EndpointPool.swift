@@ -3,9 +3,9 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The queried name may have caused a failure, which then counts only if a later health probe
-/// fails and the server sent no answer in between. Each change of the current server starts an era;
-/// attempts of earlier eras do not change the current server.
+/// The queried name may be the cause of a failure. Such a failure counts only if a later health
+/// probe fails, without an answer of the server in between. Each change of the current server
+/// begins an era. Attempts of earlier eras do not change the current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
@@ -107,8 +107,9 @@ extension EndpointPool {
         return Attempt(server: server, number: latest, era: era, isTrial: isTrial)
     }
 
-    /// Records that `attempt` was unanswered when a hedged request started; the breaker no longer
-    /// waits for the reply.
+    /// Records that `attempt` was unanswered when a hedged request started.
+    ///
+    /// The breaker no longer waits for the reply.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
@@ -166,7 +167,7 @@ extension EndpointPool {
 
     /// Ends a check of the primary server: makes it current, or postpones the next check.
     ///
-    /// If another server answered before, the next check is postponed: calls to a slow server are
+    /// If another server answered earlier, the next check is postponed: calls to a slow server are
     /// hedged and billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
@@ -210,7 +211,7 @@ extension EndpointPool {
         }
     }
 
-    /// Clears all failures; later results of earlier attempts are ignored.
+    /// Begins an era: clears all failures, and ignores later results of earlier attempts.
     private mutating func beginEra() {
         era += 1
         for index in endpoints.indices { endpoints[index].forgetFailures() }
@@ -236,7 +237,7 @@ extension EndpointPool {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
     }
 
-    /// Replaces the scheduled servers; configured servers stay as fallback.
+    /// Replaces the servers of the scheduling service; configured servers stay as fallback.
     ///
     /// If the list lacks the current server, the first server becomes current.
     package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) {

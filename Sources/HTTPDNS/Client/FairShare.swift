@@ -2,8 +2,8 @@
 
 /// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client gets its first unit if any unit is free, and further units while the client has less
-/// than a multiple of the units that would then be free.
+/// A client gets a first unit if any unit is free. It gets further units while its use is below a
+/// multiple of the units that would then be free.
 struct FairShare {
     private let multiple: Int
 

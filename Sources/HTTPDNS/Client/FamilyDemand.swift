@@ -2,7 +2,7 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if this is free or clients want both; otherwise the wanted family.
+    /// Request both families if this is free or clients want both; otherwise only the wanted one.
     case automatic = "auto"
 
     case both
@@ -23,7 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names; at `limit` names, the content moves to `older`.
+    /// Demand for the latest names; if there are `limit` names, they move to `older`.
     private var recent: [Name: Demand] = [:]
     private var older: [Name: Demand] = [:]
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Limit of vendor requests per second; allows a burst of one second's requests.
+/// Limit of vendor requests per second, with a burst of one second's requests.
 ///
-/// Further requests are refused, not queued, so that the fallback can answer in time.
+/// Excess requests are refused, not queued, so that the fallback can answer in time.
 struct RateLimiter: Sendable, Hashable {
     let perSecond: Int?
 
-    /// Time until which the requests so far fill the configured rate.
+    /// Time at which the full burst is available again.
     private var busyUntil: Instant?
 
     /// Start of the second that `counts` covers.
@@ -24,8 +24,8 @@ struct RateLimiter: Sendable, Hashable {
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// A client that yields leaves a quarter of the burst to clients with proven addresses. Such
-    /// clients can still use the whole rate on average.
+    /// A client that yields leaves a quarter of the burst to clients with proven addresses, but can
+    /// still reach the full rate on average.
     func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
         let free = free(perSecond, now) - (yields ? perSecond / 4 : 0)

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// The two latest DNS clients of a vendor: at least one differs from any given client.
+/// The two latest DNS clients of a vendor, which show if a client is the only one.
 ///
-/// A forged source address counts as a client; a single client then gets three quarters of budget
-/// and rate (``FairShare``). Clients whose addresses may be forged leave a part to the others.
+/// A forged source address counts as a client; a single real client then gets three quarters of
+/// budget and rate (``FairShare``). Clients with unproven addresses leave a part to others.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?
 
     private var latestProven: Instant?
 
-    /// Returns true if `client` must leave a part to clients with proven addresses, because such a
-    /// client used the vendor within ``ClientLimits/clientMemory``.
+    /// Returns true if `client` must leave a part to recent clients with proven addresses.
     func mustYield(_ client: ClientNetwork, now: Instant) -> Bool {
         guard !client.isProven, let latestProven else { return false }
         return now - latestProven < ClientLimits.clientMemory
     }
 
-    /// Returns true if another client used the vendor within ``ClientLimits/clientMemory``.
+    /// Returns true if a client other than `client` used the vendor recently.
     func hasOthers(than client: ClientNetwork, now: Instant) -> Bool {
         guard let other = last?.client == client ? former : last else { return false }
         return now - other.at < ClientLimits.clientMemory

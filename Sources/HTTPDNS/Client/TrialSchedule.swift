@@ -2,8 +2,8 @@
 
 /// Schedule of health probes.
 ///
-/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart, but
-/// fewer than `burst` consecutive failures cause an immediate next probe.
+/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart; only
+/// the first `burst` - 1 consecutive failures are followed by an immediate probe.
 struct TrialSchedule: Sendable, Hashable {
     /// Consecutive failed probes after which the pause applies, at least 1.
     let burst: Int
@@ -18,7 +18,6 @@ struct TrialSchedule: Sendable, Hashable {
         self.burst = burst
     }
 
-    /// True if the latest probe was answered.
     var wasAnswered: Bool { !isUnderWay && failuresInRow == 0 && next != nil }
 
     func isDue(at now: Instant) -> Bool {

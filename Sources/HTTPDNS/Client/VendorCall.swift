@@ -29,7 +29,7 @@ final class PendingLookup {
     func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
-/// Name with waiting look-ups, queued or in a call.
+/// Name with waiting look-ups; the name is queued or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question
@@ -40,7 +40,6 @@ final class PendingName {
 
     var trace: Trace?
 
-    /// Look-ups that wait for the name.
     var lookUps: [PendingLookup] = []
 
     /// Call with the name; nil while the name is queued.
@@ -64,7 +63,7 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor; exists until its last request has ended.
+/// Call to the vendor, until its last request has ended.
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
@@ -132,7 +131,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates the call of a health probe; a query of `client` caused the probe.
+    /// Creates the call of a health probe that a query of `client` caused.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

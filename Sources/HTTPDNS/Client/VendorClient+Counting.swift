@@ -49,8 +49,7 @@ extension VendorClient {
         }
     }
 
-    /// Records the cost of a finished request, refunds the rest of the charge, and returns the
-    /// cost.
+    /// Records and returns the cost of a finished request, and refunds the rest of the charge.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -113,8 +112,9 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Fraction (0…1) of its units that a name in constant use would cost with a minimum TTL of
-    /// ``ClientLimits/advisedTTL``.
+    /// Fraction (0…1) of the units that a minimum TTL of ``ClientLimits/advisedTTL`` would leave.
+    ///
+    /// The estimate is for a name in constant use.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max

@@ -185,7 +185,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
-        // The retest failed, so the vendor still needs the offset.
+        // The test with the local time failed, so the vendor still needs the offset.
         guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
@@ -257,8 +257,7 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            // The transport must not repeat a billable request, because each request needs its own
-            // charge.
+            // The transport must not repeat a billable request: each request needs its own charge.
             request.isSentOnce = question.query != nil
             return (request, try pay(question, by: other))
         }

@@ -58,7 +58,7 @@ extension VendorClient {
         return question(families(name, wanted: wanted, choice, now: now))
     }
 
-    /// Joins `lookUp` to a pending name, queues the name, or starts its call.
+    /// Adds `lookUp` to a pending name, or queues the name, or starts its call.
     ///
     /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(
@@ -122,7 +122,7 @@ extension VendorClient {
         flushSoon()
     }
 
-    /// Counts and returns the error that forbids a call of `client` now; nil if none.
+    /// Returns and counts the error that forbids a call of `client` now; nil if none.
     func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
         let obstacle =
             obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
@@ -136,10 +136,10 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns `clientBudget` if `client` has used its limit of the budget, or the rest is for
-    /// clients with proven addresses; otherwise nil.
+    /// Returns `clientBudget` if `client` must not use more of the budget; otherwise nil.
     ///
-    /// There is no limit for a single client, or for the daemon itself (nil).
+    /// Clients with unproven addresses leave a part to the others. A single client, or the daemon
+    /// itself (nil), has no such limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
@@ -175,8 +175,9 @@ extension VendorClient {
 // MARK: - Queue
 
 extension VendorClient {
-    /// Starts calls for queued names: now, or with `batching: together` in the next iteration of
-    /// the service loop.
+    /// Starts calls for queued names now.
+    ///
+    /// With `batching: together`, the calls start in the next iteration of the service loop.
     private func flushSoon() {
         guard shares.free > 0 else { return suspectCalls() }
         guard gathersNames else { return sendQueued() }
@@ -194,8 +195,7 @@ extension VendorClient {
 
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
-    /// Starts or refuses calls for queued names, a limited number in one iteration of the service
-    /// loop.
+    /// Starts or refuses calls for queued names, up to ``ClientLimits/batchesPerIteration``.
     func sendQueued() {
         // A call that ends before `begin` returns must not start a nested loop.
         guard !isSending else { return }
@@ -218,7 +218,7 @@ extension VendorClient {
 
     /// Fails the look-ups of a refused call.
     ///
-    /// If only this client is refused, names of permitted clients return to their queues.
+    /// If the refusal is for this client only, names for which other clients wait stay queued.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -276,7 +276,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up, unless it is the only look-up of a call: that call is already charged.
+    /// Cancels a look-up, unless it is the only one of a call, which is charged already.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

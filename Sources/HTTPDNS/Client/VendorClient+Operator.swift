@@ -5,7 +5,7 @@ internal import Net
 // MARK: - External events
 
 extension VendorClient {
-    /// Reports the budget if it is already spent, and starts the refresh of server addresses.
+    /// Reports a spent budget, and starts the refresh of server addresses.
     package func start() {
         tellOfBudget()
         guard source != nil else { return }
@@ -34,18 +34,18 @@ extension VendorClient {
         dropTrial(clocks.now())
     }
 
-    /// Limits the budget to a part of a shared one; nil for the whole.
+    /// Limits this machine to a part of a shared budget; nil for the whole budget.
     package func shareBudget(_ share: Budget.Share?) { budget.share = share }
 
     package var budgetRule: Budget.Rule? { budget.rule }
 
-    /// Use of the budget by this machine; nil if unknown.
+    /// Returns this machine's use of the budget; nil if unknown.
     package func budgetUse() -> UsageRecord? { budget.usage(wallSeconds: clocks.wallSeconds()) }
 
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
     /// In the same iteration of the service loop, the owner of the transport must drop its
-    /// connections. Requests are sent again in a later iteration.
+    /// connections. Later, the requests are sent again.
     ///
     /// - Returns: the number of restarted calls.
     @discardableResult

@@ -49,14 +49,14 @@ extension VendorClient {
         }
     }
 
-    /// Current server; with the default port if the schemes of call and settings differ.
+    /// Returns the current server, with the default port if call and settings differ in TLS.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Price rules for the options of the call, with at least the weight of the settings.
+    /// Returns the price rules of the call, with at least the weight of the settings.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

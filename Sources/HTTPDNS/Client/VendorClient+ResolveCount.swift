@@ -2,7 +2,7 @@
 package import Net
 
 extension VendorClient {
-    /// Fetches the vendor's own count of resolutions from `server`; not billed.
+    /// Fetches the vendor's own count of resolutions; the request is not billed.
     package func fetchCount(
         _ call: AlibabaResolveCount,
         at server: SocketAddress

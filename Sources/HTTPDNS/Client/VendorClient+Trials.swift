@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if a query that has another answer source should skip the vendor.
+    /// True if queries should skip the vendor if they have another answer source.
     package var isSilent: Bool { silence.isSilent }
 
     package var isTrialDue: Bool {
@@ -15,9 +15,9 @@ extension VendorClient {
 
     /// Starts a health probe if one is due and permitted.
     ///
-    /// The probe queries the current server first, or the primary server if its check is due, then
-    /// the others, on new connections. The rate limit does not refuse probes; otherwise a flood of
-    /// names could prevent them.
+    /// The probe uses new connections. It queries the current server first (or the primary server
+    /// if its check is due), then the others. The rate limit does not refuse probes, because a
+    /// flood of names could then prevent them.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
@@ -78,8 +78,7 @@ extension VendorClient {
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records the answer to a probe; the probe counts as failed if it first failed at another
-    /// server.
+    /// Records the answer to a probe; a probe that first failed at another server counts as failed.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
@@ -97,11 +96,11 @@ extension VendorClient {
         }
     }
 
-    /// Returns the time until which a name that has waited for `delay` must wait for the vendor;
-    /// nil if an upstream may answer it now (`fallback-after`).
+    /// Returns the time until which a name must wait for the vendor, after a wait of `delay`.
     ///
-    /// Other names, which a client chose, may occupy all calls. A queued name therefore waits until
-    /// its own call has lasted for `delay`, unless a health probe shows that the vendor is silent.
+    /// Nil means that an upstream may answer the name now (`fallback-after`). A queued name waits
+    /// until its own call has lasted for `delay`, because clients can occupy all calls with other
+    /// names. If a health probe shows that the vendor is silent, the name does not wait.
     package func waitEnd(
         _ name: Name,
         _ families: Families,
@@ -139,7 +138,7 @@ extension VendorClient {
 extension VendorError {
     var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
 
-    /// True if connecting failed, which the queried name cannot cause.
+    /// True for a failure to connect, which the queried name cannot cause.
     var isOfConnection: Bool {
         switch self {
         case .transport(.connect), .transport(.tls): true

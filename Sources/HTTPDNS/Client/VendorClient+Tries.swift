@@ -83,7 +83,7 @@ extension VendorClient {
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
-        // A server that closes an idle connection has not failed.
+        // A server that closed an idle connection has not failed.
         let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
         if !isClosing { noteFailure(of: server, error, now) }
         let isOfAccount = error.verdict == .accountRefused
@@ -179,8 +179,8 @@ extension VendorError {
     /// Returns the result of the attempt for the health of its server.
     ///
     /// A timeout does not count if the server had less than ``VendorLimits/fairWait``, or if a
-    /// retry follows. A probe must confirm a failure for a queried name. A 429 may concern the
-    /// name, so it counts only for a probe.
+    /// retry follows. A probe must confirm a failure for a queried name. A 429 may concern only the
+    /// name, and therefore counts only for a probe.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

@@ -4,7 +4,7 @@ package import Net
 
 /// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// Look-ups wait for the result of a name, and names for a call. A call sends requests (tries)
+/// A look-up waits for the result of a name, and a name for a call. A call sends requests (tries)
 /// until one server answers.
 @ServiceLoop
 package final class VendorClient {
@@ -43,7 +43,7 @@ package final class VendorClient {
 
     var demand = FamilyDemand()
 
-    /// Client address in the latest reply to a request with `client-subnet`.
+    /// Client address in the latest reply to a request with the client subnet of the settings.
     var clientAddress: IPAddress?
 
     /// Counters of the servers in `pool`, and of removed servers with requests in flight.
@@ -91,7 +91,7 @@ package final class VendorClient {
 
     lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }
 
-    /// Creates a client, which sends nothing yet.
+    /// Creates a client; requests begin with look-ups and ``start()``.
     ///
     /// - Parameters:
     ///   - source: the vendor's scheduling service, queried from ``start()`` on.
@@ -167,8 +167,9 @@ extension VendorClient {
         return price.maximum(VendorQuery(names: [name], families: families)).reduce(0, +)
     }
 
-    /// Returns the families of the call that `lookUp` with these arguments would make or join, and
-    /// counts the demand as `lookUp` does.
+    /// Returns the families of the call that `lookUp` with these arguments would make or join.
+    ///
+    /// If `isAwaited`, also counts the demand as `lookUp` does.
     package func familiesOfCall(
         _ name: Name,
         _ wanted: Families,
@@ -180,8 +181,7 @@ extension VendorClient {
         return families(name, wanted: wanted, choice, now: now)
     }
 
-    /// Network from which the vendor sees the calls, such as `203.0.113.0/24`; nil if no reply has
-    /// shown it yet.
+    /// Network from which the vendor sees the calls, such as `203.0.113.0/24`; nil if unknown.
     package var exit: IPPrefix? {
         clientAddress.flatMap { address in
             IPPrefix(
@@ -254,7 +254,7 @@ extension VendorClient {
     }
 
     package struct AddressSource: Sendable, Hashable {
-        /// Servers that are queried for further servers, at least one.
+        /// Servers that return further servers, at least one.
         package var servers: [SocketAddress]
 
         /// Maximum validity of a reply.
@@ -276,12 +276,12 @@ extension VendorClient {
 
         case refused(VendorError, pause: Duration)
 
-        /// The vendor's clock is ahead by this number of seconds, more than `limit`.
+        /// The vendor's clock is ahead by this number of seconds, which is more than `limit`.
         case clockRefused(Int64, limit: Int64)
 
         case budgetSpent(Budget.Rule)
 
-        /// The counts of the budget are unknown for this reason; reported once a day.
+        /// The counts of the budget are unknown for this reason; at most one report per day.
         case usageUnknown(String, Budget.Rule)
 
         case shareSpent(Budget.Rule)

@@ -17,7 +17,7 @@ package struct VendorReply: Sendable, Hashable {
 
     package var failedTries: [FailedTry]
 
-    /// Creates a reply of the vendor, or one that another machine has received.
+    /// Creates a reply of the vendor to this or to another machine.
     package init(
         answer: VendorAnswer,
         families: Families,

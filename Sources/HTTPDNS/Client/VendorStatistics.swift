@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Look-ups; each that has ended is also in `successes`, `empty`, `failures` or `cancelled`.
+    /// Look-ups; ended ones are also in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -27,8 +27,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var units = UnitRange.zero
 
-    /// Units that names in constant use would have cost with a minimum TTL of
-    /// ``ClientLimits/advisedTTL``.
+    /// Units of names in constant use with a minimum TTL of ``ClientLimits/advisedTTL``.
     package var unitsAtAdvisedTTL = 0.0
 
     /// Part of `units.atMost` for IPv6 addresses; 0 unless the vendor bills by family.
@@ -55,10 +54,10 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var reissued: UInt64 = 0
 
-    /// Look-ups that joined a look-up of the same families.
+    /// Look-ups that joined a look-up of the same name and families.
     package var merged: UInt64 = 0
 
-    /// Look-ups that joined a look-up of the other family.
+    /// Look-ups that joined a look-up of the same name and the other family.
     package var paired: UInt64 = 0
 
     /// Names that joined the call of another name.
@@ -77,7 +76,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Use of the current UTC day and month; nil if the stored counts are damaged.
     package var usage: UsageRecord?
 
-    /// Reason why `usage` is unknown or ends with the process; nil if there is none.
+    /// Reason why `usage` is unknown or only in memory; nil if there is none.
     package var usageProblem: String?
 
     package var isBudgetSpent = false

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// AES-128 in Galois/Counter mode, the only cipher here that authenticates.
+/// AES-128 in Galois/Counter mode, the only authenticated cipher here.
 ///
-/// The order is nonce, ciphertext, 16-octet tag.
+/// A sealed text is nonce, ciphertext, 16-octet tag.
 package struct AES128GCM: Cipher {
     package static let keyOctets = 16
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// AES-128 in CBC mode with PKCS#7 padding, after the initialisation vector.
+/// AES-128 in CBC mode with PKCS#7 padding; the initialisation vector comes first.
 package struct AES128CBC: Cipher {
     package static let keyOctets = 16
 
@@ -33,7 +33,7 @@ package struct AES128CBC: Cipher {
     }
 }
 
-/// DES in ECB mode with PKCS#5 padding: insecure, but the default of a vendor API.
+/// DES in ECB mode with PKCS#5 padding: insecure, but the default of Tencent's API.
 package struct DESECB: Cipher {
     package static let keyOctets = 8
 

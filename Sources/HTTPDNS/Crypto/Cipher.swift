@@ -18,12 +18,12 @@ package enum CipherError: Error, Hashable {
     /// The key has `found` instead of `expected` octets.
     case keyLength(expected: Int, found: Int)
 
-    /// OpenSSL cannot load the provider of DES.
+    /// OpenSSL cannot load the legacy provider, which has DES.
     case legacyProviderMissing
 
     case unavailable(String)
 
-    /// The text is damaged, truncated, or not encrypted with this key.
+    /// The ciphertext is damaged, truncated, or encrypted with another key.
     case undecryptable
 
     case library(call: String)

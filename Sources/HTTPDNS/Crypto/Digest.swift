@@ -36,10 +36,10 @@ package enum Digest {
         try hmac("SHA256", octets: 32, key: key, text)
     }
 
-    /// True if OpenSSL provides HMAC-SHA256, which it always does unless it is restricted.
+    /// True if OpenSSL provides HMAC-SHA256, which a restricted OpenSSL may lack.
     package static var hasHMAC: Bool { (try? hmacSHA256(key: Secret("key"), [])) != nil }
 
-    /// Returns the HMAC-SHA1 (RFC 2104), which only Alibaba's RPC interface needs.
+    /// Returns the HMAC-SHA1 (RFC 2104), for Alibaba's RPC interface only.
     static func hmacSHA1(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try hmac("SHA1", octets: 20, key: key, text)
     }

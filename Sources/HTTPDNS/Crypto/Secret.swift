@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Key or token that no description shows; wiped before its memory is freed.
+/// Key or token that descriptions do not show, and that is wiped before its memory is freed.
 // SAFETY: the storage is written once in init, then only read, and freed in deinit when no
 // reference remains. Only `withOctets` exposes it, for the duration of its closure.
 @safe

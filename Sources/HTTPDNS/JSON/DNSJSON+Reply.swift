@@ -28,7 +28,7 @@ extension DNSJSON {
         if set.addresses.isEmpty {
             let ttl = try Self.negativeTTL(in: json).map { min($0, set.ttl) }
             set.ttl = ttl ?? VendorLimits.defaultTTL
-            // An answer with dropped addresses is not NODATA.
+            // An empty answer is not NODATA if unusable addresses were dropped.
             if set.dropped == 0 {
                 answer.denial = Denial(code == .nxDomain ? .nxDomain : .noData, ttl: ttl)
             }
@@ -57,7 +57,7 @@ extension DNSJSON {
         guard type.number == Chain.number(of: lookup.recordType) else { throw .wrongName }
     }
 
-    /// Returns the lower of the SOA record's TTL and MINIMUM (RFC 2308 §5); nil without SOA.
+    /// Returns the minimum of the SOA record's TTL and MINIMUM (RFC 2308 §5); nil without SOA.
     private static func negativeTTL(in json: JSONValue) throws(VendorError) -> UInt32? {
         for record in try json.optionalElements("Authority") where record["type"]?.number == 6 {
             let fields = record["data"]?.text?.split(separator: " ") ?? []

@@ -4,7 +4,7 @@ package import Net
 
 /// Public resolver with a JSON API like Google's: Cloudflare, AliDNS, DNSPod and others.
 ///
-/// The reply says whether an empty answer is NXDOMAIN or NODATA. A call requests one family.
+/// The reply distinguishes NXDOMAIN and NODATA. A call requests one family.
 package struct DNSJSON: Vendor {
     /// AliDNS account (Alibaba Cloud document 2868703).
     package struct Account: Sendable {
@@ -136,8 +136,9 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Returns the signature: a hexadecimal SHA-256 of these values, in the order of a third-party
-    /// client.
+    /// Returns the signature: a hexadecimal SHA-256 of these values.
+    ///
+    /// Their order is that of a third-party client.
     private static func signature(
         of name: String,
         at time: String,

@@ -9,7 +9,7 @@ package struct Tencent: Vendor {
     enum Access: Sendable {
         case token(Secret, id: Int?)
 
-        /// Plain HTTP; names and replies are encrypted with the account's key.
+        /// Plain HTTP with names and replies encrypted with the account's key.
         case sealed(any Cipher, algorithm: Channel, id: Int)
     }
 
@@ -35,8 +35,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns, after a 401, the codec with `expires` inverted: the account may need the other
-    /// form.
+    /// Returns, after a 401, the codec with `expires` inverted, which the account may need.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self

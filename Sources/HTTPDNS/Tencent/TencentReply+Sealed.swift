@@ -3,12 +3,12 @@ import DNSWire
 
 /// Checks of text that was encrypted without authentication (AES-CBC, DES-ECB).
 ///
-/// With one known pair of plaintext and ciphertext, an attacker on the path can forge any text of
-/// 16 octets, but not all blocks of a longer text. The text must therefore be complete and valid in
-/// every octet: name (`query=1`), TTLs (`ttl=1`), and at the end the client's address
+/// An attacker on the path who knows a pair of plaintext and ciphertext can forge any text of 16
+/// octets, but not all blocks of a longer text. Therefore, every octet must be valid, and no part
+/// may be missing: name (`query=1`), TTLs (`ttl=1`), and at the end the client's address
 /// (`clientip=1`).
 ///
-/// Two attacks remain: known blocks can give a name the addresses of another name, and a very short
+/// Two attacks remain. Known blocks can give a name the addresses of another name. A very short
 /// name can get any address.
 extension TencentReply {
     /// Checks all octets of a decrypted body; an empty body is valid.

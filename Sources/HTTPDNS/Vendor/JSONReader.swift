@@ -11,7 +11,7 @@ struct JSONReader {
 
     private var nodes: [JSONDocument.Node] = []
 
-    /// Decoded octets of strings with escapes; the document appends them to `text`.
+    /// Decoded strings that had escapes; the document appends them to `text`.
     private var decoded: [UInt8] = []
 
     private var keys: Set<Key> = []

@@ -19,7 +19,7 @@ final class JSONDocument: Sendable {
 
         var kind: Kind
 
-        /// Range of the value in `text`; for a string, of the decoded octets without quotes.
+        /// Range of the value in `text`; for a string, the decoded octets without quotes.
         var range: Range<Int>
 
         /// Index of the first node after the value and its contents.
@@ -28,7 +28,7 @@ final class JSONDocument: Sendable {
         var end: Int
     }
 
-    /// JSON text, then the decoded strings with escapes.
+    /// JSON text, followed by the decoded strings that had escapes.
     fileprivate let text: [UInt8]
     fileprivate let nodes: [Node]
 

@@ -53,8 +53,9 @@ struct QueryWriter {
 
     var text: String { String(decoding: octets, as: Unicode.UTF8.self) }
 
-    /// Appends `name=value`, escaped except `,;:`, which RFC 3986 §3.4 allows and the SDKs do not
-    /// escape.
+    /// Appends `name=value`, percent-encoded except for `,;:`.
+    ///
+    /// RFC 3986 §3.4 allows these characters, and the SDKs do not encode them.
     mutating func append(_ name: String, _ value: String) {
         if !octets.isEmpty { octets.append(UInt8(ascii: "&")) }
         octets += name.utf8

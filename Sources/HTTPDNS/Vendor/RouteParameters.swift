@@ -3,8 +3,7 @@ package import DNSWire
 
 /// Request parameters of a route, which replace the vendor's settings.
 ///
-/// A class with a stored hash value, because the parameters are part of the key of each pending
-/// name.
+/// Each pending name has the parameters in its key, so a class stores their hash value.
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 
@@ -32,7 +31,7 @@ package final class RouteParameters: Sendable {
         hash = hasher.finalize()
     }
 
-    /// Text that identifies the parameters, equal in all processes.
+    /// Text that identifies the parameters; equal in all processes.
     package var text: String {
         let subnet = clientSubnet.map { "\($0)" } ?? ""
         let custom = sdns.map { $0.map { "\($0.name)=\($0.value)" }.joined(separator: ",") }

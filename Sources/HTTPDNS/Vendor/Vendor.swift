@@ -22,7 +22,7 @@ package protocol Vendor: Sendable {
     /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes; DNS clients cannot choose the name, and it may have no addresses.
+    /// Name for health probes, which clients cannot choose and which may have no addresses.
     var trialName: Name { get }
 
     /// Returns the codec for another documented form of the request, which may fix `error`.

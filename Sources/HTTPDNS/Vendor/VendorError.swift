@@ -97,7 +97,7 @@ extension VendorError {
         }
     }
 
-    /// True if a retry with a corrected clock may help: a 401 or 403 may mean a wrong time.
+    /// True if a retry with a corrected clock may help: a wrong time may cause a 401 or 403.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -106,13 +106,12 @@ extension VendorError {
         }
     }
 
-    /// True if the server addresses must be refreshed, because this server no longer serves the
-    /// account.
+    /// True if this server no longer serves the account; the server addresses must be refreshed.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// True if a limit of the client prevents the call; other clients may call.
+    /// True if only a limit of one DNS client prevents the call; other clients may call.
     package var isOfClient: Bool {
         self == .clientBudget || self == .clientPace || self == .clientBusy
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits of remote input, and defaults for missing values.
+/// Limits of input from vendors, and defaults for missing values.
 package enum VendorLimits {
     /// Maximum octets of a body other than JSON (Tencent Cloud document 379/95497).
     package static let maximumBody = 8 * 1024

@@ -118,8 +118,7 @@ package struct AddressSet: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Creates a set from addresses that another machine has received; the same checks apply to
-    /// them as to those in a vendor's reply.
+    /// Creates a set from addresses of another machine, with the checks of a vendor's reply.
     package init(checking found: [IPAddress], ttl: UInt32) {
         self.init(addresses: [], ttl: min(ttl, VendorLimits.maximumTTL))
         keep(found)

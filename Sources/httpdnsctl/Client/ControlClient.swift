@@ -9,6 +9,8 @@ struct ControlClient {
 
     var limit = Self.timeout
 
+    /// Makes one call and returns its reply.
+    ///
     /// - Throws: `unreachable` if no complete reply arrives, `failed` if the reply is malformed.
     func call(_ call: Call) throws(Failure) -> Reply {
         var connection = try ControlConnection.open(path: socket, timeout: limit)
@@ -32,7 +34,7 @@ struct ControlClient {
         }
     }
 
-    /// Makes one call; decodes each reply directly, ten times faster than by `JSONValue`.
+    /// Makes one call; decodes replies without `JSONValue`, which is ten times faster.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -70,10 +72,10 @@ struct ControlClient {
         try call(try prepared(method, arguments))
     }
 
-    /// Makes a call that may take minutes; waits as long as the daemon answers other calls.
+    /// Makes a call that may take minutes; fails when the daemon answers no other call.
     ///
-    /// - Parameter progress: gets the elapsed time each time the limit passes.
-    /// - Throws: like `call`; without a reply, it is unknown if the daemon executes the call.
+    /// - Parameter progress: receives the elapsed time each time the limit passes.
+    /// - Throws: like `call`; without a reply, the daemon may or may not execute the call.
     func slowCall(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters = NoParameters(),

@@ -15,7 +15,7 @@ struct ControlConnection: ~Copyable {
 
     private var deadline: ContinuousClock.Instant?
 
-    /// Callback when a reply is late; if the callback returns, a new time limit begins.
+    /// Called when a reply is late; if the callback returns, the time limit starts again.
     var onSilence: (() throws(Failure) -> Void)?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
@@ -29,6 +29,8 @@ struct ControlConnection: ~Copyable {
         deadline = .now.advanced(by: timeout)
     }
 
+    /// Connects to the control socket.
+    ///
     /// - Parameter timeout: time limit of connection and first reply, and of each later reply.
     /// - Throws: `usage` for an invalid path, otherwise `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {

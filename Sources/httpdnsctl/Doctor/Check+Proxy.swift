@@ -5,16 +5,15 @@ struct ProxySetting: Equatable, Sendable {
     /// File, or `this shell`.
     var place: String
 
-    /// Variable or option.
     var name: String
 
-    /// URL without user name and password; or the mode of the desktop.
+    /// URL without user name and password, or the mode in desktop settings.
     var value: String
 
     /// Variables that curl, Go, Python and other programs read, in lower case.
     static let variables: Set = ["http_proxy", "https_proxy", "all_proxy"]
 
-    /// Reads assignments to environment variables, in any form that shells and systemd accept.
+    /// Parses assignments of environment variables in the forms of shells and systemd.
     static func assignments(in text: String, _ place: String) -> [ProxySetting] {
         text.split(separator: "\n").flatMap { line -> [ProxySetting] in
             let words = line.split { " \t;\"'".contains($0) }.map(String.init)
@@ -35,7 +34,7 @@ struct ProxySetting: Equatable, Sendable {
         }
     }
 
-    /// Reads settings of GNOME (a dconf key file) or KDE (kioslaverc).
+    /// Parses settings of GNOME (a dconf key file) or KDE (kioslaverc).
     static func desktop(in text: String, _ place: String) -> [ProxySetting] {
         var section = ""
         for line in text.split(separator: "\n") {
@@ -63,7 +62,7 @@ struct ProxySetting: Equatable, Sendable {
 }
 
 extension Check {
-    /// Checks for proxies, which resolve names in the place of programs.
+    /// Check for proxies, which resolve names instead of the programs.
     static let proxy = Check("proxy") { machine in
         machine.proxies.map { proxy in
             .warning(
@@ -89,7 +88,6 @@ extension Gatherer {
 
     private static let desktopDirectories = ["/etc/dconf/db/local.d", "/etc/dconf/db/site.d"]
 
-    /// Maximum proxies that are reported.
     private static let maximumProxies = 20
 
     /// Returns the proxies of environment variables and of the desktop.

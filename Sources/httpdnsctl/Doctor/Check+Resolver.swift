@@ -202,7 +202,7 @@ extension Check {
                 )
             ]
         }
-        // getaddrinfo omits addresses of families that this machine does not have.
+        // getaddrinfo omits addresses of families that this machine lacks.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }

@@ -53,7 +53,7 @@ struct Check: Sendable {
         }
     }
 
-    /// All checks; the cause of a failure comes before its effects.
+    /// All checks; causes come before their effects.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, proxy, nameCache, getaddrinfo, containers,

@@ -3,9 +3,9 @@ import Control
 import DNSWire
 import Glibc
 
-/// Collects the facts for the checks.
+/// Collector of the facts for the checks.
 ///
-/// By default no packet leaves the machine: the daemon answers the test queries locally.
+/// By default, no packet leaves the machine: the daemon answers the test queries locally.
 struct Gatherer {
     let tree: FileTree
 
@@ -119,7 +119,7 @@ struct Gatherer {
         )
     }
 
-    /// Reads `/etc/group`, because getgrgid(3) might query the network.
+    /// Returns the group's name from `/etc/group`; getgrgid(3) might query the network.
     private func groupName(_ group: UInt32) -> String {
         for line in (tree.text("/etc/group") ?? "").split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -169,7 +169,7 @@ struct Gatherer {
         return MachineFacts.UnitState(shown.output)
     }
 
-    /// Calls getaddrinfo in a child process, because getaddrinfo may block without limit.
+    /// Calls getaddrinfo in a child process, because the call may block without limit.
     private func lookup(_ machine: MachineFacts) -> MachineFacts.SystemLookup? {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         let name = options.name ?? (try? Name("httpdnsctl-\(label).test"))
@@ -240,7 +240,7 @@ struct Gatherer {
         }
     }
 
-    /// Queries TEST-NET addresses (RFC 5737), where only a device that intercepts port 53 answers.
+    /// Queries TEST-NET addresses (RFC 5737): only a device that intercepts port 53 answers there.
     private func interceptors() -> [MachineFacts.Interception] {
         let servers = ["192.0.2.1", "198.51.100.1"].compactMap { ServerAddress($0) }
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)

@@ -24,7 +24,7 @@ struct MachineFacts: Sendable {
 
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, without an original in a journal.
+    /// Files that `setup apply` wrote; no journal has their originals.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
@@ -104,9 +104,9 @@ struct MachineFacts: Sendable {
     struct UnitState: Equatable, Sendable {
         var active: String
         var sub = ""
-        /// `UnitFileState` in systemd; empty if the unit does not exist.
+        /// systemd's `UnitFileState`; empty if the unit does not exist.
         var enabled: String
-        /// `Result` in systemd of the last run, such as `exit-code`.
+        /// systemd's `Result` of the last run, such as `exit-code`.
         var result = "success"
         var code = 0
         var hasOwnUser = false

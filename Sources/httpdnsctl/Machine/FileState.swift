@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Content, owner and mode of a file or link, as saved to restore the file or link.
+/// Content, owner and mode of a file or link, for a later restore.
 struct FileState: Codable, Equatable, Sendable {
     var kind: Kind
 
@@ -77,7 +77,7 @@ extension FileState {
         modified = try container.decodeIfPresent(Moment.self, forKey: .modified)
     }
 
-    /// Encodes UTF-8 content as text, for use by hand.
+    /// Encodes UTF-8 content as text, so that an operator can restore it by hand.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

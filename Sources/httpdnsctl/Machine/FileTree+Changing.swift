@@ -37,7 +37,7 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
-    /// Returns true if a change of `path` is active or was interrupted.
+    /// Returns true if a change of `path` is in progress or was interrupted.
     func hasLeftover(of path: String) -> Bool {
         status(path + Self.temporary, follows: false) != nil
     }
@@ -99,7 +99,7 @@ extension FileTree {
     ) throws(Failure) -> Value {
         let descriptor = try openDirectory(directory)
         defer {
-            // Unlock before close, because a child process holds the descriptor until exec.
+            // Unlocks before the close: a child process holds the descriptor until exec.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }

@@ -3,8 +3,7 @@ import Glibc
 
 /// File system of this machine, or of a machine image in a directory.
 ///
-/// Paths and link targets of an image are relative to its directory, and `..` cannot leave the
-/// directory.
+/// Paths and link targets of an image are relative to its directory, which `..` cannot leave.
 struct FileTree: Sendable {
     /// Directory of the image without a final slash; empty for this machine.
     let root: String
@@ -24,7 +23,7 @@ struct FileTree: Sendable {
 
     // MARK: - Names
 
-    /// Resolves symbolic links in a path, in the last component only if `followsLast` is true.
+    /// Resolves the symbolic links in a path; the last component only if `followsLast` is true.
     ///
     /// - Throws: if the path has too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {
@@ -52,7 +51,7 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// Returns a path for system calls; only the last component can be a link.
+    /// Returns a path for system calls, in which only the last component can be a link.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }

@@ -30,7 +30,7 @@ enum Subprocess {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
         var ends: [Int32] = [-1, -1]
-        // A socket pair: the Glibc module has no pipe2.
+        // Uses a socket pair, because the Glibc module has no pipe2.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         // SAFETY: socketpair(2) writes two numbers into an array of two.
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
@@ -47,7 +47,7 @@ enum Subprocess {
             kill(-pid, SIGKILL)
         }
         var word: Int32 = 0
-        // Without a time limit: a program that closed its output exits soon.
+        // Waits without a time limit: a program that closed its output exits soon.
         // SAFETY: waitpid(2) writes one number.
         while unsafe waitpid(pid, &word, 0) < 0, errno == EINTR {}
         return Outcome(

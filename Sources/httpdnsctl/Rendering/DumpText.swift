@@ -19,7 +19,7 @@ enum DumpText {
             }
         }
         if entry.rcode != "noerror" {
-            // A negative entry without records also gets a line.
+            // A negative entry gets a line even without records.
             lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
         }
         return lines.map { head, data in

@@ -8,7 +8,7 @@ enum NetworkText {
             + Units.count(network.resumes, "resume", "resumes") + last
     }
 
-    /// DNS servers and routing domains of the network; nil if there are none.
+    /// Returns DNS servers and routing domains of the network; nil if there are none.
     static func resolvers(_ network: NetworkStats) -> Table.Cell? {
         let servers = network.servers ?? []
         let domains = (network.domains ?? []).map { domain in
@@ -20,7 +20,7 @@ enum NetworkText {
         return Table.Cell(all.joined(separator: ", "))
     }
 
-    /// Rest of the captive portal mode; nil while it is off.
+    /// Returns the remaining time of the captive portal mode; nil while it is off.
     static func portal(_ network: NetworkStats) -> Table.Cell? {
         network.portalSeconds.map { seconds in
             let time = Units.seconds(seconds)
@@ -28,7 +28,7 @@ enum NetworkText {
         }
     }
 
-    /// NAT64 prefix with origin and age; nil if the machine has IPv4.
+    /// Returns the NAT64 prefix with origin and age; nil if the machine has IPv4.
     static func translation(_ network: NetworkStats) -> Table.Cell? {
         guard network.stack == "v6" else { return nil }
         guard let prefix = network.nat64 else {

@@ -2,7 +2,7 @@
 
 /// Replaces each character that could control a terminal by `\u{…}`.
 ///
-/// Attackers choose names and error texts.
+/// Attackers can choose names and error texts.
 func printable(_ text: String) -> String {
     guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
     var result = ""

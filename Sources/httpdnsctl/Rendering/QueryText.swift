@@ -68,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Server of the answer, or else the source; for a cached answer, both.
+    /// Server of the answer; the source if there is no server; both for a cached answer.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

@@ -73,7 +73,7 @@ struct Table {
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // A cell is below its title if it fits there, otherwise next to the previous cell.
+            // Puts a cell below its title if it fits there, otherwise next to the previous cell.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
@@ -83,7 +83,7 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // The last cell with text wraps inside its column.
+            // Wraps the last cell with text inside its column.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {

@@ -72,7 +72,7 @@ enum UpstreamText {
         Table.Cell(milliseconds.map(Units.milliseconds) ?? "-")
     }
 
-    /// Returns why and how long a server is not used; nil if the server is used.
+    /// Returns the reason and duration of a server's suspension; nil if the server is used.
     private static func rest(_ server: UpstreamServer) -> Table.Cell? {
         guard server.state != .up else { return nil }
         let soon = server.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"

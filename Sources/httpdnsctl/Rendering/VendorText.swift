@@ -2,7 +2,6 @@
 import Control
 
 enum VendorText {
-    /// Returns the reason and the end of the suspension of a vendor.
     static func rest(_ rest: VendorRest, of vendor: String) -> String {
         let soon = rest.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"
         return switch rest.by {

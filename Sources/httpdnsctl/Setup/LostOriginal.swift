@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognises files that `setup apply` wrote, so that `revert` without a journal can replace them
-/// by defaults.
+/// Detection of files that `setup apply` wrote.
+///
+/// `revert` without a journal replaces such files by defaults.
 extension FileState {
     private static let mark = "# Written by httpdnsctl setup"
 
@@ -17,7 +18,7 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// File without the lines of `setup apply`; absent if no other lines are left.
+    /// File without the lines of `setup apply`; absent if no other line is left.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in

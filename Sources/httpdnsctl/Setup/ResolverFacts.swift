@@ -21,7 +21,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths that `setup apply` wrote, without an original in a journal.
+    /// Paths that `setup apply` wrote; no journal has their originals.
     var lost: [String] = []
 
     /// Content of the settings of systemd-resolved, without the drop-in of setup.
@@ -62,7 +62,7 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts; for files that setup changed, uses the original in the journal.
+    /// Collects the facts; reads files that setup changed from the originals in the journal.
     ///
     /// - Parameter seesSetup: true to use the present content if the original is lost.
     init(
@@ -87,7 +87,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Target of the link before the setup.
+            // Reads the target that the link had before the setup.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)

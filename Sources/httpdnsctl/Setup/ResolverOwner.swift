@@ -79,7 +79,7 @@ enum ResolverOwner: Equatable, Sendable {
 
     /// Determines the manager from resolv.conf and installed programs.
     ///
-    /// Files can remain after the removal of a program, so `isAlive` must also be true.
+    /// `isAlive` must also be true, because files can remain after the removal of a program.
     init(_ facts: ResolverFacts) {
         let text = facts.text ?? ""
         if facts.resolvConf.kind == .link,

@@ -3,7 +3,7 @@ import Control
 
 /// Record of the changes of a setup, written to disk before the first change.
 struct SetupJournal: Codable, Equatable, Sendable {
-    /// Path outside `/var/lib/httpdnsd`, which only the user of the daemon can enter.
+    /// Path of the journal, outside `/var/lib/httpdnsd`, which only the daemon's user can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
     static let damagedPath = path + ".damaged"
@@ -28,7 +28,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var after: FileState
     }
 
-    /// Returns the journal; nil if absent, or damaged with `ignoringDamage`.
+    /// Returns the journal; nil if it is absent, or damaged with `ignoringDamage`.
     ///
     /// - Throws: if the journal is unreadable or from a newer version.
     static func read(
@@ -75,7 +75,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Creates a substitute for a lost journal; the originals are defaults.
+    /// Creates a substitute for a lost journal, with defaults as originals.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])

@@ -37,7 +37,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Correct files are not enough: a service may need the commands.
+        // Even with correct files, a service may need the commands.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -48,7 +48,7 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // The journal lists its directory even if an interrupted run created the directory.
+            // Lists the journal's directory even if an interrupted run created it.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -96,7 +96,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Restore files that only an earlier setup changed.
+        // Restores files that only an earlier setup changed.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -198,9 +198,9 @@ struct SetupMachine {
 
     // MARK: - Details
 
-    /// Removes temporary journal files of an interrupted run, and their directory if empty.
+    /// Removes temporary journal files of an interrupted run, and their directory if it is empty.
     ///
-    /// The caller holds the lock, so no run is active.
+    /// The lock excludes an active run.
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]

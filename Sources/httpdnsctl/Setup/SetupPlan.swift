@@ -36,8 +36,9 @@ struct SetupPlan: Equatable, Sendable {
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// - Parameter keepsStub: true if programs continue to query the stub listener of
-    ///   systemd-resolved.
+    /// Plans the changes for the manager of resolv.conf.
+    ///
+    /// - Parameter keepsStub: true if programs continue to query systemd-resolved's stub listener.
     init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = true) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {

@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 struct SetupServers {
-    /// Addresses where a DNS server answers, or the first candidate if none answers.
+    /// Addresses with a DNS server that answers; the first candidate if none answers.
     var servers: [ServerAddress]
 
     var obstacles: [SetupPlan.Obstacle] = []

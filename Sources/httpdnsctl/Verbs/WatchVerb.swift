@@ -93,7 +93,7 @@ struct WatchVerb: Verb {
                 guard reply.continues else { return }
                 try Output.write(try JSONOutput.text(reply.parameters, indented: false) + "\n")
             } else {
-                // The first reply means that the daemon now reports all queries.
+                // With the first reply, the daemon begins to report all queries.
                 if isFirst { try Output.write(palette.paint(QueryText.heading, .heading)) }
                 try Output.write(QueryText.render(events, palette))
             }
