@@ -91,7 +91,7 @@ struct BudgetClaimTests {
         var machines = (0..<4).map { Machine($0, limit: limit) }
         for index in machines.indices { machines[index].ask(&engine, limit: limit, members: 4) }
         for index in machines.indices { machines[index].isCut = true }
-        for index in machines.indices { machines[index].claim.lose() }
+        for index in machines.indices { machines[index].claim.lose(members: 0) }
         for index in machines.indices { while machines[index].call() {} }
         let sum = machines.reduce(0) { $0 + $1.used }
         // Each machine knows the claims at its own latest question, so the shares overlap a little.
@@ -120,7 +120,7 @@ struct BudgetClaimTests {
             switch Int.random(in: 0..<100, using: &random) {
             case 0:
                 machines[index].isCut = true
-                machines[index].claim.lose()
+                machines[index].claim.lose(members: 0)
             case 1...3:
                 machines[index].isCut = false
                 machines[index].ask(&engine, limit: limit, members: 3)
@@ -156,7 +156,7 @@ struct BudgetClaimTests {
         #expect(claim.allowed == [0, nil, 60])
         claim.begin(day: 3, month: 2)
         #expect(claim.allowed == [0, nil, 0])
-        claim.lose()
+        claim.lose(members: 0)
         #expect(claim.allowed == [50, nil, 1_500])
         claim.begin(day: 4, month: 2)
         #expect(claim.allowed == [50, nil, 1_500])
@@ -168,8 +168,19 @@ struct BudgetClaimTests {
         claim.take([(10, 10), nil, nil], members: members)
         #expect((1...FleetLimits.mostMembers).contains(claim.members))
         #expect(claim.isShort([10, 0, 0]))
-        claim.lose()
+        claim.lose(members: members)
         #expect(claim.allowed[0] ?? 0 <= 1_000)
+    }
+
+    @Test
+    func `the share depends on the latest number of machines, not on an unknown one`() {
+        var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 4)
+        claim.take([(0, 0), nil, nil], members: 0)
+        claim.lose(members: 0)
+        #expect(claim.allowed[0] == 250)
+        claim.take([(0, 0), nil, nil], members: 1)
+        claim.lose(members: 10)
+        #expect(claim.allowed[0] == 100)
     }
 
     @Test

@@ -61,6 +61,19 @@ struct FleetValueTests {
         }
     }
 
+    @Test(
+        "a time whose sums could overflow is unreadable",
+        arguments: [.min, .min + 1, -1, 1 << 62, .max] as [Int64]
+    )
+    func time(_ time: Int64) throws {
+        var value = try Self.value()
+        value.fetchedAt = time
+        let octets = try #require(value.octets)
+        #expect(throws: FleetRejection.unreadable) { try FleetValue(octets: octets) }
+        let flush = FleetFlush(.all, isSoft: false, at: time)
+        #expect(throws: FleetRejection.unreadable) { try FleetFlush(octets: flush.octets) }
+    }
+
     @Test("a sealed text shows nothing, and any change makes it forged")
     func sealed() throws {
         let seal = testSeal()

@@ -13,6 +13,7 @@ struct MessagePaceTests {
         var pace = MessagePace(at: now)
         for _ in 0..<count {
             pace.note(octets)
+            pace.noteMessage()
             now += max(interval, pace.pause(at: now))
         }
         return now - start

@@ -161,8 +161,7 @@ struct ClientShareTests {
                 ? .silence() : .reply(good(request))
         }
         let client = try world.client {
-            // One of the calls is a health probe, because names wait for the slow call.
-            $0.budget = Budget.Rule(callsPerDay: 10)
+            $0.budget = Budget.Rule(callsPerDay: 9)
             $0.concurrentCalls = 1
         }
         _ = try await world.lookUp(client, "first.example.com", of: network(2))

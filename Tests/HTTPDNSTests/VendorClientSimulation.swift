@@ -28,6 +28,7 @@ extension Simulation {
         of network: ClientNetwork? = nil,
         families: Families = .both,
         route: String = "",
+        mayFallBack: Bool = false,
         within time: Duration = .seconds(3)
     ) throws -> Begun {
         let name = try Name(name)
@@ -38,6 +39,7 @@ extension Simulation {
                     name,
                     families,
                     route: route,
+                    mayFallBack: mayFallBack,
                     deadline: deadline,
                     cancellation: network.map { CancellationSignal(client: $0) },
                     Completion { continuation.resume(returning: $0) }

@@ -88,7 +88,7 @@ struct VendorClientTrialTests {
         _ = try world.begin(client, "dead.example.com")
         await world.advance(by: .milliseconds(100))
         let (name, start) = (try Name("www.example.com"), world.now)
-        let good = try world.begin(client, "www.example.com")
+        let good = try world.begin(client, "www.example.com", mayFallBack: true)
         let delay = Duration.milliseconds(400)
         await world.advance(by: delay)
         while let end = client.waitEnd(name, .both, parameters: nil, after: delay) {
@@ -114,6 +114,16 @@ struct VendorClientTrialTests {
         world.script = { _ in .silence() }
         let time = try #require(try await queueTime())
         #expect(time == .milliseconds(400), "a probe began before")
+    }
+
+    @Test("without fallback-after, names in the queue cause no probe")
+    @ServiceLoop
+    func queuedWithoutFallback() async throws {
+        world.script = { .reply(good($0), after: .milliseconds(400)) }
+        let client = try world.client { $0.concurrentCalls = 1 }
+        let begun = try (0..<3).map { try world.begin(client, "n\($0).example.com") }
+        for one in begun { _ = try await world.value(of: one).get() }
+        #expect(world.trials.isEmpty)
     }
 
     @Test("at most one answered probe per second")

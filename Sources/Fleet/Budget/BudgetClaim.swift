@@ -114,9 +114,12 @@ package struct BudgetClaim: Sendable, Hashable {
         zip(limits, use).map { limit, used in limit.map { used + $0.block(members) } }
     }
 
+    /// Stores the reply of Redis.
+    ///
+    /// - Parameter members: number of machines; 0 if not known.
     mutating func take(_ reply: [(claimed: UInt64, total: UInt64)?], members: Int) {
         isAlone = false
-        self.members = Self.plausible(members)
+        if members > 0 { self.members = Self.plausible(members) }
         for (index, amounts) in zip(limits.indices, reply) {
             guard let amounts else { continue }
             limits[index]?.claimed = amounts.claimed
@@ -126,9 +129,12 @@ package struct BudgetClaim: Sendable, Hashable {
     }
 
     /// Begins the use of shares, because Redis is unreachable.
-    mutating func lose() {
+    ///
+    /// - Parameter members: latest number of machines; 0 if not known.
+    mutating func lose(members: Int) {
         guard !isAlone else { return }
         isAlone = true
+        if members > 0 { self.members = Self.plausible(members) }
         beginShares()
     }
 }

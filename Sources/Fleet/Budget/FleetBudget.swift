@@ -110,7 +110,7 @@ package final class FleetBudget {
 
     func lost() {
         for vendor in Array(entries.keys) {
-            entries[vendor]?.claim.lose()
+            entries[vendor]?.claim.lose(members: link.members)
             if let claim = entries[vendor]?.claim { onChange?(vendor, claim) }
         }
     }

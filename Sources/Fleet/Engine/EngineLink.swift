@@ -162,8 +162,9 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        becomeConnected(server)
+        // Before the first claim of a budget, which needs the number of machines.
         beat()
+        becomeConnected(server)
         _ = await ended.wait(until: nil)
         return reason ?? .lost("closed")
     }

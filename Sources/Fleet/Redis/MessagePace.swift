@@ -11,7 +11,9 @@ struct MessagePace {
 
     init(at now: Instant) { updated = now }
 
-    mutating func note(_ octets: Int) { self.octets += octets + FleetLimits.messageCost }
+    mutating func note(_ octets: Int) { self.octets += octets }
+
+    mutating func noteMessage() { octets += FleetLimits.messageCost }
 
     /// Returns the time to wait before the next read.
     mutating func pause(at now: Instant) -> Duration {

@@ -155,6 +155,8 @@ final class RedisConnection {
                     throw .lost("connection lost: \(error)")
                 }
                 guard !octets.isEmpty else { throw .lost("the Redis server closed the connection") }
+                // Also of messages that are too long and skipped.
+                if onMessage != nil { pace.note(octets.count) }
                 for reply in try reader.read(octets) { try take(reply) }
                 let pause = pace.pause(at: clocks.now())
                 guard pause > .zero else { continue }
@@ -175,7 +177,7 @@ final class RedisConnection {
         let elements = reply.elements
         if elements.count == 3, elements[0].string == "message" {
             guard let onMessage else { throw .unexpected("a message without a subscription") }
-            pace.note(elements[2].octets?.count ?? 0)
+            pace.noteMessage()
             return onMessage(elements[2].octets)
         }
         guard let exchange = exchanges.first else {

@@ -48,7 +48,7 @@ package struct FleetFlush: Sendable, Hashable {
 
     init(octets: [UInt8]) throws(FleetRejection) {
         var reader = OctetReader(octets)
-        at = Int64(bitPattern: try reader.number(8))
+        at = try reader.time()
         let (kind, soft) = (try reader.byte(), try reader.byte())
         guard soft < 2 else { throw .unreadable }
         isSoft = soft == 1

@@ -98,7 +98,7 @@ extension FleetValue {
     package init(octets: [UInt8]) throws(FleetRejection) {
         var reader = OctetReader(octets)
         guard try reader.byte() == Self.form else { throw .unknownVersion }
-        fetchedAt = Int64(bitPattern: try reader.number(8))
+        fetchedAt = try reader.time()
         let flags = try reader.byte()
         guard flags < 32, flags & 12 != 12, flags & 28 != 16 else { throw .unreadable }
         if flags & 1 != 0 { v4 = try reader.addresses(of: 4) }
@@ -148,6 +148,13 @@ struct OctetReader {
     /// Reads an unsigned number of at most 8 octets in network byte order.
     mutating func number(_ count: Int) throws(FleetRejection) -> UInt64 {
         try octets(count).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Reads a time in milliseconds since 1970; throws if sums with it could overflow.
+    mutating func time() throws(FleetRejection) -> Int64 {
+        let time = try number(8)
+        guard time < 1 << 62 else { throw .unreadable }
+        return Int64(time)
     }
 
     mutating func addresses(of size: Int) throws(FleetRejection) -> FleetValue.Addresses {

@@ -13,12 +13,14 @@ extension VendorClient {
     ///   - route: route to which a new call is charged.
     ///   - choice: setting `families` of the route; nil for the vendor's setting.
     ///   - parameters: parameters of the route; nil for the vendor's settings.
+    ///   - mayFallBack: true if an upstream answers a name that waits too long (`fallback-after`).
     package func lookUp(
         _ name: Name,
         _ families: Families,
         route: String,
         choice: FamilyChoice? = nil,
         parameters: RouteParameters? = nil,
+        mayFallBack: Bool = false,
         deadline: Instant,
         trace: Trace? = nil,
         cancellation: CancellationSignal? = nil,
@@ -36,6 +38,7 @@ extension VendorClient {
             of: cancellation?.client as? ClientNetwork,
             wanted: families,
             route,
+            mayFallBack: mayFallBack,
             trace
         ) {
             return finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
@@ -66,6 +69,7 @@ extension VendorClient {
         of client: ClientNetwork?,
         wanted: Families,
         _ route: String,
+        mayFallBack: Bool,
         _ trace: Trace?
     ) -> VendorError? {
         let question = lookUp.question
@@ -100,6 +104,7 @@ extension VendorClient {
             begin([name], of: client, lookUp.start)
         } else {
             name.wasQueued = true
+            if mayFallBack { hasQueuedFallback = true }
             queueAlarm.bring(forward: lookUp.deadline)
             queue.add(question, of: client)
             flushSoon()
@@ -213,7 +218,12 @@ extension VendorClient {
             count += 1
             if count == ClientLimits.batchesPerIteration { sendQueuedSoon() }
         }
-        if queue.count == 0 { queueAlarm.set(nil) } else if !isFlushing { suspectCalls() }
+        if queue.count == 0 {
+            queueAlarm.set(nil)
+            hasQueuedFallback = false
+        } else if !isFlushing {
+            suspectCalls()
+        }
     }
 
     /// Fails the look-ups of a refused call.

@@ -63,7 +63,7 @@ extension VendorClient {
 
     /// Lets a health probe begin early, because names wait for the calls in flight.
     func suspectCalls() {
-        guard suspectedCalls != callsBegun else { return }
+        guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun
         for call in calls where !call.isTrial {
             guard let suspectAt = call.suspectAt else { continue }

@@ -73,6 +73,9 @@ package final class VendorClient {
     /// Value of `callsBegun` at the latest `suspectCalls`.
     var suspectedCalls: UInt64 = 0
 
+    /// True if upstreams answer queued names that wait too long.
+    var hasQueuedFallback = false
+
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
     var lingering: Set<VendorCall> = []

@@ -194,6 +194,7 @@ package final class VendorStage {
             route: match.route.place,
             choice: match.route.options.families,
             parameters: match.route.options.parameters,
+            mayFallBack: match.route.fallsBack && match.route.options.fallbackAfter != nil,
             deadline: now + (work.end - now) / vendors.count,
             trace: query.trace,
             cancellation: query.cancellation,
