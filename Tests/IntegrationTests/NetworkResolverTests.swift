@@ -17,6 +17,7 @@ private final class TwoLinks: Sendable {
         self.scratch = scratch
         (machine, network) = (try Namespace(), try Namespace())
         try machine.connect(to: network, "192.0.2.10/24", "\(Self.lan)/24")
+        let resolvConf = try scratch.write("nameserver 127.0.0.1\n", to: "resolv.conf")
         try Self.shell(network, "ip address add \(Self.vpn)/32 dev cable")
         try Self.shell(
             machine,
@@ -26,6 +27,10 @@ private final class TwoLinks: Sendable {
             ip link set far up
             ip link set tun0 up
             mount -t tmpfs tmpfs /run
+            target=$(readlink -m /etc/resolv.conf)
+            mkdir -p "${target%/*}"
+            [ -e "$target" ] || : > "$target"
+            mount --bind \(resolvConf) "$target"
             """
         )
         let network = network
@@ -263,6 +268,11 @@ struct NetworkResolverTests {
         try TwoLinks.shell(links.machine, "rm /run/resolvconf/interfaces/cable.dhclient")
         _ = try daemon.program.line(with: "network resolvers: none")
         #expect(try daemon.dig("other.example.com", "A").text.contains("SERVFAIL"))
+
+        // /etc/resolv.conf counts while no program reports a server.
+        try links.scratch.write("nameserver \(TwoLinks.lan)\n", to: "resolv.conf")
+        _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["203.0.113.1"])
         try daemon.stop()
     }
 

@@ -98,8 +98,8 @@ extension UpstreamSettings: SettingsEntry {
             """
             Source of the servers, instead of `url`. `network`: the DNS servers of the networks \
             that this machine is connected to, from systemd-resolved, NetworkManager, resolvconf, \
-            dhcpcd, or /etc/resolv.conf as saved by `httpdnsctl setup`. A path: the servers in \
-            this file, in the format of resolv.conf(5). Changes take effect without a reload. \
+            dhcpcd, or /etc/resolv.conf (also as saved by `httpdnsctl setup`). A path: the servers \
+            in this file, in the format of resolv.conf(5). Changes take effect without a reload. \
             These servers are queried after all other upstreams, and never for a route with \
             `fallback: none`, because the network chooses them. Routing domains of a link \
             (`~corp.example` of a VPN) become routes to the servers of the link, unless a \

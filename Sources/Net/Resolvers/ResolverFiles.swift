@@ -36,6 +36,7 @@ package struct ResolverFiles: Sendable {
         files = [
             (.resolved, root + "/run/systemd/resolve/resolv.conf"),
             (.networkManager, root + "/run/NetworkManager/resolv.conf"),
+            (.file, root + "/etc/resolv.conf"),
             (.file, root + Self.saved),
         ]
     }
