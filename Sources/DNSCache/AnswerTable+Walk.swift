@@ -73,6 +73,16 @@ extension AnswerTable {
         }
     }
 
+    /// Returns a copy of the records of an entry.
+    func sections(_ reference: Int) -> [UInt8] {
+        ring.withParts(reference) { _, _, sections, _ in
+            var octets: [UInt8] = []
+            octets.reserveCapacity(sections.byteCount)
+            for offset in 0..<sections.byteCount { octets.append(sections.uint8(at: offset)) }
+            return octets
+        }
+    }
+
     func type(_ reference: Int) -> RecordType { RecordType(rawValue: ring[reference].type) }
 
     func source(_ reference: Int) -> (kind: AnswerSource, server: UInt16) {

@@ -10,6 +10,13 @@ package struct CacheSweep {
     /// Selects entries to remove by name, type, source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
+    /// Selects entries to remove by type, server number and content.
+    ///
+    /// `sections` returns the records in wire format; their names are compressed.
+    package typealias ContentJudge = (
+        RecordType, UInt16, _ isNegative: Bool, _ sections: () -> [UInt8]
+    ) -> Bool
+
     private let cache: AnswerCache
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
@@ -58,6 +65,19 @@ package struct CacheSweep {
             let source = table.source(reference)
             guard let name = table.name(reference) else { return false }
             return classify(name, table.type(reference), source.kind, source.server)
+        }
+    }
+
+    /// Creates a sweep that removes entries stored up to `now`, selected by their content.
+    package init(
+        removingByContent cache: AnswerCache,
+        now: Instant,
+        where classify: @escaping ContentJudge
+    ) {
+        self.init(cache, .remove, youngest: now) { table, reference, _ in
+            let header = table.ring[reference]
+            let type = table.type(reference)
+            return classify(type, header.server, header.isNegative) { table.sections(reference) }
         }
     }
 

@@ -55,6 +55,10 @@ final class NetworkReaction {
     /// Timer that marks the cache stale when the budget allows it again.
     private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
 
+    /// Times that a change of the NAT64 prefix removes answers whose replacement needs a billed call.
+    private var removals = ChangeBudget(burst: 6, interval: .seconds(60))
+    private lazy var removal = Alarm(components.clocks) { [weak self] in self?.removeTranslated() }
+
     init(_ components: Components, _ translation: AddressTranslation, logger: Logger) {
         self.components = components
         self.translation = translation
@@ -186,13 +190,19 @@ final class NetworkReaction {
 
     private func prefixChanged(_ finding: NAT64.Finding?) {
         translation.use(finding)
-        removeDenials()
+        removeTranslated()
         let event = finding.map { "\($0.prefix) (from \($0.server ?? "the settings"))" }
         renew(after: "NAT64 prefix: \(event ?? "none")")
     }
 
-    func removeDenials() {
-        sweep(components.resolver.prefixChanged())
+    /// Removes answers that depend on the NAT64 prefix.
+    ///
+    /// Answers whose replacement needs a vendor call are removed when the budget allows it.
+    func removeTranslated() {
+        let later = removals.spend(components.clocks.now())
+        removal.set(later)
+        let prefix = components.nat64.prefix
+        sweep(components.resolver.prefixChanged(to: prefix, savesCalls: later != nil))
     }
 
     func start() {

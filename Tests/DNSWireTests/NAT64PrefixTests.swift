@@ -43,6 +43,23 @@ struct NAT64PrefixTests {
     }
 
     @Test(
+        "private addresses under the prefix are found in octets",
+        arguments: ["2001:db8:64::/96", "2001:db8::/32", "2001:db8:122:344::/64"]
+    )
+    func embedded(_ text: String) throws {
+        let prefix = try Self.prefix(text)
+        let inside = prefix.embed("10.1.2.3").octets
+        let outside = prefix.embed("8.8.8.8").octets
+        for distance in [0, 1, 12] {
+            let lead = [UInt8](repeating: 7, count: distance)
+            #expect(prefix.embedsPrivateAddress(in: lead + inside + [1]))
+            #expect(!prefix.embedsPrivateAddress(in: lead + outside + [1]))
+            #expect(!prefix.embedsPrivateAddress(in: lead + inside.dropLast()))
+        }
+        #expect(!prefix.embedsPrivateAddress(in: []))
+    }
+
+    @Test(
         "other lengths, a reserved octet that is not zero, and local prefixes are refused",
         arguments: [
             "64:ff9b::/95", "64:ff9b::/128", "2001:db8::/33", "2001:db8:0:0:100::/96", "::/96",

@@ -105,6 +105,30 @@ struct BudgetTests {
         #expect(world.sent.count == 3)
     }
 
+    @Test(
+        "a refusal is free only if TLS protects it: a forged one must not make calls free",
+        arguments: [401, 403, 429, 500],
+        [false, true]
+    )
+    @ServiceLoop
+    func forgedRefusals(status: Int, usesTLS: Bool) async throws {
+        world.script = {
+            namesAsked($0) == ["www.dnspod.cn"]
+                ? .reply(good($0)) : .reply(HTTPReply(status: status, body: []))
+        }
+        let client = try world.client(servers: 1, vendor: try ClockedVendor(usesTLS: usesTLS)) {
+            $0.budget = Budget.Rule(callsPerDay: 1_000, unitsPerDay: 10)
+        }
+        for number in 0..<40 {
+            _ = try await world.failure(client, "n\(number).example.com")
+            await world.advance(by: .seconds(1))
+        }
+        let usage = try #require(client.statistics.usage)
+        let count = UInt64(world.sent.count)
+        #expect(usage.unitsToday == (usesTLS ? UInt64(world.trials.count) : count))
+        if !usesTLS { #expect(usage.callsToday == count && count <= 10) }
+    }
+
     @Test("calls that end while connecting are free")
     @ServiceLoop
     func unsent() async throws {

@@ -57,10 +57,14 @@ extension Simulation {
 
 struct ClockedVendor: Vendor {
     let plain: Tencent
+    let facts: VendorFacts
 
-    init() throws { plain = try plainTencent() }
-
-    var facts: VendorFacts { plain.facts }
+    init(usesTLS: Bool = true) throws {
+        plain = try plainTencent()
+        var facts = plain.facts
+        (facts.usesTLS, facts.isProtected) = (usesTLS, usesTLS)
+        self.facts = facts
+    }
 
     func request(
         for lookup: VendorQuery,

@@ -97,18 +97,22 @@ struct ReloadInvalidationTests {
             from giver: String,
             after vendor: String? = nil,
             address: IPv4Address = IPv4Address(value: 0xC000_0201),
+            v6: IPv6Address = IPv6Address(high: 0x2001_0DB8_0000_0000, low: 1),
+            isSynthesized: Bool = false,
+            isEmpty: Bool = false,
             _ origins: AnswerSourceRegistry
         ) throws {
             let isVendor = clients[giver] != nil
-            let number =
+            var number =
                 isVendor
                 ? origins.number("\(giver)/192.0.2.1", vendor: giver)
                 : origins.number("\(giver)/scripted", vendor: vendor)
+            if isSynthesized { number = origins.number(synthesizedFrom: number) }
             let question = Question(name: name, type: type)
             let data: RecordData? =
                 switch type {
                 case .a: .a(address)
-                case .aaaa: .aaaa(IPv6Address(high: 0x2001_0DB8_0000_0000, low: 1))
+                case .aaaa where !isEmpty: .aaaa(v6)
                 default: nil
                 }
             let records = data.map { [Record(name: name, ttl: 300, data: $0)] } ?? []
@@ -452,6 +456,46 @@ struct ReloadInvalidationTests {
         try fixture.store("late.example.com", .a, from: "b", old.origins)
         #expect(try await fixture.world.value(of: operation) == 1_000)
         #expect(fixture.left == ["late.example.com A"])
+    }
+
+    // MARK: - NAT64
+
+    @Test("a change of the NAT64 prefix removes what depends on it, and repeats few vendor calls")
+    @ServiceLoop
+    func prefix() throws {
+        let prefix = try #require(IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
+        let inside = prefix.embed(Self.inside)
+        let outside = prefix.embed(IPv4Address(value: 0x0808_0808))
+        for (savesCalls, saved) in [
+            (false, Set<String>()),
+            (true, ["empty.example.com AAAA", "translated.example.com AAAA"]),
+        ] {
+            let fixture = Fixture()
+            let resolver = try fixture.resolver(Side(vendors: ["a"]))
+            let origins = resolver.origins
+            try fixture.store("a.example.com", .a, from: "a", origins)
+            try fixture.store("global.example.com", .aaaa, from: "a", v6: outside, origins)
+            try fixture.store("inside.example.com", .aaaa, from: "a", v6: inside, origins)
+            try fixture.store("empty.example.com", .aaaa, from: "a", isEmpty: true, origins)
+            try fixture.store(
+                "translated.example.com",
+                .aaaa,
+                from: "a",
+                isSynthesized: true,
+                origins
+            )
+            try fixture.store("fallback.example.com", .aaaa, from: "one", after: "a", origins)
+            try fixture.store("www.example.org", .aaaa, from: "one", origins)
+            try fixture.store("www.example.org", .https, from: "one", origins)
+            let all = fixture.left
+            #expect(all.count == 8)
+            var sweep = resolver.prefixChanged(to: prefix, savesCalls: savesCalls)
+            while sweep.step(now: fixture.world.now) {}
+            let kept: Set = [
+                "a.example.com A", "global.example.com AAAA", "fallback.example.com AAAA",
+            ]
+            #expect(fixture.left == kept.union(saved))
+        }
     }
 
     @Test("an answer to an earlier query may be cached after a reload")

@@ -71,6 +71,21 @@ extension NAT64Prefix {
         return inner
     }
 
+    /// True if `octets` contain an address of this prefix with an IPv4 address that is not global.
+    ///
+    /// Finds the records of an answer without decoding: other octets can have the same form.
+    package func embedsPrivateAddress(in octets: [UInt8]) -> Bool {
+        let prefix = network.octets.prefix(length / 8)
+        let size = 16
+        return octets.indices.dropLast(size - 1).contains { start in
+            guard octets[start...].starts(with: prefix),
+                let address = IPv6Address(octets: Array(octets[start..<start + size])),
+                let inner = destination(of: address)
+            else { return false }
+            return IPAddress.v4(inner).reach != .global
+        }
+    }
+
     /// Returns the IPv4 address to which a NAT64 translates `address`; nil outside the prefix.
     ///
     /// Translators may ignore the suffix and the reserved octet (RFC 6052 §2.2).

@@ -42,7 +42,7 @@ extension Daemon {
         cacheFile.onLoadEnd = { [weak self] in
             snapshotWaiters.end()
             // The snapshot may have answers from a network without this NAT64 prefix.
-            if let self, components.nat64.prefix != nil { network.removeDenials() }
+            if let self, components.nat64.prefix != nil { network.removeTranslated() }
         }
         cacheFile.start()
     }

@@ -50,11 +50,15 @@ extension VendorClient {
     }
 
     /// Records and returns the cost of a finished request, and refunds the rest of the charge.
+    ///
+    /// - Parameter refunds: false if the reply can be forged: a forged refusal must not make billed
+    ///   calls free for the budget.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
         _ fate: PriceModel.Fate,
         mayBeBilled: Bool,
+        refunds: Bool,
         by other: PriceModel? = nil
     ) -> UnitRange {
         guard let query = question.query else { return .zero }
@@ -62,7 +66,7 @@ extension VendorClient {
         let units = price.units(of: query, fate)
         let sum = units.reduce(.zero, +)
         let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
-        budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds())
+        if refunds { budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds()) }
         guard mayBeBilled else { return sum }
         counters.units += sum
         counters.unitsAtAdvisedTTL += Double(sum.atMost) * fate.shareAtAdvisedTTL

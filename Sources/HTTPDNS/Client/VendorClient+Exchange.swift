@@ -277,15 +277,25 @@ extension VendorClient {
             return (try question.value(in: reply, of: vendor), reply)
         }
         guard let receipt else { return (result, .zero) }
-        let (fate, mayBeBilled): (PriceModel.Fate, Bool)
+        let (fate, mayBeBilled, isAuthentic): (PriceModel.Fate, Bool, Bool)
         switch result {
         case .success((let value, _)):
             (fate, mayBeBilled) = (.answered(question.answers(in: value)), true)
+            isAuthentic = facts.isProtected
         case .failure(let error):
             mayBeBilled = wasSent && error.mayBeBilled
             fate = error.fate(mayBeBilled)
+            isAuthentic = facts.usesTLS || !wasSent
         }
-        return (result, settle(question, receipt, fate, mayBeBilled: mayBeBilled, by: other))
+        let units = settle(
+            question,
+            receipt,
+            fate,
+            mayBeBilled: mayBeBilled,
+            refunds: isAuthentic,
+            by: other
+        )
+        return (result, units)
     }
 
     /// Sends a request; `wasSent` is false if the request was not sent.

@@ -93,9 +93,8 @@ package final class VendorStage {
             if let vendor = origins.vendor(provenance.origin) {
                 statistics.vendors.pairedByVendor[vendor, default: 0] += 1
             }
-            query.trace?.note(
-                "no call: \(origins.name(provenance.origin)) recently had no address for this name"
-            )
+            let source = origins.name(provenance.origin)
+            query.trace?.note("no call: \(source) recently had no address for this name")
             return completion(.empty(provenance))
         }
         let end = min(query.deadline, start + ResolverLimits.vendors)

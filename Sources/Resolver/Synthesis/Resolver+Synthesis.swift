@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
-internal import DNSWire
+package import DNSWire
 internal import Net
 package import Upstream
 
@@ -36,12 +36,22 @@ extension Resolver: DNS64.Resolving {
 
     /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
     ///
-    /// Other AAAA records, and hints, may embed a private address under the new prefix.
+    /// Other AAAA records, and hints, may embed a private address under the new prefix. Another call
+    /// of a vendor may be billed, so only its answers with such an address are removed.
     ///
+    /// - Parameters:
+    ///   - prefix: the new prefix; nil if there is none.
+    ///   - savesCalls: true to keep also synthesized addresses and answers without addresses, if the
+    ///     next query would call a vendor.
     /// - Returns: the sweep; the caller must run it to its end.
-    package func prefixChanged() -> CacheSweep {
-        CacheSweep(removingFrom: cache, now: clocks.now()) { [origins] _, type, _, number in
-            type == .aaaa || type.isServiceBinding || origins.isSynthesized(number)
+    package func prefixChanged(to prefix: NAT64Prefix?, savesCalls: Bool) -> CacheSweep {
+        CacheSweep(removingByContent: cache, now: clocks.now()) {
+            [origins] type, number, isNegative, sections in
+            let isSynthesized = origins.isSynthesized(number)
+            guard type == .aaaa || type.isServiceBinding || isSynthesized else { return false }
+            guard origins.vendor(number) != nil else { return true }
+            guard !isNegative, !isSynthesized else { return !savesCalls }
+            return prefix?.embedsPrivateAddress(in: sections()) ?? false
         }
     }
 
