@@ -67,10 +67,16 @@ struct RefreshTests {
         #expect(harness.resolver.prefetcher.numbers == numbers(started: 1, done: 1))
     }
 
-    @Test("a failed refresh removes nothing and is not retried")
+    @Test(
+        "a failed refresh replaces nothing, also not with an upstream's answer, and is not retried",
+        arguments: [false, true]
+    )
     @ServiceLoop
-    func failed() async throws {
-        let harness = try await harness("www.example.com", upstream: nil)
+    func failed(fallsBack: Bool) async throws {
+        let harness = try await harness(
+            "www.example.com",
+            upstream: fallsBack ? ScriptedUpstream() : nil
+        )
         for number in 1...2 { harness.faults["tencent \(number)"] = .broken(.connect("refused")) }
         for _ in 0..<59 {
             let told = try #require(try harness.hit("www.example.com"))
@@ -80,8 +86,30 @@ struct RefreshTests {
         }
         #expect(harness.resolver.prefetcher.numbers == numbers(started: 1, failed: 1))
         #expect(harness.asked.count == 3)
+        guard !fallsBack else { return }
         await harness.world.advance(by: .seconds(1))
         #expect(try await harness.ask("www.example.com").resolution.provenance.isStale)
+    }
+
+    @Test("refreshes count against the limits of their client")
+    @ServiceLoop
+    func places() async throws {
+        let harness = try await harness(upstream: ScriptedUpstream(after: nil) { _ in })
+        func refresh(_ name: String, of client: UInt32) async throws {
+            let question = Question(name: try Name(name), type: .a)
+            harness.resolver.prefetcher.refresh(
+                Query(question: question),
+                for: ClientNetwork(of: .v4(IPv4Address(value: client)), isProven: true)
+            )
+            await harness.world.advance(by: .zero)
+        }
+        let limit = ResolverLimits.inFlight.perClient
+        for number in 0...limit {
+            try await refresh("n\(number).example.org", of: 0xC000_0201)
+        }
+        #expect(harness.resolver.singleFlight.count == limit)
+        try await refresh("other.example.org", of: 0xC633_6401)
+        #expect(harness.resolver.singleFlight.count == limit + 1)
     }
 
     // MARK: - Costs

@@ -76,6 +76,9 @@ final class PendingQuery: FairEntry {
         /// Client to which the vendor calls for this waiter are charged.
         let payer: ClientNetwork?
 
+        /// False for a refresh of a cached answer.
+        let isAwaited: Bool
+
         let began: Instant
         let deadline: Instant
 
@@ -89,6 +92,7 @@ final class PendingQuery: FairEntry {
         init(
             _ client: ClientNetwork?,
             payer: ClientNetwork?,
+            isAwaited: Bool,
             _ began: Instant,
             _ deadline: Instant,
             wasMerged: Bool,
@@ -96,6 +100,7 @@ final class PendingQuery: FairEntry {
         ) {
             self.client = client
             self.payer = payer
+            self.isAwaited = isAwaited
             self.began = began
             self.deadline = deadline
             self.wasMerged = wasMerged
@@ -109,12 +114,15 @@ final class PendingQuery: FairEntry {
 
     /// Creates a query without waiting clients.
     ///
-    /// - Parameter payer: the client to which vendor calls are charged.
+    /// - Parameters:
+    ///   - payer: the client to which vendor calls are charged.
+    ///   - isAwaited: true if a client waits; nil for true unless `client` is nil.
     init(
         _ key: Key,
         _ match: RouteTable.Match?,
         of client: ClientNetwork? = nil,
         payer: ClientNetwork? = nil,
+        isAwaited: Bool? = nil,
         now: Instant,
         deadline: Instant,
         isRepeated: Bool = true,
@@ -128,7 +136,7 @@ final class PendingQuery: FairEntry {
         self.deadline = deadline
         self.isRepeated = isRepeated
         self.trace = trace
-        cancellation = CancellationSignal(client: payer, isAwaited: client != nil)
+        cancellation = CancellationSignal(client: payer, isAwaited: isAwaited ?? (client != nil))
         self.completion = consume completion
     }
 

@@ -233,8 +233,8 @@ package final class Prefetcher {
             singleFlight.ask(
                 query,
                 match,
-                for: nil,
-                payer: payer,
+                for: payer,
+                isAwaited: false,
                 now: now,
                 deadline: deadline,
                 Completion { continuation.resume(returning: $0) }

@@ -99,6 +99,7 @@ package final class SingleFlight {
     /// - Parameters:
     ///   - client: the client that waits; nil for the daemon itself.
     ///   - payer: the client to which vendor calls are charged; nil for `client`.
+    ///   - isAwaited: false if the client does not wait, as for a refresh of a cached answer.
     /// - Returns: true if the client joined a query of another client.
     @discardableResult
     func ask(
@@ -106,6 +107,7 @@ package final class SingleFlight {
         _ match: RouteTable.Match?,
         for client: ClientNetwork?,
         payer: ClientNetwork? = nil,
+        isAwaited: Bool = true,
         now: Instant,
         deadline: Instant,
         _ completion: consuming Completion<Resolution>
@@ -117,13 +119,15 @@ package final class SingleFlight {
         var joined = pendingQuery(key, of: payer)
         guard joined != nil || makePlace(for: client, now), !waits || makeSeat(for: client, now)
         else {
-            statistics.evicted += 1
+            if isAwaited { statistics.evicted += 1 }
             completion(.refused)
             return false
         }
         // The completion handler of an evicted client may have started the query.
         if evictions != before { joined = pendingQuery(key, of: payer) }
-        let current = joined ?? start(key, match, of: client, payer: payer, now)
+        let isAwaited = isAwaited && client != nil
+        let current =
+            joined ?? start(key, match, of: client, payer: payer, isAwaited: isAwaited, now)
         guard waits else {
             if joined == nil { begin(current) }
             completion(.late)
@@ -132,6 +136,7 @@ package final class SingleFlight {
         let waiter = Waiter(
             client,
             payer: payer,
+            isAwaited: isAwaited,
             now,
             deadline,
             wasMerged: joined != nil,
@@ -150,6 +155,7 @@ package final class SingleFlight {
         _ match: RouteTable.Match?,
         of client: ClientNetwork?,
         payer: ClientNetwork?,
+        isAwaited: Bool,
         _ now: Instant
     ) -> PendingQuery {
         let query = PendingQuery(
@@ -157,6 +163,7 @@ package final class SingleFlight {
             match,
             of: client,
             payer: payer,
+            isAwaited: isAwaited,
             now: now,
             deadline: now + ResolverLimits.work,
             isRepeated: !places.isReduced(client),
@@ -192,7 +199,15 @@ package final class SingleFlight {
         // The completion handler of an evicted client may have started the query.
         let started = pending[key]
         let next =
-            started ?? start(key, query.match, of: first.client, payer: first.payer, now)
+            started
+            ?? start(
+                key,
+                query.match,
+                of: first.client,
+                payer: first.payer,
+                isAwaited: others.contains { $0.isAwaited },
+                now
+            )
         for waiter in others where !waiter.isOver { next.add(waiter) }
         // A later turn: the next query may also be refused immediately.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
@@ -265,7 +280,7 @@ package final class SingleFlight {
             case .answered(let answer): complete(waiter, answer)
             case .late: waiter.complete(.late)
             case .evicted:
-                statistics.evicted += 1
+                if waiter.isAwaited { statistics.evicted += 1 }
                 waiter.complete(.evicted)
             }
         }
@@ -274,7 +289,7 @@ package final class SingleFlight {
     private func complete(_ waiter: Waiter, _ answer: Resolution) {
         let provenance = answer.provenance
         if provenance.fallback == .early { statistics.earlyFallbacks += 1 }
-        if provenance.isShared, !provenance.isStale, waiter.client != nil {
+        if provenance.isShared, !provenance.isStale, waiter.isAwaited {
             statistics.shared += 1
         }
         guard waiter.wasMerged else { return waiter.complete(answer) }

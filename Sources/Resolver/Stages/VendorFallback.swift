@@ -52,6 +52,17 @@ final class VendorFallback {
         if case .failed(.ofClient)? = vendorResult { true } else { false }
     }
 
+    /// True if no client waits, and the cache has an answer.
+    private var isRefresh: Bool {
+        guard pending.table != nil, !pending.waiters.contains(where: { $0.isAwaited && !$0.isOver })
+        else { return false }
+        return denials.cache.freshAnswer(
+            for: query.question,
+            variant: query.variant,
+            now: denials.clocks.now()
+        ) != nil
+    }
+
     func begin() {
         let start = denials.clocks.now()
         // A client with a stale answer does not wait for the fleet.
@@ -144,6 +155,9 @@ final class VendorFallback {
             let text = "no vendor has an address, and no upstream is configured for this name"
             return fail(text, siblings: siblings)
         }
+        if case .failed = result, isRefresh {
+            return fail("no vendor answered, and the cached answer stays")
+        }
         let reason = if case .empty = result { "has an address" } else { "answered" }
         pending.trace?.note("no vendor \(reason): querying upstreams")
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
@@ -200,7 +214,7 @@ final class VendorFallback {
             text,
             isUnanswered: isUnanswered
         )
-        if isOfClient { failure.lifetime = 0 }
+        if isOfClient || isRefresh { failure.lifetime = 0 }
         complete(ResolvedAnswer(failure, siblings: siblings))
     }
 
