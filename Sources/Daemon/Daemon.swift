@@ -121,6 +121,9 @@ package final class Daemon {
             dropCapabilities()
             // Before the first query, because hosts files have priority over other answers.
             await hosts.start()
+            if components.settings.upstreams.contains(where: { $0.from == .network }) {
+                await network.learnResolvers(dependencies)
+            }
             control = startControl(at: socket)
             misses = Self.missQueue(for: handler, own)
             self.misses = misses

@@ -25,6 +25,7 @@ final class NetworkReaction {
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
     private var resolvers: ResolverWatch?
+    private let firstReport = Waiter()
     private var advertisements: RouterOptionWatch?
 
     private(set) lazy var portal = PortalDetection(
@@ -82,10 +83,20 @@ final class NetworkReaction {
 
     // MARK: - Resolvers of the network
 
+    /// Waits until the DNS servers of the network are known, for at most ``resolverWait``.
+    func learnResolvers(_ dependencies: Dependencies) async {
+        followResolvers(dependencies)
+        _ = await firstReport.wait(until: components.clocks.now() + Self.resolverWait)
+    }
+
+    private static let resolverWait = Duration.seconds(1)
+
     func followResolvers(_ dependencies: Dependencies) {
+        guard resolvers == nil else { return }
         resolvers = dependencies.resolvers({ [logger] in logger.warning("\($0)") }) {
             [weak self] links in
             self?.components.network.use(links)
+            self?.firstReport.resume(.ready)
         }
         resolvers?.onPortal = { [weak self] in self?.portal.report($0) }
         resolvers?.start()
@@ -115,6 +126,8 @@ final class NetworkReaction {
     }
 
     private func testFamilies() {
+        // `startTranslation` begins the first test.
+        guard components.nat64.onChange != nil else { return }
         let now = components.clocks.now()
         nextTest = now + pace.next(now)
         test.set(nil)

@@ -101,7 +101,7 @@ package final class ResolverWatch {
         let bus = SystemBus(busAddress, watching: services) { [weak self] in self?.query($0) }
         self.bus = bus
         attempt("the system bus") { try bus.open() }
-        if !bus.isOpen { awaited = [] }
+        if !bus.isOpen || !bus.mayRun { awaited = [] }
         changed()
     }
 

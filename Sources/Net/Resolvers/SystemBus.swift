@@ -71,6 +71,15 @@ package final class SystemBus {
     /// True between `open` and `close`, also while the bus does not run.
     package var isOpen: Bool { unsafe bus != nil }
 
+    /// False if the bus does not run.
+    package var mayRun: Bool {
+        let prefix = "unix:path="
+        guard address.hasPrefix(prefix) else { return true }
+        let path = address.dropFirst(prefix.count).prefix { $0 != "," && $0 != ";" }
+        // SAFETY: the string lives during the call.
+        return unsafe access(String(path), F_OK) == 0
+    }
+
     /// Begins to connect.
     ///
     /// - Throws: `SocketError` if the address is invalid or the bus refuses the connection.
