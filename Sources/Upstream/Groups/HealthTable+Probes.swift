@@ -10,11 +10,11 @@ extension Query {
 }
 
 extension HealthTable {
-    /// Probes a suspected server.
+    /// Probes a server after a failed or unanswered query.
     ///
     /// - Parameters:
     ///   - began: the start of the unanswered attempt.
-    ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
+    ///   - end: the deadline of the probe, at least ``UpstreamLimits/fairWait`` after the start.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -28,8 +28,9 @@ extension HealthTable {
         probe(server, silentSince: began, until: end)
     }
 
-    /// Probes an untrusted server (``ServerHealth/isRecheckable(at:)``) for a query without another
-    /// server.
+    /// Probes an untrusted server for a query that has no other server.
+    ///
+    /// ``ServerHealth/isRecheckable(at:)`` must be true.
     func recheck(_ server: any Forwarding, until end: Instant, _ completion: @escaping Verdict) {
         page(of: server).completions.append(completion)
         probe(server, until: end)

@@ -34,7 +34,7 @@ struct ServerHealth: Sendable, Hashable {
 
     /// Measured round trip, or a shorter latency of an answer since the measurement.
     ///
-    /// Answers can only lower this value, because clients may choose slow names.
+    /// An answer can only lower this value, because a client may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
 
     /// Latency of a probe on an open connection, and the time of the measurement.
@@ -68,8 +68,9 @@ extension ServerHealth {
     /// replace it.
     ///
     /// A rate-limited server counts as in service. Otherwise a flood from one client would send the
-    /// names of other clients to an unprotected server. Such a server answers with HTTP 429, or
-    /// with an error response although it has answered within ``UpstreamLimits/declineTolerance``.
+    /// names of other clients to an unprotected server. A server counts as rate-limited after HTTP
+    /// 429, or if the server declines probes but has answered within
+    /// ``UpstreamLimits/declineTolerance``.
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
@@ -79,10 +80,10 @@ extension ServerHealth {
 
     /// True if the last probe could not authenticate the server, so that only probes connect.
     ///
-    /// A handshake costs more processor time than a query, and would fail for each query.
+    /// Otherwise each query would start a handshake that fails and costs more CPU time than a query.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
-    /// True if a query without another server may wait for a probe of this untrusted server.
+    /// True if a query that has no other server may wait for a probe of this untrusted server.
     func isRecheckable(at now: Instant) -> Bool {
         guard let rest, isUntrusted else { return false }
         return isProbed || now - rest.since >= UpstreamLimits.firstRest
@@ -141,7 +142,7 @@ extension ServerHealth {
 
     /// Returns the candidate of a group with one server; nil unless the server is healthy.
     ///
-    /// Mutating only because Swift 6.3 would copy the health for an access through an object.
+    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
     mutating func onlyCandidate(_ server: any Forwarding) -> AttemptPlan.Candidate? {
         isFit ? candidate(server, 0) : nil
     }
@@ -227,7 +228,7 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Records a loop probe and returns true, unless the last probe was recent.
+    /// Returns true and records a loop probe, unless the last was within ``UpstreamLimits/loopRest``.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
@@ -248,10 +249,9 @@ extension ServerHealth {
 }
 
 extension Duration {
-    /// Returns the duration doubled `times` times; a negative number halves the duration, rounding
-    /// down.
+    /// Returns the duration multiplied by 2 to the power of `times`, rounded down.
     ///
-    /// `/` takes 600 instructions.
+    /// The operator `/` of `Duration` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }
