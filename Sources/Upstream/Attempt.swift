@@ -10,7 +10,7 @@ protocol AttemptCarrier: AnyObject {
 
 /// One query to one server, from its start to its result.
 ///
-/// The stages below ``UpstreamGroup`` store their state here.
+/// ``Forwarder`` and the transports store their state of the query here.
 @ServiceLoop
 package final class Attempt {
     package let query: Query
@@ -22,8 +22,9 @@ package final class Attempt {
     /// Recorder of details of the exchange; nil if not traced.
     package let place: Trace.Place?
 
-    /// Start of an earlier unanswered attempt: connections without data since this time are not
-    /// used.
+    /// Start of an earlier unanswered attempt; nil for none.
+    ///
+    /// A connection that has received no data since this time is not used.
     package private(set) var earlier: Instant?
 
     /// True if the query has an OPT record; false if the server does not support EDNS

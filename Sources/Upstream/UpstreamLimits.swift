@@ -20,7 +20,7 @@ package enum UpstreamLimits {
 
     // MARK: - Hedging
 
-    /// Usual time that a resolver needs for a name outside its cache.
+    /// Usual time in which an upstream resolves a name that is not in the upstream's cache.
     ///
     /// A hedged query is sent after two round trips plus this time.
     static let resolvingTime: Duration = .milliseconds(100)
@@ -33,8 +33,9 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum time (or the timeout, if shorter) after which a timeout makes a server suspect;
-    /// minimum time of a probe.
+    /// Minimum wait for a reply before a timeout causes a probe; also the minimum time of a probe.
+    ///
+    /// If the timeout of a server is shorter, that timeout is the minimum wait.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -113,7 +114,7 @@ package enum UpstreamLimits {
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum number of abandoned queries per connection; more end the connection.
+    /// Maximum number of abandoned queries per connection; then new queries use another connection.
     static let givenUp = 4_096
 
     /// Maximum number of connections to a server that only wait for replies.

@@ -89,11 +89,11 @@ final class UDPExchanger {
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
-    /// Closes the sockets without queries; a socket with a query retains the exchanger.
+    /// Closes the sockets; no query is outstanding, because a query retains the exchanger.
     isolated deinit { for slot in open { slot.closeSocket() } }
 }
 
-/// Socket of a server, and its outstanding queries; can be opened again after it was closed.
+/// UDP socket and its outstanding queries; can be reopened after ``closeSocket()``.
 @ServiceLoop
 private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     private struct Waiting {
@@ -207,7 +207,9 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         return waiting
     }
 
-    /// Counts an unmatched message; several close the socket, because a forger may know its port.
+    /// Counts an unmatched message, and closes the socket at ``UpstreamLimits/foreignReplies``.
+    ///
+    /// A forger may know the port of the socket.
     private func noteForeign() {
         exchanger.foreignReplies += 1
         foreignReplies += 1
