@@ -10,7 +10,7 @@ package final class LearnedUpstream: Forwarding {
     package let timeout: Duration
     package let latency: LatencyHistogram
 
-    /// Always false: the network that names the servers is not trusted.
+    /// The network that names the servers is not trusted.
     package let isProtected = false
 
     package private(set) var servers: [any Forwarding] = []
@@ -24,7 +24,7 @@ package final class LearnedUpstream: Forwarding {
     /// Sum of the counters of removed servers.
     private var former = UpstreamNumbers()
 
-    /// Object that supplies the servers; stored only so that this upstream retains the object.
+    /// Object that supplies the servers, retained by this upstream.
     package var source: AnyObject?
 
     /// Creates an upstream without servers.

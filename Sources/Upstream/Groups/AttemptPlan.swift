@@ -134,7 +134,6 @@ struct AttemptPlan: Sendable, Hashable {
                 || protectedBefore(candidate).allSatisfy(\.isDown))
     }
 
-    /// True if a server has attempts left and has not declined.
     private func isLeft(_ candidate: Int) -> Bool {
         candidates[candidate].tries < rounds && !refused.contains(candidates[candidate].server)
     }
@@ -278,7 +277,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // The rest of the time is for an unprotected server.
+            // The rest is for an unprotected server.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

@@ -75,12 +75,11 @@ extension ServerHealth {
 
     var loops: Bool { loopsUntil != nil }
 
-    /// Reason of the back-off; nil for none.
     var failure: UpstreamError? { rest?.reason }
 
     /// True if the last probe could not authenticate the server, so that only probes connect.
     ///
-    /// Otherwise each query would start a handshake that fails and costs more CPU time than a query.
+    /// Otherwise each query would start a handshake, which costs more CPU time than the query.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
     /// True if a query that has no other server may wait for a probe of this untrusted server.
@@ -102,13 +101,11 @@ extension ServerHealth {
     /// True if the server is backed off because of failures, not because of a loop.
     var rests: Bool { rest != nil && !loops }
 
-    /// True if the back-off interval has ended and no probe is in flight.
     func isDue(at now: Instant) -> Bool {
         guard let rest, !loops else { return false }
         return !isProbed && now >= rest.end
     }
 
-    /// True if the server has sent no reply after `began`.
     func isSilent(since began: Instant) -> Bool {
         receivedAt.map { $0 <= began } ?? true
     }
@@ -228,7 +225,7 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Returns true and records a loop probe, unless the last was within ``UpstreamLimits/loopRest``.
+    /// Returns true and records a loop probe if ``UpstreamLimits/loopRest`` has passed since the last.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now

@@ -4,8 +4,8 @@ package import Net
 
 /// Group of upstreams with failover, hedging and health checks.
 ///
-/// Encrypted servers come first, then unencrypted servers, then the servers of ``LearnedUpstream``.
-/// Each of the three parts is in the order of the settings.
+/// Encrypted servers come first, then unencrypted servers, then those of ``LearnedUpstream``; each
+/// part is in the order of the settings.
 ///
 /// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules.
 @ServiceLoop
@@ -14,7 +14,6 @@ package final class UpstreamGroup {
 
     package let health: HealthTable
 
-    /// Members whose servers change at run time.
     private let learned: [LearnedUpstream]
     private var latestRoster: UpstreamRoster
 
@@ -41,7 +40,6 @@ package final class UpstreamGroup {
         learned.reduce(0) { $0 + $1.version }
     }
 
-    /// Current servers of the group.
     var roster: UpstreamRoster {
         guard !learned.isEmpty else { return latestRoster }
         let version = Self.version(of: learned)
@@ -59,9 +57,7 @@ package final class UpstreamGroup {
         package let isOfRepetition: Bool
     }
 
-    /// Result of a query.
-    ///
-    /// A failure is the first error response of a server, or the last failure if no server responded.
+    /// Result of a query; a failure is the first error response, or else the last failure.
     package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one server answers or `deadline` passes.

@@ -190,7 +190,6 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         }
     }
 
-    /// Index of the outstanding query with an ID.
     private func place(of id: UInt16) -> Int? {
         // Not `firstIndex`: the isolation check of its closure takes 350 instructions.
         for place in waiting.indices where waiting[place].exchange.id == id { return place }
