@@ -57,10 +57,10 @@ package final class Attempt {
 
     private var completion: Completion<Attempt>?
 
-    /// Creates an attempt that was not sent yet.
+    /// Creates an attempt without sending the query.
     ///
-    /// - Parameter completion: receives this attempt at its end, possibly before
-    ///   ``Forwarding/ask(_:)`` returns.
+    /// - Parameter completion: receives the ended attempt, possibly before ``Forwarding/ask(_:)``
+    ///   returns.
     package init(
         _ query: Query,
         deadline: Instant,

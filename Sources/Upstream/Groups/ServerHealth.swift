@@ -225,7 +225,7 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Returns true and records a loop probe if ``UpstreamLimits/loopRest`` has passed since the last.
+    /// Returns true and records a loop probe; false within ``UpstreamLimits/loopRest`` of the last.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now

@@ -123,9 +123,8 @@ final class StreamExchanger {
 
     /// Applies the idle timeout that the server sent (RFC 7828 §3.4).
     ///
-    /// A timeout of 0 retires the connection. The number of retired connections is limited, because
-    /// each uses memory and a server can request any number. At the limit, the connection stays in
-    /// use until no query is outstanding.
+    /// A timeout of 0 retires the connection. Retired connections use memory, so their number is
+    /// limited. At the limit, the connection stays in use until no query is outstanding.
     private func keep(_ connection: PipelinedConnection, for timeout: Duration) {
         guard timeout == .zero else { return connection.keep(for: timeout) }
         forgetEnded()
