@@ -2,7 +2,7 @@
 package import DNSWire
 internal import Net
 
-/// Connection times of servers, which order the addresses of a name; limited in number and age.
+/// Connection times of servers, by which addresses are ordered; limited in number and age.
 package struct AddressRanking {
     package struct Target: Hashable, Sendable {
         package var address: IPAddress
@@ -71,7 +71,7 @@ package struct AddressRanking {
         return result.latency.map { Int($0 / Self.step) } ?? .max
     }
 
-    /// Removes expired results; if the table is still full, also the older half.
+    /// Removes expired results; if the table is still full, removes the older half.
     private mutating func makeRoom(_ now: Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }

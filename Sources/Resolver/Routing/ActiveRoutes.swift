@@ -39,7 +39,7 @@ final class ActiveRoutes {
         return portal
     }
 
-    /// True if `name` is in one of the routing domains, and no route of the settings has precedence.
+    /// True if `name` is in a routing domain, and no route of the settings has precedence.
     func areTaken(_ domains: [Name], _ name: Name) -> Bool {
         domains.contains { domain in
             name.isEqualOrBelow(domain) && table.route(for: name)?.yields(to: domain) ?? true

@@ -260,7 +260,7 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// One pair of routes with equal index for each distinct combination of old and new sources.
+        /// One pair of routes with equal index for each combination of old and new sources.
         let pairs: [(old: Match, new: Match)]
     }
 
