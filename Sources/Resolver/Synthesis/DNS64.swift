@@ -135,7 +135,7 @@ final class DNS64 {
         )
     }
 
-    /// Replaces a vendor's AAAA NODATA with addresses synthesized from the A records of the same reply.
+    /// Replaces the AAAA NODATA of a vendor's reply with AAAA records from the reply's A records.
     ///
     /// Clients with DO still get NODATA. Neither answer needs another call.
     private func replaceSibling(

@@ -60,7 +60,7 @@ package final class NAT64 {
     private var timer: (any Cancellable)?
     private var failures = 0
 
-    /// True if the network has changed since the prefix was found.
+    /// True if the network or the families have changed since the prefix was found.
     private var isUnconfirmed = false
 
     /// Prefix of a router advertisement.
@@ -169,7 +169,7 @@ typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
 extension NAT64 {
     /// Uses a prefix of a router advertisement, which has priority over discovery (RFC 8781 §5).
     ///
-    /// A different prefix is ignored within ``ResolverLimits/announcementPause`` of a change, because
+    /// After a change, other prefixes are ignored for ``ResolverLimits/announcementPause``, because
     /// each change removes cached answers.
     ///
     /// - Parameter lifetime: zero withdraws the prefix.
@@ -289,7 +289,7 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
-        // Servers that disagree must not change the prefix often: each change removes cached answers.
+        // Each change removes cached answers, so servers that disagree must not change it often.
         let now = clocks.now()
         if prefix != finding?.prefix {
             if let earliest = nextChange, now < earliest {

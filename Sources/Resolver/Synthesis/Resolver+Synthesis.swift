@@ -36,12 +36,12 @@ extension Resolver: DNS64.Resolving {
 
     /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
     ///
-    /// Other AAAA records and address hints may embed a private address under the new prefix. Another
-    /// vendor call may be billed, so only a vendor's answers with such an address are removed.
+    /// Other AAAA records and hints may embed a private address under the new prefix. Vendor calls may
+    /// be billed, so of a vendor's answers only answers with such an address are removed.
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.
-    ///   - savesCalls: true to keep synthesized addresses and answers without addresses, too, if the
+    ///   - savesCalls: true to keep also synthesized addresses and answers without addresses if the
     ///     next query would call a vendor.
     /// - Returns: the sweep; the caller must run it to its end.
     package func prefixChanged(to prefix: NAT64Prefix?, savesCalls: Bool) -> CacheSweep {
