@@ -146,7 +146,7 @@ package final class UpstreamStage {
 
     /// Completes the answer: queries the target if the reply ends with an alias.
     ///
-    /// Each target is queried once. A reply to the target without records of the type and without an
+    /// Each target is queried once. A reply for the target without records of the type and without
     /// SOA is NODATA (RFC 2308 §2.2).
     ///
     /// - Parameter queried: the target that was queried last.
