@@ -68,7 +68,7 @@ package final class Prefetcher {
 
     /// Refreshes stale entries of a loaded snapshot, most used first, within one minute's budget.
     ///
-    /// Begins after ``ResolverLimits/refreshAfterStart``. A daemon that crashes repeatedly therefore
+    /// Begins after ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes repeatedly
     /// does not repeat billed calls at each start.
     package func refresh(hottest entries: [HotEntry]) {
         let stale = entries.lazy.filter { !$0.isFresh }.map(\.question)
