@@ -22,8 +22,9 @@ package enum ResolverLimits {
     /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
-    /// Shortest TTL, in seconds, of an answer that is prefetched, and minimum interval between two
-    /// refreshes of a name in `prefetch.names`.
+    /// Shortest TTL, in seconds, of an answer that is prefetched.
+    ///
+    /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
     /// Maximum age of a router advertisement that still counts for the network after a change.
@@ -43,8 +44,7 @@ package enum ResolverLimits {
     /// Maximum TTL, in seconds, of an upstream's answer sent before the vendors answered.
     static let earlyLifetime: UInt32 = 30
 
-    /// Maximum TTL, in seconds, of synthesized addresses if the negative answer has no SOA
-    /// (RFC 6147 §5.1.7).
+    /// Maximum TTL of synthesized addresses without SOA, in seconds (RFC 6147 §5.1.7).
     static let synthesizedLifetime: UInt32 = 600
 
     /// Maximum TTL in seconds of answers in the captive portal mode.

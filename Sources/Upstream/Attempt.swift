@@ -27,8 +27,7 @@ package final class Attempt {
     /// A connection that has received no data since this time is not used.
     package private(set) var earlier: Instant?
 
-    /// True if the query has an OPT record; false if the server does not support EDNS
-    /// (RFC 6891 §7).
+    /// True if the query has an OPT record; false for a server without EDNS (RFC 6891 §7).
     package private(set) var usesEDNS = true
 
     /// True if the query is repeated because the server rejected EDNS.
@@ -102,7 +101,6 @@ package final class Attempt {
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }
     }
 
-    /// Ends the attempt because its server was withdrawn.
     func withdraw() {
         carrier?.cancel(self)
         complete(.failure(.withdrawn))

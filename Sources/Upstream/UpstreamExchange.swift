@@ -15,8 +15,7 @@ package struct UpstreamExchange {
     private let questionEnd: Int
 
     package enum Transport {
-        /// UDP: random ID and letter case (0x20), which off-path attackers must guess
-        /// (RFC 5452 §9.2).
+        /// UDP: off-path attackers must guess random ID and letter case (0x20; RFC 5452 §9.2).
         case datagram
 
         /// TCP: ID 0, which the connection replaces.
@@ -68,8 +67,7 @@ package struct UpstreamExchange {
     private static let nameStart = QueryFacts.headerCount
 
     package enum Validation {
-        /// Not a reply to this query; ignored, so that a forger cannot end the wait
-        /// (RFC 5452 §9.1).
+        /// Not a reply to this query; ignored, so that no forger ends the wait (RFC 5452 §9.1).
         case foreign
 
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).

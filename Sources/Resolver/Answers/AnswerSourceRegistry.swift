@@ -139,8 +139,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// True if an answer of this source can be forged in transit: plain DNS, or a vendor without
-    /// TLS or authentication.
+    /// True if answers can be forged in transit: plain DNS, or a vendor without TLS or signature.
     package func isUnprotected(_ number: UInt16) -> Bool {
         let parts = name(number).split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }

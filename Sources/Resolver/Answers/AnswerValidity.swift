@@ -16,8 +16,7 @@ struct NameSources: Equatable {
     /// True if the route has its own upstreams; their answers may have private addresses.
     let hasOwnUpstreams: Bool
 
-    /// Upstream servers by name in `AnswerSourceRegistry`; the value is true if a server validates
-    /// DNSSEC.
+    /// Upstream servers by name in `AnswerSourceRegistry`; true for a DNSSEC validator.
     let servers: [String: Bool]
 
     @ServiceLoop

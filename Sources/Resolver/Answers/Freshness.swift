@@ -27,8 +27,7 @@ package struct Freshness: Sendable, Equatable {
         /// Age, in percent of the lifetime, after which a cache hit causes a refresh.
         package var at: UInt32 = 75
 
-        /// Maximum number of vendor calls for refreshes per minute; upstream queries are not
-        /// limited.
+        /// Maximum vendor calls per minute for refreshes; upstream queries are not limited.
         package var budgetPerMinute = 60
 
         /// Names that are refreshed even if no client queries them.

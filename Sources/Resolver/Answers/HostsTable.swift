@@ -79,12 +79,10 @@ extension HostsTable {
 
     package var count: Int { addresses.count }
 
-    /// Returns all addresses of `name`, IPv4 and IPv6; nil if the name is not in the table.
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }
 
     func pointer(_ name: Name) -> Name? { pointers[name] }
 
-    /// True if `name` is a host or the reverse name of an address in the table.
     func contains(_ name: Name) -> Bool { addresses[name] != nil || pointers[name] != nil }
 
     /// True if the table determines the answer to `question`, which may be NODATA.

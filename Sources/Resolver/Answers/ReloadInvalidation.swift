@@ -31,8 +31,6 @@ final class ReloadInvalidation {
     /// Old and new sources of the pairs compared so far; nil if the sources are equal.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
-    /// Prepares the comparison of the settings.
-    ///
     /// - Parameter comparison: the comparison of the routes; nil to compare when needed.
     init(
         from old: Plan,

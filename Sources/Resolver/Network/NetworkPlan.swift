@@ -119,7 +119,6 @@ struct NetworkPlan: Sendable, Hashable {
 }
 
 extension Array where Element: Hashable {
-    /// Returns the elements without repetitions.
     fileprivate func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

@@ -33,7 +33,6 @@ package struct AddressRanking {
 
     var count: Int { results.count }
 
-    /// Stores a result; `latency` is nil if the server did not accept the connection.
     mutating func note(_ target: Target, _ latency: Duration?, now: Instant) {
         if results[target] == nil, results.count >= Self.limit { makeRoom(now) }
         results[target] = Result(latency: latency, until: now + Self.lifetime)

@@ -12,8 +12,6 @@ final class AddressOrdering {
     private let prober: AddressProber
     private let clocks: Clocks
 
-    /// Creates the stage.
-    ///
     /// - Parameter rules: names to order; if empty, all names that vendors answer.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules

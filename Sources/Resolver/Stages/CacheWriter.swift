@@ -61,7 +61,6 @@ final class CacheWriter {
         return true
     }
 
-    /// Caches an answer, and the answers to other questions from the same call.
     func keep(_ answer: ResolvedAnswer, _ query: PendingQuery) {
         guard !isRouteFormer(query) else {
             query.trace?.note("not cached: the routes of the network have changed")

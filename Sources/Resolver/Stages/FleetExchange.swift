@@ -82,7 +82,6 @@ package final class FleetExchange {
         return .asked(server, wait: fleet.wait)
     }
 
-    /// Returns the vendor of a route with this view.
     func vendor(of view: String, _ match: RouteTable.Match) -> VendorClient? {
         match.route.vendors.first { self.view(of: $0, match) == view }
     }

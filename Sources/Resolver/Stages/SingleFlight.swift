@@ -41,8 +41,7 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Clients with a known answer, whose completion handlers run in later turns of the service
-    /// loop.
+    /// Clients with a known answer, to be completed in later turns of the service loop.
     ///
     /// A task that calls `completeNext` is queued if and only if the array is not empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []

@@ -47,7 +47,6 @@ package enum SpecialNames {
         match?.claimsSpecialNames ?? false ? nil : answer(question)
     }
 
-    /// Returns the local answer; nil if the name is not special.
     static func answer(_ question: Question) -> Resolution? {
         let name = question.name
         guard topLabels.contains(name.topLabel) || name.labelCount == 1 else { return nil }

@@ -85,7 +85,6 @@ package final class UpstreamStage {
         forward(query.query, of: work, through: group, completion)
     }
 
-    /// Receives the answer to the question of the query.
     private func received(_ outcome: UpstreamGroup.Outcome, work: Work) {
         switch outcome {
         case .success(let reply):
@@ -203,7 +202,6 @@ package final class UpstreamStage {
             isBelieved = answered.isBelieved
         }
 
-        /// Returns the chain with the reply to `target`.
         func joined(
             with reply: UpstreamGroup.Reply,
             to target: Question,
@@ -287,8 +285,7 @@ extension Resolution {
         return failure
     }
 
-    /// SERVFAIL for a query beyond a limit; not cached, because a client at its limit must not
-    /// cause failures for other clients.
+    /// SERVFAIL for a query beyond a limit of a client; not cached, to spare other clients.
     fileprivate static func exhausted(_ query: Query) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
         failure.lifetime = 0

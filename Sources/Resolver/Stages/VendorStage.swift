@@ -59,10 +59,9 @@ package final class VendorStage {
     enum Result {
         case answered(ResolvedAnswer)
 
-        /// A vendor replied, but has no address of the requested family; the name may not be
-        /// registered.
+        /// A vendor replied, but has no address of the requested family.
         ///
-        /// `siblings` may have addresses of the other family.
+        /// The name may not be registered. `siblings` may have addresses of the other family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
         case failed(Limit? = nil)

@@ -58,8 +58,9 @@ extension HealthTable {
         }
     }
 
-    /// Measures the round trip of a server with the second of two queries, because the first may
-    /// open a connection.
+    /// Measures the round trip of a server with the second of two queries.
+    ///
+    /// The first query may open a connection.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in

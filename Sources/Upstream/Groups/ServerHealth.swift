@@ -64,8 +64,7 @@ struct ServerHealth: Sendable, Hashable {
 extension ServerHealth {
     var isFit: Bool { rest == nil && loopsUntil == nil }
 
-    /// True if probes show that the server is out of service, so that an unprotected server may
-    /// replace it.
+    /// True if probes show an outage, so that an unprotected server may replace this server.
     ///
     /// A rate-limited server counts as in service. Otherwise a flood from one client would send the
     /// names of other clients to an unprotected server. A server counts as rate-limited after HTTP
@@ -183,8 +182,7 @@ extension ServerHealth {
         return rest != nil
     }
 
-    /// Records a probe, sent at `began`, that failed for `reason`; returns true if a back-off
-    /// started.
+    /// Records the failure of a probe sent at `began`; returns true if a back-off started.
     mutating func failedProbe(
         _ reason: UpstreamError,
         began: Instant,

@@ -139,8 +139,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         return false
     }
 
-    /// Earliest deadline of the outstanding queries; without queries, the end of the period in
-    /// which the socket accepts queries.
+    /// Earliest deadline of the outstanding queries; without queries, the end of the lifetime.
     var deadline: Instant {
         waiting.lazy.map(\.attempt.deadline).min() ?? opened + UpstreamLimits.socketLifetime
     }
