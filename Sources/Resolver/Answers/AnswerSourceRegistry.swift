@@ -139,7 +139,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// True if answers can be forged in transit: plain DNS, or a vendor without TLS or signature.
+    /// True if answers can be forged in transit: plain DNS, or unauthenticated vendor replies.
     package func isUnprotected(_ number: UInt16) -> Bool {
         let parts = name(number).split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }

@@ -11,7 +11,6 @@ package struct TTLPolicy: Sendable, Equatable {
 
     package init() {}
 
-    /// Returns the policy for names with this route.
     func of(_ match: RouteTable.Match?) -> TTLPolicy {
         guard let options = match?.route.options else { return self }
         var policy = self
@@ -36,7 +35,6 @@ package struct TTLPolicy: Sendable, Equatable {
         return records
     }
 
-    /// Returns the seconds for which a positive answer can be cached.
     func lifetime(_ answers: [Record]) -> UInt32 {
         answers.map(\.ttl).min() ?? 0
     }

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Prober of connection times, which orders cached addresses by them.
+/// Measurement of servers' connection times, by which cached addresses are ordered.
 ///
 /// No answer waits for a measurement. Few names are measured at a time, each server once in 5 min.
 /// If the queue is full, an answer keeps its order.

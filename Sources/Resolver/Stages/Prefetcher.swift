@@ -168,7 +168,7 @@ package final class Prefetcher {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// False for AAAA if no client queries it and the vendor bills each family.
+    /// False for AAAA if no client queries AAAA of the name and the vendor bills each family.
     private func isWanted(_ query: Query) -> Bool {
         guard query.question.type == .aaaa,
             let route = routes.route(for: query.question.name)?.route,

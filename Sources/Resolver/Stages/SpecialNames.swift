@@ -161,7 +161,7 @@ package enum SpecialNames {
     /// Names that do not exist in the global DNS.
     ///
     /// RFC 6761 (invalid, test), RFC 7686 (onion), RFC 6762 §22.1 (local), RFC 9476 (alt).
-    /// `ipv4only.arpa` is not listed, because it detects NAT64 (RFC 8880).
+    /// `ipv4only.arpa` is not listed, because clients detect NAT64 with this name (RFC 8880).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),

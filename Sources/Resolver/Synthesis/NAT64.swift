@@ -289,7 +289,7 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
-        // Each change removes cached answers, so servers that disagree must not change it often.
+        // Conflicting servers must not change the prefix often: a change removes cached answers.
         let now = clocks.now()
         if prefix != finding?.prefix {
             if let earliest = nextChange, now < earliest {

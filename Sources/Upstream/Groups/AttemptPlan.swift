@@ -14,7 +14,7 @@ struct AttemptPlan: Sendable, Hashable {
         /// True if the server is down, so that an unprotected server may replace it.
         var isDown = false
 
-        /// True if the server is not queried until a probe authenticates it.
+        /// True if the server gets no query until a probe has authenticated the server.
         var isUntrusted = false
 
         var timeout: Duration
@@ -125,9 +125,9 @@ struct AttemptPlan: Sendable, Hashable {
         return next
     }
 
-    /// True if a server has attempts left, is trusted, and may be used with regard to protection.
+    /// True if the plan may query a server: attempts are left, and the server is trusted.
     ///
-    /// An unprotected server may be used only if all protected servers before the server are down.
+    /// An unprotected server may be queried only if all protected servers before the server are down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate) && !candidates[candidate].isUntrusted
             && (candidates[candidate].isProtected

@@ -4,8 +4,8 @@ package import Net
 
 /// Group of upstreams with failover, hedging and health checks.
 ///
-/// Encrypted servers come first, then unencrypted servers, then those of ``LearnedUpstream``; each
-/// part is in the order of the settings.
+/// Encrypted servers come first, then unencrypted servers, then servers of ``LearnedUpstream``.
+/// Each part is in the order of the settings.
 ///
 /// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules.
 @ServiceLoop
