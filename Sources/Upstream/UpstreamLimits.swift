@@ -58,7 +58,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// A server is slow if its round trip is above twice another server's round trip plus this time.
+    /// Slack: a slow server has more than twice the round trip of another server plus this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.

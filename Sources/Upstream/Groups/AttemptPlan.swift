@@ -127,7 +127,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if the plan may query a server: attempts are left, and the server is trusted.
     ///
-    /// An unprotected server may be queried only if all protected servers before the server are down.
+    /// An unprotected server may be queried only if all earlier protected servers are down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate) && !candidates[candidate].isUntrusted
             && (candidates[candidate].isProtected
