@@ -116,8 +116,8 @@ package final class Forwarder: Forwarding {
 extension Forwarder {
     /// Tests with a probe whether the server supports EDNS (RFC 6891 §7).
     ///
-    /// Only this probe disables EDNS for later queries: a client could choose a name that causes a
-    /// false sign.
+    /// Only this probe disables EDNS for later queries. A client's query must not, because a client
+    /// could choose a name with a misleading reply.
     private func testEDNS() {
         let now = clocks.now()
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }

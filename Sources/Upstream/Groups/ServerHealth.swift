@@ -223,7 +223,9 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Returns true and records a loop probe; false within ``UpstreamLimits/loopRest`` of the last.
+    /// Records a loop probe and returns true; false if the last loop probe was recent.
+    ///
+    /// The minimum interval is ``UpstreamLimits/loopRest``.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
@@ -246,7 +248,7 @@ extension ServerHealth {
 extension Duration {
     /// Returns the duration multiplied by 2 to the power of `times`, rounded down.
     ///
-    /// The operator `/` of `Duration` takes 600 instructions.
+    /// A shift, because the operator `/` of `Duration` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }

@@ -29,7 +29,7 @@ package final class UpstreamGroup {
         latestRoster = UpstreamRoster(members, health, version: Self.version(of: learned))
     }
 
-    /// Returns this group without each ``LearnedUpstream``; nil if no other member remains.
+    /// Returns the group without any ``LearnedUpstream``; nil if no other member exists.
     package func withoutLearned() -> UpstreamGroup? {
         guard !learned.isEmpty else { return self }
         let others = members.filter { !($0 is LearnedUpstream) }
