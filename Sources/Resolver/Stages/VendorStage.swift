@@ -80,7 +80,7 @@ package final class VendorStage {
     ///
     /// After a cancellation, a call that was sent continues.
     ///
-    /// - Parameter isCovered: true if the client, with a stale answer, does not wait for the fleet.
+    /// - Parameter isCovered: true if a stale answer is cached; then no client waits for the fleet.
     func ask(
         _ query: PendingQuery,
         _ match: RouteTable.Match,
