@@ -53,8 +53,8 @@ package struct TTLPolicy: Sendable, Equatable {
 extension Record {
     /// Creates an SOA for a negative answer without SOA, so that clients can cache the answer.
     ///
-    /// Clients do not cache without SOA (RFC 2308 §5). The primary server is `localhost`, because no
-    /// zone exists.
+    /// Without SOA, clients do not cache (RFC 2308 §5). The primary server is `localhost`, because
+    /// no zone exists.
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {
         Record(
             name: zone,
