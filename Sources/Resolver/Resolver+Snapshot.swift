@@ -2,7 +2,7 @@
 internal import DNSWire
 
 extension Resolver {
-    /// Returns the rule for answers of a snapshot under the current settings.
+    /// Returns the validity rule for answers of a snapshot under the current settings.
     ///
     /// - Parameter vendors: settings that determine the answers of a vendor, as text, by vendor
     ///   name.

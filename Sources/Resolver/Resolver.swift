@@ -4,9 +4,9 @@ package import DNSWire
 package import Net
 package import Upstream
 
-/// Answers queries that the cache cannot answer.
+/// Resolver for queries that the cache cannot answer.
 ///
-/// The documentation page of the module lists the stages in order.
+/// `Resolver.md` lists the stages in order.
 @ServiceLoop
 package final class Resolver {
     /// Counters, shared with the former resolvers of this process.
@@ -24,14 +24,14 @@ package final class Resolver {
 
     package let snapshotWaiters: SnapshotWaiters
 
-    /// Prober of servers; nil unless addresses are ordered by speed.
+    /// Prober of connection times; nil without `order: fastest`.
     private let prober: AddressProber?
 
     let cache: AnswerCache
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
     let clocks: Clocks
-    /// The configured routes.
+    /// Routes of the settings.
     package nonisolated var routes: RouteTable { activeRoutes.table }
     let activeRoutes: ActiveRoutes
     private var comparison: RouteTable.Comparison?
@@ -79,8 +79,7 @@ package final class Resolver {
             clocks: clocks,
             prefixes: prefixes
         )
-        // Alias targets are sent to upstreams only: an upstream's reply must never cause a billable
-        // call.
+        // Only upstreams get alias targets: an upstream's reply must never cause a billed call.
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
             target in
             let match = activeRoutes.route(for: target.name)
@@ -145,7 +144,7 @@ package final class Resolver {
         dns64.resolver = self
     }
 
-    /// Answers `query` by `deadline`, with SERVFAIL if there is no better answer.
+    /// Answers `query` by `deadline`, with SERVFAIL as the last choice.
     ///
     /// - Parameters:
     ///   - client: the client that the query counts against; nil for the daemon itself.
@@ -210,7 +209,7 @@ package final class Resolver {
         if joined, let client { sharedResolution.join(query, match, of: client) }
     }
 
-    /// Answers `query` without cache and deduplication, and records each step in `trace`.
+    /// Answers `query` without cache or deduplication, and records each step in `trace`.
     package func resolve(
         _ query: Query,
         deadline: Instant,
@@ -251,10 +250,10 @@ package final class Resolver {
         return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
-    /// Returns the cached answer to a query that does not use the route of the captive portal, while
-    /// that route makes the workers bypass the cache.
+    /// Returns the cached answer in captive portal mode for a name that is not on the portal route.
     ///
-    /// Without this, each query for a name that only vendors may answer would be a billed call.
+    /// Workers bypass the cache in this mode. Without this function, each query for a name with
+    /// `fallback: none` would be a billed call.
     private func bypassed(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -277,7 +276,7 @@ package final class Resolver {
 
     /// Returns the steps that a worker and `resolve` would take for `query`.
     ///
-    /// Sends nothing, and does not count as demand for the name.
+    /// No query is sent, and no cache hit is counted.
     package func preview(_ query: Query) -> Decision {
         let now = clocks.now()
         var decision = Decision(query: query)
@@ -307,7 +306,7 @@ package final class Resolver {
 
     /// Returns a sweep that marks all answers stale; the caller must run the sweep to its end.
     ///
-    /// Afterwards, the next query for each name of a vendor is a billed call.
+    /// After the sweep, the next query for each name of a vendor is a billed call.
     package func staleSweep() -> CacheSweep { CacheSweep(markingAll: cache, now: clocks.now()) }
 }
 
@@ -318,7 +317,7 @@ extension Resolver {
 
     /// Replaces the static hosts, and removes cached answers that contradict them.
     ///
-    /// The first step of the sweep runs before this function returns, the others in a task.
+    /// The first step of the sweep runs before this function returns, the other steps in a task.
     package func use(_ hosts: HostsTable) {
         localAnswers.hosts = hosts
         let overridden = overridden
@@ -337,7 +336,7 @@ extension Resolver {
         let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in
             suppressed.contains(question.type) || hosts.covers(question)
-                // A static host makes a cached NXDOMAIN for the name false.
+                // For a static host, a cached NXDOMAIN of any type is wrong.
                 || hosts.contains(question.name)
         }
     }
@@ -348,14 +347,14 @@ extension Resolver {
 extension Resolver {
     /// Replaces the former resolver within one turn of the service loop.
     ///
-    /// Clients of the former resolver still get its answers; only answers that are valid under the
-    /// new settings are cached.
+    /// Queries in flight of the former resolver continue. Only answers that are valid under the new
+    /// settings are cached.
     ///
     /// - Parameters:
     ///   - hosts: the new static hosts.
     ///   - sameVendors: names of the vendors that give the same answers as before.
     /// - Returns: the sweep that removes invalid answers; nil if all are valid.  The caller must
-    ///   run the sweep to its end before it reports the new settings as active.
+    ///   run the sweep to its end before the caller reports the new settings as active.
     package func takeOver(
         from old: Resolver,
         hosts: HostsTable,
@@ -379,8 +378,7 @@ extension Resolver {
                 || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
         else { return nil }
-        // `CacheWriter.isRight` checks the answers that arrive later; the sweep covers the present
-        // entries.
+        // The sweep checks the current entries; `CacheWriter.isRight` checks later answers.
         return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum ResolverLimits {
-    /// Time in which a client gets an answer or SERVFAIL.
+    /// Maximum time until a client gets an answer or SERVFAIL.
     ///
     /// Stub resolvers give up after 5 s (resolv.conf(5)).
     package static let total: Duration = .milliseconds(4_900)
 
     /// Time limit of a resolution, which all clients of a query share.
     ///
-    /// Less than `total`, so that the first client gets the reason of a failure.
+    /// Less than `total`, so that the first client gets SERVFAIL with the reason.
     package static let work: Duration = .milliseconds(4_800)
 
     /// Time limit for all vendors of a query; upstreams get the rest of `work`.
@@ -22,11 +22,12 @@ package enum ResolverLimits {
     /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
-    /// Shortest TTL, in seconds, of an answer that is prefetched, and minimum interval between two
-    /// refreshes of a name in `prefetch.names`.
+    /// Shortest TTL, in seconds, of an answer that is prefetched.
+    ///
+    /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
-    /// Age up to which a router advertisement belongs to the network after a change.
+    /// Maximum age of a router advertisement that still counts for the network after a change.
     static let announcement: Duration = .seconds(3)
 
     /// Minimum time between two changes of the announced NAT64 prefix.
@@ -40,11 +41,10 @@ package enum ResolverLimits {
     /// The interval doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// Maximum TTL, in seconds, of an upstream's answer that was sent before the vendors answered.
+    /// Maximum TTL, in seconds, of an upstream's answer sent before the vendors answered.
     static let earlyLifetime: UInt32 = 30
 
-    /// Maximum TTL, in seconds, of synthesized addresses if the negative answer has no SOA
-    /// (RFC 6147 §5.1.7).
+    /// Maximum TTL of synthesized addresses without SOA, in seconds (RFC 6147 §5.1.7).
     static let synthesizedLifetime: UInt32 = 600
 
     /// Maximum TTL in seconds of answers in the captive portal mode.
@@ -59,7 +59,7 @@ package enum ResolverLimits {
     /// Bounds, in seconds, of the interval between queries for the NAT64 prefix.
     static let prefixLifetime: ClosedRange<UInt32> = 60...86_400
 
-    /// Time for which names of a routing domain go to no server after its link went down.
+    /// Time after the loss of a link in which no server gets names of the link's routing domains.
     package static let domainHold: Duration = .seconds(5)
 
     /// Maximum number of CNAMEs in one answer.

@@ -10,7 +10,7 @@ protocol AttemptCarrier: AnyObject {
 
 /// One query to one server, from its start to its result.
 ///
-/// The stages below ``UpstreamGroup`` store their state here.
+/// ``Forwarder`` and the transports store their state of the query here.
 @ServiceLoop
 package final class Attempt {
     package let query: Query
@@ -22,12 +22,12 @@ package final class Attempt {
     /// Recorder of details of the exchange; nil if not traced.
     package let place: Trace.Place?
 
-    /// Start of an earlier unanswered attempt: connections without data since this time are not
-    /// used.
+    /// Start of an earlier unanswered attempt; nil for none.
+    ///
+    /// A connection that has received no data since this time is not used.
     package private(set) var earlier: Instant?
 
-    /// True if the query has an OPT record; false if the server does not support EDNS
-    /// (RFC 6891 §7).
+    /// True if the query has an OPT record; false for a server without EDNS (RFC 6891 §7).
     package private(set) var usesEDNS = true
 
     /// True if the query is repeated because the server rejected EDNS.
@@ -56,10 +56,10 @@ package final class Attempt {
 
     private var completion: Completion<Attempt>?
 
-    /// Creates an attempt that was not sent yet.
+    /// Creates an attempt without sending the query.
     ///
-    /// - Parameter completion: receives this attempt at its end, possibly before
-    ///   ``Forwarding/ask(_:)`` returns.
+    /// - Parameter completion: receives the ended attempt, possibly before ``Forwarding/ask(_:)``
+    ///   returns.
     package init(
         _ query: Query,
         deadline: Instant,
@@ -101,7 +101,6 @@ package final class Attempt {
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }
     }
 
-    /// Ends the attempt because its server was withdrawn.
     func withdraw() {
         carrier?.cancel(self)
         complete(.failure(.withdrawn))

@@ -12,7 +12,7 @@ package final class Forwarder: Forwarding {
     private let transport: any UpstreamTransport
     private let clocks: Clocks
 
-    /// Counters, except those of the transport.
+    /// Counters of this server, except the counters that the transport keeps.
     private var counted = UpstreamNumbers()
 
     /// End of the period without EDNS after a failed EDNS test; nil if EDNS is used.
@@ -95,7 +95,7 @@ package final class Forwarder: Forwarding {
         attempt.complete(outcome, at: end)
     }
 
-    /// Ends the queries in flight, and refuses further ones: the network has left the server.
+    /// Ends all queries and refuses new queries, because the network no longer has the server.
     package func withdraw() {
         isWithdrawn = true
         let attempts = inFlight ?? [:]
@@ -116,7 +116,8 @@ package final class Forwarder: Forwarding {
 extension Forwarder {
     /// Tests with a probe whether the server supports EDNS (RFC 6891 §7).
     ///
-    /// A client's query does not disable EDNS for later queries, because clients choose names.
+    /// Only this probe disables EDNS for later queries. A client's query must not, because a client
+    /// could choose a name with a misleading reply.
     private func testEDNS() {
         let now = clocks.now()
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }
@@ -138,12 +139,12 @@ extension UpstreamReply {
 extension Message {
     /// True if the server does not support EDNS (RFC 6891 §6.1.3, §7).
     ///
-    /// With an OPT record, FORMERR and NOTIMP concern the query itself.
+    /// FORMERR or NOTIMP in a reply with an OPT record is not about EDNS.
     fileprivate var rejectsEDNS: Bool {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
 
-    /// Error if the message is no answer; nil for an answer.
+    /// Error for a message that is not an answer; nil for an answer.
     fileprivate var failure: UpstreamError? {
         switch rcode {
         case .noError where isReferral: UpstreamError(self)

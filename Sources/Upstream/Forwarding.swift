@@ -22,7 +22,7 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, which loses datagrams; longer for connections, which may be dead.
+    /// Zero for UDP, because a datagram can be lost; 1 s for a connection, which can be dead.
     nonisolated var repeatsAfter: Duration? { get }
 
     /// Servers of this upstream, selected and health-checked separately.
@@ -33,10 +33,10 @@ package protocol Forwarding: AnyObject, Sendable {
 
     var numbers: UpstreamNumbers { get }
 
-    /// Sends the query of `attempt` once, and ends the attempt at its deadline at the latest,
-    /// possibly before `ask` returns.
+    /// Sends the query of `attempt` once, and ends `attempt` with the result.
     ///
-    /// The reply is complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or
+    /// The attempt ends at the latest at `attempt.deadline`, possibly before `ask` returns. A
+    /// successful reply is not truncated, matches the query, and has RCODE NOERROR, NXDOMAIN, or
     /// YXDOMAIN with a DNAME.
     func ask(_ attempt: Attempt)
 

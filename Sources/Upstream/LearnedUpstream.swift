@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Upstream whose servers change while the daemon runs: those of the network or of a file.
+/// Upstream whose servers come from the network or a file, and change at run time.
 ///
-/// A group selects among its ``servers``, and follows their changes.
+/// ``UpstreamGroup`` selects one of the ``servers`` for each query.
 package final class LearnedUpstream: Forwarding {
     package let name: String
     package let url: String
     package let timeout: Duration
     package let latency: LatencyHistogram
 
-    /// A network chooses its servers, so they are not trusted.
+    /// The network that names the servers is not trusted.
     package let isProtected = false
 
     package private(set) var servers: [any Forwarding] = []
 
-    /// Reason for which there may be no server.
+    /// Reason, for errors, while ``servers`` is empty.
     private var absence = "the network names no DNS server"
 
-    /// Number of changes.
+    /// Number of changes of ``servers``.
     private(set) var version = 0
 
-    /// Counters of former servers.
+    /// Sum of the counters of removed servers.
     private var former = UpstreamNumbers()
 
-    /// Source of the servers, which lives as long as this upstream.
+    /// Object that supplies the servers, retained by this upstream.
     package var source: AnyObject?
 
     /// Creates an upstream without servers.
@@ -44,7 +44,7 @@ package final class LearnedUpstream: Forwarding {
 
     /// Replaces the servers.
     ///
-    /// - Parameter absence: the reason if there are none.
+    /// - Parameter absence: the reason if `servers` is empty; nil keeps the former reason.
     package func use(_ servers: [any Forwarding], absence: String? = nil) {
         if let absence { self.absence = absence }
         guard !servers.elementsEqual(self.servers, by: { $0 === $1 }) else { return }
@@ -55,7 +55,7 @@ package final class LearnedUpstream: Forwarding {
         version += 1
     }
 
-    /// Error of a query for which there is no server.
+    /// Error of a query while ``servers`` is empty.
     var error: UpstreamError { .noServer(absence) }
 
     package var numbers: UpstreamNumbers {
@@ -75,7 +75,7 @@ package final class LearnedUpstream: Forwarding {
 }
 
 extension UpstreamNumbers {
-    /// Sums the counters of the servers of an upstream; `consecutiveFailures` is the best server's.
+    /// Sums the counters of servers; `consecutiveFailures` is the lowest of all queried servers.
     init(summing all: [UpstreamNumbers]) {
         self.init()
         for numbers in all { add(numbers) }

@@ -2,9 +2,9 @@
 internal import DNSWire
 package import Net
 
-/// Upstream with one name and several addresses, for display.
+/// Upstream with one URL for display, and one server for each address.
 ///
-/// A group selects among its ``servers``.
+/// ``UpstreamGroup`` selects one of the ``servers`` for each query.
 package final class Upstream: Forwarding {
     package let name: String
     package let url: String

@@ -27,7 +27,7 @@ package enum UpstreamError: Error, Hashable {
     /// An operator has paused the upstream; no query was sent.
     case paused
 
-    /// The network does not have the server any more, so the query did not fail.
+    /// The network no longer has the server; does not count as a failure of the server.
     case withdrawn
 
     /// The upstream has no server now; the text is the reason.

@@ -15,8 +15,7 @@ package struct UpstreamExchange {
     private let questionEnd: Int
 
     package enum Transport {
-        /// UDP: random ID and letter case (0x20), which off-path attackers must guess
-        /// (RFC 5452 §9.2).
+        /// UDP: off-path attackers must guess random ID and letter case (0x20; RFC 5452 §9.2).
         case datagram
 
         /// TCP: ID 0, which the connection replaces.
@@ -68,8 +67,7 @@ package struct UpstreamExchange {
     private static let nameStart = QueryFacts.headerCount
 
     package enum Validation {
-        /// Not a reply to this query; ignored, so that a forger cannot end the wait
-        /// (RFC 5452 §9.1).
+        /// Not a reply to this query; ignored, so that no forger ends the wait (RFC 5452 §9.1).
         case foreign
 
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
@@ -85,7 +83,7 @@ package struct UpstreamExchange {
 
     /// Validates octets in a borrowed buffer.
     ///
-    /// The question is compared in place: its name cannot be compressed.
+    /// The question is not decoded, because the first name of a message cannot be compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
         if isBareError(octets) { return .caseLost }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
@@ -146,9 +144,9 @@ extension [UInt8] {
             var bits: UInt64 = 0
             let offsets = stride(from: name.lowerBound, to: name.upperBound, by: 8)
             for (word, offset) in offsets.enumerated() {
-                // A number has a bit for each of 64 octets.
+                // One random number has 64 bits, one for each of 64 octets.
                 bits = word % 8 == 0 ? random.next() : bits << 1 | bits >> 63
-                // The last word also has octets that are not part of the name, or are already done.
+                // The last word ends with the name; octets before `offset` are not changed again.
                 let start = Swift.min(offset, name.upperBound - 8)
                 let octets = buffer.bytes.octets8(at: start)
                 let letters = octets.caseBits & ~0 << UInt64(8 * (offset - start))

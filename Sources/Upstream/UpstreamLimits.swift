@@ -20,7 +20,7 @@ package enum UpstreamLimits {
 
     // MARK: - Hedging
 
-    /// Usual time that a resolver needs for a name outside its cache.
+    /// Usual time in which an upstream resolves a name that is not in the upstream's cache.
     ///
     /// A hedged query is sent after two round trips plus this time.
     static let resolvingTime: Duration = .milliseconds(100)
@@ -33,8 +33,9 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum time (or the timeout, if shorter) after which a timeout makes a server suspect;
-    /// minimum time of a probe.
+    /// Minimum wait for a reply before a timeout causes a probe; also the minimum time of a probe.
+    ///
+    /// If the timeout of a server is shorter, that timeout is the minimum wait.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -51,12 +52,13 @@ package enum UpstreamLimits {
     /// Until then, the server may only limit the rate of queries.
     static let declineTolerance: Duration = .seconds(600)
 
-    /// Initial and maximum back-off, which doubles with each failed probe (RFC 9520 §3.2: 1 s to
-    /// 300 s).
+    /// Initial and maximum back-off, which doubles with each failed probe.
+    ///
+    /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// A server is slow if its round trip exceeds twice another server's plus this time.
+    /// Slack: a slow server has more than twice the round trip of another server plus this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -113,14 +115,13 @@ package enum UpstreamLimits {
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum number of abandoned queries per connection; more end the connection.
+    /// Maximum number of abandoned queries per connection; then new queries use another connection.
     static let givenUp = 4_096
 
     /// Maximum number of connections to a server that only wait for replies.
     static let retiredConnections = 4
 
-    /// Idle timeout (RFC 7766 §6.2.3), and maximum idle timeout that a server can set
-    /// (RFC 7828 §3.4).
+    /// Idle timeout (RFC 7766 §6.2.3), and the maximum that a server can set (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
 

@@ -36,7 +36,7 @@ struct AddressFilter {
 
     private(set) var dropped = 0
 
-    /// Seconds for which the inserted hints are valid; `.max` if no hint was inserted.
+    /// Seconds for which the inserted hints are valid; `.max` without inserted hints.
     private(set) var lifetime = UInt32.max
 
     init(

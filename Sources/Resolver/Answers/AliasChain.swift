@@ -42,7 +42,7 @@ extension Message {
 
     /// True if the answer lacks the records of the chain's last name, which must then be queried.
     ///
-    /// A message with an SOA is a negative answer (RFC 2308 §2.2).
+    /// A message with an SOA is a negative answer, which is complete (RFC 2308 §2.2).
     func lacksTarget(of chain: AliasChain, _ question: Question) -> Bool {
         rcode == .noError && chain.names.count > 1
             && !answers.contains { $0.name == chain.end && $0.type == question.type }
@@ -113,7 +113,7 @@ extension [Record] {
 }
 
 extension Record {
-    /// True if the records are in the same RRset; false if unknown.
+    /// True if both records are in the same RRset; false if `setKey` must be compared.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

@@ -36,7 +36,7 @@ package struct AnswerPolicy: Sendable {
 
     package var synthesis = Synthesis.off
 
-    /// Prefix of the setting `nat64`, even if this machine does not use it: clients may.
+    /// Prefix of the setting `nat64`; clients may use the prefix even if this machine does not.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Numbers that identify answer sources (vendor servers and upstreams) in cache entries;
-/// thread-safe.
+/// Numbers of answer sources (vendor servers, upstreams) for cache entries; thread-safe.
 ///
-/// Numbers are never reused. An upstream has another number for answers as the fallback of a
-/// vendor: cache hits then count as avoided calls of the vendor.
+/// Numbers are never reused. An upstream has a separate number for its answers as the fallback of a
+/// vendor. Cache hits with this number count as avoided calls of the vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
-    /// Answer source, and the vendor that would be called without a cache hit.
+    /// Answer source, and the vendor to call if an answer of the source is not in the cache.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
@@ -25,7 +24,7 @@ package final class AnswerSourceRegistry: Sendable {
 
         var believed: Set<String> = []
 
-        /// Upstreams whose servers the network or a file names.
+        /// Upstreams whose servers come from the network or a file.
         var learnedUpstreams: Set<String> = []
 
         var unprotectedVendors: Set<String> = []
@@ -41,10 +40,11 @@ package final class AnswerSourceRegistry: Sendable {
 
     package init() {}
 
-    /// Returns the number of the source `name`, and registers a new source; `itself` if all 65,535
-    /// numbers are in use.
+    /// Returns the number of the source `name`, and registers a new source.
     ///
-    /// - Parameter vendor: the vendor of a server, or the vendor that an upstream replaced.
+    /// If all 65,535 numbers are in use, the result is `itself`.
+    ///
+    /// - Parameter vendor: the vendor of a server, or the vendor that an upstream replaces.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }
@@ -101,7 +101,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor that would be called without a cache hit on this source; nil if none.
+    /// Returns the vendor whose call a cache hit on this source avoids; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -112,7 +112,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - DNSSEC trust
 
-    /// Trusts the DNSSEC validation of these sources only; answers from a snapshot included.
+    /// Trusts the DNSSEC validation of these sources only, also for answers from a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }
@@ -129,7 +129,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.learnedUpstreams = upstreams }
     }
 
-    /// True if the source was a server of the network at the time of the answer.
+    /// True if the source is a server from the network or a file.
     func isLearned(_ number: UInt16) -> Bool {
         let upstream = name(number).prefix { $0 != "/" }
         return table.withLock { $0.learnedUpstreams.contains(String(upstream)) }
@@ -139,8 +139,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// True if an answer of this source can be forged in transit: plain DNS, or a vendor without
-    /// TLS or authentication.
+    /// True if answers can be forged in transit: plain DNS, or unauthenticated vendor replies.
     package func isUnprotected(_ number: UInt16) -> Bool {
         let parts = name(number).split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }
@@ -159,7 +158,7 @@ package final class AnswerSourceRegistry: Sendable {
         return origin.isSynthesized ? "\t" + label : label
     }
 
-    /// Returns the number of the source with this label in the present process.
+    /// Returns the number that the source with this label has in this process.
     package func number(labelled label: String) -> UInt16 {
         guard label.first != "\t" else {
             return number(synthesizedFrom: number(labelled: String(label.dropFirst())))

@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Answer sources of the names of a route, or of names without a route.
+/// Answer sources of all names of a route, or of all names without a route.
 struct NameSources: Equatable {
     let vendors: [String]
     let fallsBack: Bool
@@ -16,8 +16,7 @@ struct NameSources: Equatable {
     /// True if the route has its own upstreams; their answers may have private addresses.
     let hasOwnUpstreams: Bool
 
-    /// Upstream servers by name in `AnswerSourceRegistry`; the value is true if a server validates
-    /// DNSSEC.
+    /// Upstream servers by name in `AnswerSourceRegistry`; true for a DNSSEC validator.
     let servers: [String: Bool]
 
     @ServiceLoop
@@ -31,7 +30,7 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // A learned upstream stays the same while its servers change.
+                // A change of the servers of a learned upstream is not a change of the settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }
@@ -49,15 +48,15 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns these sources with only `vendor` as vendor, in place of unknown former sources.
+    /// Returns a copy with only `vendor` as vendor, to stand for unknown former sources.
     ///
-    /// - Parameter vendor: the vendor that answered, or had no address; nil if unknown.
+    /// - Parameter vendor: the vendor that answered or had no address; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
 }
 
-/// Rule that decides if a cached answer is valid under new settings; thread-safe.
+/// Validity of cached answers under new settings; thread-safe.
 ///
 /// An answer is valid if the new settings use its source, and query no new source before that
 /// source.
@@ -73,13 +72,13 @@ struct AnswerValidity: Sendable {
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
-    /// True if the names with synthesized addresses, or the prefix of the settings, have changed.
+    /// True if the `dns64` names or the NAT64 prefix of the settings have changed.
     var synthesisChanged = false
 
-    /// True if it is unknown which vendor parameters the routes had before.
+    /// True if the former vendor parameters of the routes are unknown.
     var parametersUnknown = false
 
-    /// True if the answer is invalid, independent of the sources of the name.
+    /// True if the answer is invalid regardless of the sources of the name.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
         if synthesisChanged, question.type == .aaaa || question.type == .ptr { return true }
@@ -103,7 +102,7 @@ struct AnswerValidity: Sendable {
         _ old: NameSources,
         _ new: NameSources
     ) -> Bool {
-        // A cached service binding does not show which vendor's addresses are in its hints.
+        // A cached SVCB or HTTPS record does not show which vendor's addresses are in the hints.
         guard !question.type.isServiceBinding else { return false }
         let isVendors = question.type.isAddress && question.name.isHostname
         switch source {
@@ -135,7 +134,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings queried all of `vendors`, which give the same answers as before.
+    /// True if the old settings queried all of `vendors`, and these vendors give the same answers.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

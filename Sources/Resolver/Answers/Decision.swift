@@ -4,9 +4,9 @@ package import DNSWire
 package import HTTPDNS
 package import Upstream
 
-/// Plan of the resolver for a query.
+/// Steps that the resolver would take for a query, for `explain`.
 ///
-/// The client gets the first of `hit`, `own`, the result of `plan`, and `lastResort`. At most one
+/// The client gets the first available answer of `hit`, `own`, `plan` and `lastResort`. At most one
 /// of `hit` and `own` is set, because answers of `own` are not cached.
 package struct Decision: Sendable {
     package let query: Query
@@ -26,7 +26,7 @@ package struct Decision: Sendable {
     /// `ttl` is in seconds. `delay` is the time to wait for a better answer; nil for no wait.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
-    /// True if an equal query is in flight.
+    /// True if an equal query is in flight, so that this query would join.
     package var isAsked = false
 
     /// NAT64 prefix for synthesized addresses; nil if the name gets no such addresses.
@@ -57,10 +57,10 @@ package struct Decision: Sendable {
 
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
-        /// Vendor server that recently had no address for the name; if set, no vendor is queried.
+        /// Vendor server that recently returned no address; if set, no vendor is queried.
         package var emptyVendor: String?
 
-        /// Part of the fleet; nil without a fleet.
+        /// Query to the fleet; nil without a fleet.
         package var fleet: FleetExchange.Outlook?
 
         /// True if upstreams are queried, immediately or after the vendors.
@@ -77,7 +77,7 @@ package struct Decision: Sendable {
         /// State of the vendor; only an `open` vendor is queried.
         package let state: VendorStatistics.State
 
-        /// True if the vendor is skipped: it does not respond, and there is another source.
+        /// True if the vendor is skipped: the vendor does not respond, and another source exists.
         package let isPassedOver: Bool
 
         /// True if a skipped vendor would be probed in the background.

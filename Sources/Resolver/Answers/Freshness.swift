@@ -14,8 +14,7 @@ package struct Freshness: Sendable, Equatable {
         /// Seconds after expiry during which an answer can be served.
         package var window: UInt32 = 86_400
 
-        /// Time that a client waits for a fresh answer before it gets the stale answer; 0 for no
-        /// wait.
+        /// Time that a client waits for a fresh answer before the stale answer; 0 for no wait.
         package var after: Duration = .milliseconds(300)
 
         /// TTL of stale records in seconds; RFC 8767 §4 recommends 30.
@@ -25,14 +24,13 @@ package struct Freshness: Sendable, Equatable {
     }
 
     package struct Prefetch: Sendable, Equatable {
-        /// Percentage of the lifetime after which an answer in demand is refreshed.
+        /// Age, in percent of the lifetime, after which a cache hit causes a refresh.
         package var at: UInt32 = 75
 
-        /// Maximum number of vendor calls for refreshes per minute; upstream queries are not
-        /// limited.
+        /// Maximum vendor calls per minute for refreshes; upstream queries are not limited.
         package var budgetPerMinute = 60
 
-        /// Names that are refreshed without demand.
+        /// Names that are refreshed even if no client queries them.
         package var names: [Name] = []
 
         package init() {}

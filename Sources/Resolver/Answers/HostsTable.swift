@@ -3,7 +3,7 @@ package import DNSWire
 
 /// Static hosts: names and addresses from hosts files and settings.
 package struct HostsTable: Sendable, Equatable {
-    /// Maximum number of names, about 30 MB; some hosts files are block lists with a million names.
+    /// Maximum number of names, about 30 MB; some block lists in hosts format have a million names.
     package static let mostNames = 200_000
 
     /// Maximum number of addresses per name; more addresses do not fit into a message.
@@ -63,7 +63,7 @@ extension HostsTable {
 extension IPAddress {
     /// True if the table answers PTR queries for the address.
     ///
-    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, the addresses of all names in block lists.
+    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, because block lists map all names to them.
     fileprivate var hasPointer: Bool {
         switch unmapped {
         case .v4(let address): !address.isUnspecified && address.value != 0x7F00_0001
@@ -79,17 +79,15 @@ extension HostsTable {
 
     package var count: Int { addresses.count }
 
-    /// Returns all addresses of `name`, IPv4 and IPv6; nil if the name is not in the table.
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }
 
     func pointer(_ name: Name) -> Name? { pointers[name] }
 
-    /// True if `name` is a host or the reverse name of an address in the table.
     func contains(_ name: Name) -> Bool { addresses[name] != nil || pointers[name] != nil }
 
     /// True if the table determines the answer to `question`, which may be NODATA.
     ///
-    /// SVCB and HTTPS are included, because their hints would give clients other addresses
+    /// SVCB and HTTPS are included, because their address hints could contradict the table
     /// (RFC 9460 §7.3).
     func covers(_ question: Question) -> Bool {
         guard !addresses.isEmpty else { return false }

@@ -5,8 +5,8 @@ internal import Net
 /// Answers that the settings determine: no source is queried, and nothing is cached.
 ///
 /// Workers answer from the cache before the resolver receives a query. Therefore no cache entry may
-/// contradict the settings: no sibling in a vendor's reply, no result that was in flight when the
-/// hosts changed, and no entry of a snapshot.
+/// contradict the settings. This applies to siblings in a vendor's reply, to results in flight when
+/// the hosts change, and to snapshots.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable()

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 
 extension Query {
-    /// Variant of cached answers that answers the query.
+    /// Variant of cached answers that matches the query.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
     }

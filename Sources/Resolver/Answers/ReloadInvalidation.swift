@@ -5,10 +5,9 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Decides after a reload which cached answers are valid, by the rule of `AnswerValidity`.
+/// Selection of the cached answers that stay valid after a reload; ``AnswerValidity`` is the rule.
 ///
-/// Invalid answers are removed, not marked stale: they must not be served even if no source
-/// responds.
+/// Invalid answers are removed, not marked stale, so that they are never served.
 @ServiceLoop
 final class ReloadInvalidation {
     /// Settings of a resolver that determine its answers.
@@ -18,7 +17,7 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// Value of `RouteTable.Match.sources` under the old and new settings; nil without a route.
+    /// Values of `RouteTable.Match.sources` in the old and new settings; nil without a route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -32,8 +31,6 @@ final class ReloadInvalidation {
     /// Old and new sources of the pairs compared so far; nil if the sources are equal.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
-    /// Prepares the comparison of the settings.
-    ///
     /// - Parameter comparison: the comparison of the routes; nil to compare when needed.
     init(
         from old: Plan,
@@ -66,7 +63,7 @@ final class ReloadInvalidation {
             && comparison.pairs.allSatisfy { same($0.old, $0.new) }
     }
 
-    /// True if an answer from this source is still valid.
+    /// True if a cached answer from this source is valid under the new settings.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)

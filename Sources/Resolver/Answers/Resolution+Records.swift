@@ -28,8 +28,7 @@ extension Resolution {
         sections.message(to: question)?.answers ?? []
     }
 
-    /// Returns a copy with other records and without AD; nil if the records do not fit into a
-    /// message.
+    /// Returns a copy with other records and without AD; nil if the message would be too large.
     func replacing(
         answers: [Record],
         of question: Question,

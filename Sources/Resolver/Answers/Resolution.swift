@@ -27,11 +27,10 @@ package struct Resolution: Sendable {
     /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if a server did not answer an attempt in time, even if the server answered a
-    /// repetition.
+    /// True if a server did not answer an attempt in time, even if a repetition was answered.
     var hasLostAttempt = false
 
-    /// Creates an answer with these records; their TTLs are not changed.
+    /// Creates an answer with these records and unchanged TTLs.
     init(
         _ question: Question,
         rcode: RCode = .noError,

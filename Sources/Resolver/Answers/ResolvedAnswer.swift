@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Answer, and answers to other questions from the same call.
+/// Answer to a query, and answers to other questions from the same vendor call.
 package struct ResolvedAnswer: Sendable {
     package var resolution: Resolution
 

@@ -4,7 +4,7 @@ package import Net
 
 /// Counters and answer sources, which a reload passes to the new resolver.
 ///
-/// Counters therefore never decrease, and source numbers in cache entries stay valid.
+/// A reload therefore resets no counter, and source numbers in cache entries stay valid.
 @ServiceLoop
 package final class ResolverStatistics {
     package nonisolated let origins = AnswerSourceRegistry()

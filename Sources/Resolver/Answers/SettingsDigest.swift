@@ -3,7 +3,7 @@ internal import DNSWire
 
 /// Digest of settings, equal in every process: FNV-1a, 64 bits.
 ///
-/// A digest only detects changes, and attackers cannot choose the settings.
+/// The digest needs no protection from collisions, because attackers cannot choose the settings.
 struct SettingsDigest {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

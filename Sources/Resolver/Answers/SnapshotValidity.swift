@@ -3,16 +3,15 @@ package import DNSCache
 internal import DNSWire
 internal import HTTPDNS
 
-/// Decides after a restart which answers of a snapshot are valid; thread-safe.
+/// Selection of the valid answers of a snapshot after a restart; thread-safe.
 ///
 /// A snapshot contains digests of its settings. If all digests are unchanged, all answers are
-/// valid. Otherwise `AnswerValidity` judges each answer. If routes or upstreams differ, only the
-/// source of an answer is known: an answer that also depends on another source is invalid.
+/// valid. Otherwise `AnswerValidity` checks each answer. If routes or upstreams differ, only the
+/// source of an answer is known. An answer that also depends on another source is then invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// Sources of names without a route; `sources` has the sources of routes, indexed by
-    /// `RouteTable.Match.sources`.
+    /// Sources of names without a route; `sources`, by `RouteTable.Match.sources`, is for routes.
     let standard: NameSources
     let sources: [NameSources]
 
@@ -28,7 +27,7 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Digests
 
-    /// Digests of the present settings; the time is linear in the number of domains in routes.
+    /// Digests of the current settings; takes time linear in the number of domains in routes.
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))
@@ -112,8 +111,7 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // NODATA may be from settings without a fallback, and the present fallback may have an
-            // address.
+            // NODATA may be from settings without a fallback. The new fallback may have an address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || reaches(answer).allSatisfy { $0 != .local }

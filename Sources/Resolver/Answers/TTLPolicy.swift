@@ -11,7 +11,6 @@ package struct TTLPolicy: Sendable, Equatable {
 
     package init() {}
 
-    /// Returns the policy for names with this route.
     func of(_ match: RouteTable.Match?) -> TTLPolicy {
         guard let options = match?.route.options else { return self }
         var policy = self
@@ -36,7 +35,6 @@ package struct TTLPolicy: Sendable, Equatable {
         return records
     }
 
-    /// Returns the seconds for which a positive answer can be cached.
     func lifetime(_ answers: [Record]) -> UInt32 {
         answers.map(\.ttl).min() ?? 0
     }
@@ -53,10 +51,10 @@ package struct TTLPolicy: Sendable, Equatable {
 }
 
 extension Record {
-    /// Creates an SOA for a negative answer without one, so that clients can cache the answer
-    /// (RFC 2308 §5).
+    /// Creates an SOA for a negative answer without SOA, so that clients can cache the answer.
     ///
-    /// The primary server is `localhost`, because no zone exists.
+    /// Without SOA, clients do not cache (RFC 2308 §5). The primary server is `localhost`, because
+    /// no zone exists.
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {
         Record(
             name: zone,

@@ -4,9 +4,9 @@ package import DNSWire
 package import Net
 package import Upstream
 
-/// The DNS servers and routing domains of the network, as upstream servers and routes.
+/// DNS servers and routing domains of the network, as upstream servers and routes.
 ///
-/// Lives as long as the daemon.  ``NetworkPlan`` has the rules.
+/// Lives as long as the daemon.  ``NetworkPlan`` contains the rules.
 @ServiceLoop
 package final class LearnedNetwork {
     /// A routing domain in use.
@@ -15,27 +15,26 @@ package final class LearnedNetwork {
         package let link: String
         package let servers: [LinkResolvers.Server]
 
-        /// True if the link is down: the names go to no other server for some seconds.
+        /// True if the link is down; no server gets the names for ``ResolverLimits/domainHold``.
         package let isHeld: Bool
     }
 
-    /// A route that a link has brought.
+    /// Route for a routing domain of a link.
     private struct Learned {
         let match: RouteTable.Match
         let upstream: LearnedUpstream
     }
 
-    /// Makes the connection to a server for the upstream; nil if that is impossible.
+    /// Creates a server of `upstream`; nil if the server cannot be used.
     package typealias Make =
         @ServiceLoop (LinkResolvers.Server, _ upstream: LearnedUpstream) -> Forwarder?
 
-    /// Answers that a change has made invalid: those for names in these domains, and those of these
-    /// sources.
+    /// Cached answers that a change makes invalid: by domain of the name, or by source.
     package struct Change: Sendable {
         package var domains: [Name] = []
         package var sources: Set<String> = []
 
-        /// True if the servers of ordinary names have changed.
+        /// True if the servers for names without a routing domain have changed.
         package var hasOtherServers = false
 
         package var isEmpty: Bool { domains.isEmpty && sources.isEmpty && !hasOtherServers }
@@ -47,7 +46,7 @@ package final class LearnedNetwork {
     /// Called with a message about settings that are ignored.
     package var report: (@ServiceLoop (String) -> Void)?
 
-    /// Called with servers that are not used any more.
+    /// Called with servers that are no longer used.
     package var onWithdrawal: (@ServiceLoop ([any Forwarding]) -> Void)?
 
     private var plan = NetworkPlan()
@@ -55,16 +54,16 @@ package final class LearnedNetwork {
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
     private var routes: [Name: Learned] = [:]
 
-    /// The upstream of the settings; nil if they have none, and then no name goes to the network.
+    /// Upstream `network` of the settings; nil for none, then the network's servers get no queries.
     private(set) var upstream: LearnedUpstream?
 
-    /// The captive portal mode; nil while it is off.
+    /// Captive portal mode; nil while off.
     var portal: PortalMode?
 
-    /// Called at the start and the end of the captive portal mode.
+    /// Called at the start and end of the captive portal mode.
     package var onPortal: (@ServiceLoop (_ isOn: Bool) -> Void)?
 
-    /// Holds the servers while the settings have no upstream of the network.
+    /// Contains the servers while the settings have no upstream `network`.
     let unused = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
 
     private var make: Make?
@@ -75,14 +74,14 @@ package final class LearnedNetwork {
 
     private static let maximumReports = 64
 
-    /// Number of changes of the routes.
+    /// Number of route changes; a query in flight compares this number to detect a change.
     var generation = 0
 
     package init(clocks: Clocks) { self.clocks = clocks }
 
     // MARK: - Reading
 
-    /// Servers for names of no routing domain, as upstream servers.
+    /// Servers for names without a routing domain.
     package var servers: [any Forwarding] { (upstream ?? unused).servers }
 
     /// All servers in use.
@@ -101,7 +100,7 @@ package final class LearnedNetwork {
         }
     }
 
-    /// Returns the route of the most specific routing domain that has `name`.
+    /// Returns the route of the most specific routing domain that contains `name`.
     func match(_ name: Name) -> RouteTable.Match? {
         guard !routes.isEmpty else { return nil }
         var ancestor: Name? = name
@@ -114,7 +113,9 @@ package final class LearnedNetwork {
 
     // MARK: - Changing
 
-    /// Uses the upstream of new settings; nil if they have none.
+    /// Applies new settings.
+    ///
+    /// - Parameter upstream: the upstream `network`; nil if the settings have none.
     package func use(
         _ upstream: LearnedUpstream?,
         health: HealthTable,
@@ -124,7 +125,7 @@ package final class LearnedNetwork {
         self.health = health
         self.make = make
         guard !isSame else { return }
-        // The route of the mode has the former upstream.
+        // The route of the captive portal mode uses the former upstream.
         endPortal()
         let former = Array(forwarders.values)
         forwarders = [:]
@@ -135,7 +136,7 @@ package final class LearnedNetwork {
         withdraw(former)
     }
 
-    /// Takes the DNS settings of all links.
+    /// Applies the DNS settings of all links.
     package func use(_ links: [LinkResolvers]) {
         self.links = links
         let before = plan
@@ -153,7 +154,7 @@ package final class LearnedNetwork {
         changed(outcome, since: before, ended: outcome.domains)
     }
 
-    /// - Parameter ended: domains whose names are ordinary ones now.
+    /// - Parameter ended: domains whose hold has ended.
     private func changed(
         _ outcome: NetworkPlan.Outcome,
         since before: NetworkPlan,
@@ -178,7 +179,7 @@ package final class LearnedNetwork {
 
     private var name: String { (upstream ?? unused).name }
 
-    /// Makes the connections and routes of the plan.
+    /// Creates the servers and routes of the plan.
     private func apply() {
         guard let make else { return }
         let upstream = upstream ?? unused
@@ -226,7 +227,7 @@ package final class LearnedNetwork {
         return Learned(match: match, upstream: own)
     }
 
-    /// Ends the use of servers.
+    /// Withdraws servers: their queries fail, and new queries are refused.
     package func withdraw(_ former: [Forwarder]) {
         guard !former.isEmpty else { return }
         for server in former { server.withdraw() }
@@ -250,7 +251,7 @@ package final class LearnedNetwork {
 }
 
 extension UpstreamStage {
-    /// Returns the name of a server of the network in `AnswerSourceRegistry`.
+    /// Returns the name in `AnswerSourceRegistry` of a server of the network.
     nonisolated static func origin(of name: String, _ server: LinkResolvers.Server) -> String {
         "\(name)/\(server.url)"
     }

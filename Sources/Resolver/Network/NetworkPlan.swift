@@ -2,10 +2,10 @@
 internal import DNSWire
 internal import Net
 
-/// Servers and routes that follow from the DNS settings of the links: a pure state machine.
+/// Servers and routes from the DNS settings of all links: a state machine without clock or I/O.
 ///
-/// The names of a routing domain that has disappeared are held for ``ResolverLimits/domainHold``:
-/// they go to no other server, because a link that comes back soon must leak none of its names.
+/// A routing domain of a removed link is held for ``ResolverLimits/domainHold``: no server gets its
+/// names.  A link that returns soon therefore leaks none of its names to other servers.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
@@ -15,7 +15,7 @@ struct NetworkPlan: Sendable, Hashable {
         var link: String
         var source: LinkResolvers.Source
 
-        /// Servers; of a held route, the latest ones.
+        /// Servers; for a held route, the servers before the hold.
         var servers: [Server]
 
         /// End of the hold; nil while the link has the domain.
@@ -24,22 +24,22 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Answers that are no longer valid.
     struct Outcome: Sendable, Hashable {
-        /// Domains whose names have other servers now.
+        /// Domains whose names now have other servers.
         var domains: [Name] = []
 
-        /// Servers that no link has had for the time of a hold.
+        /// Servers that no link has named for ``ResolverLimits/domainHold``.
         var servers: [Server] = []
 
-        /// Routing domains that are not valid names, or that no network can have.
+        /// Routing domains that are invalid names, the root, or in `localhost`.
         var rejected: [String] = []
     }
 
-    /// Servers for names of no routing domain.
+    /// Servers for names without a routing domain.
     private(set) var servers: [Server] = []
 
     private(set) var routes: [Route] = []
 
-    /// Former servers, and the time when their answers become invalid.
+    /// Removed servers, and the time at which the answers of each server become invalid.
     private var former: [Server: Instant] = [:]
 
     /// All servers in use.
@@ -52,7 +52,7 @@ struct NetworkPlan: Sendable, Hashable {
 
     // MARK: - Events
 
-    /// Takes the settings of all links.
+    /// Applies the settings of all links.
     mutating func use(_ links: [LinkResolvers], now: Instant) -> Outcome {
         var outcome = Outcome()
         let before = allServers
@@ -98,7 +98,7 @@ struct NetworkPlan: Sendable, Hashable {
         return outcome
     }
 
-    /// Ends the holds that are due: their names become ordinary ones.
+    /// Ends the holds that are due: other servers now get the names.
     mutating func expire(now: Instant) -> Outcome {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }
@@ -109,7 +109,7 @@ struct NetworkPlan: Sendable, Hashable {
         return outcome
     }
 
-    /// Returns the domain of a text; nil if it is no name, or one that belongs to this machine.
+    /// Returns the domain of a text; nil for an invalid name, the root, or a name in `localhost`.
     private static func domain(_ text: String) -> Name? {
         guard let name = try? Name(text), !name.isRoot, !name.isEqualOrBelow(.localhost) else {
             return nil
@@ -119,7 +119,6 @@ struct NetworkPlan: Sendable, Hashable {
 }
 
 extension Array where Element: Hashable {
-    /// Returns the elements without repetitions.
     fileprivate func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

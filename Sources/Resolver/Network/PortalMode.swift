@@ -3,10 +3,11 @@ internal import DNSWire
 package import Net
 internal import Upstream
 
-/// Period in which the network's resolver answers, so that the user can log in to a captive portal.
+/// Captive portal mode: the network's resolver answers, so that the user can log in to the portal.
 ///
-/// A route for all names, which leaves out hosts, special names, routing domains of links and routes
-/// with `fallback: none`.  Its answers are short and not stored, and the cache is bypassed.
+/// The mode is a route for all names except static hosts, special names, routing domains of links,
+/// and routes with `fallback: none`.  Answers have a short TTL.  The cache is neither read nor
+/// written.
 struct PortalMode {
     let end: Instant
     let match: RouteTable.Match
@@ -17,10 +18,10 @@ struct PortalMode {
 }
 
 extension LearnedNetwork {
-    /// Time until the captive portal mode ends; nil while it is off.
+    /// End of the captive portal mode; nil while off.
     package var portalEnd: Instant? { portal?.end }
 
-    /// Starts or prolongs the captive portal mode; false if the network names no server.
+    /// Starts or extends the captive portal mode; returns false if the network names no server.
     package func startPortal(_ time: Duration) -> Bool {
         let upstream = upstream ?? unused
         guard !upstream.servers.isEmpty else { return false }
@@ -52,7 +53,7 @@ extension LearnedNetwork {
         return true
     }
 
-    /// Ends the captive portal mode if another network has replaced the one with the portal.
+    /// Ends the captive portal mode if the servers of the network have changed since its start.
     func endFormerPortal() {
         guard let portal, !addresses.isEmpty, addresses != portal.servers else { return }
         endPortal()

@@ -3,10 +3,10 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Measures how fast servers accept connections, and reorders cached addresses.
+/// Measurement of servers' connection times, by which cached addresses are ordered.
 ///
-/// No answer waits for a measurement. Few names are measured at a time, and each server once in 5
-/// min. If the queue is full, an answer keeps its order.
+/// No answer waits for a measurement. Few names are measured at a time, each server once in 5 min.
+/// If the queue is full, an answer keeps its order.
 @ServiceLoop
 package final class AddressProber {
     /// Connects to a server before `deadline`; returns true if the server accepted.
@@ -41,7 +41,7 @@ package final class AddressProber {
     private var queue: [Job] = []
     private var running = 0
 
-    /// Measurements in flight, shared by names with the same server.
+    /// Measurements in flight; names with the same server share a measurement.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
     private var networksLeft: UInt64 = 0

@@ -2,7 +2,7 @@
 package import DNSWire
 internal import Net
 
-/// Connection times of servers, which order the addresses of a name; limited in number and age.
+/// Connection times of servers, by which addresses are ordered; limited in number and age.
 package struct AddressRanking {
     package struct Target: Hashable, Sendable {
         package var address: IPAddress
@@ -33,7 +33,6 @@ package struct AddressRanking {
 
     var count: Int { results.count }
 
-    /// Stores a result; `latency` is nil if the server did not accept the connection.
     mutating func note(_ target: Target, _ latency: Duration?, now: Instant) {
         if results[target] == nil, results.count >= Self.limit { makeRoom(now) }
         results[target] = Result(latency: latency, until: now + Self.lifetime)
@@ -71,7 +70,7 @@ package struct AddressRanking {
         return result.latency.map { Int($0 / Self.step) } ?? .max
     }
 
-    /// Removes expired results; if the table is still full, also the older half.
+    /// Removes expired results; if the table is still full, removes the older half.
     private mutating func makeRoom(_ now: Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }

@@ -2,13 +2,12 @@
 internal import DNSWire
 internal import Net
 
-/// The configured routes, and those that the links of the network bring.
+/// Routes of the settings and routes for the routing domains of links.
 ///
-/// The more specific pattern wins, and a configured one of two equal patterns.  A link never takes
-/// a name from a route with `fallback: none`.
+/// The most specific pattern wins; of two equal patterns, the pattern of the settings.  A routing
+/// domain never overrides a route with `fallback: none`.
 @ServiceLoop
 final class ActiveRoutes {
-    /// The configured routes.
     nonisolated let table: RouteTable
 
     private let network: LearnedNetwork?
@@ -18,10 +17,10 @@ final class ActiveRoutes {
         self.network = network
     }
 
-    /// Number of changes of the routes of links.
+    /// Number of changes of the links' routes.
     var generation: Int { network?.generation ?? 0 }
 
-    /// The route of the captive portal mode; nil while it is off.
+    /// Route of the captive portal mode; nil while off.
     var portal: RouteTable.Match? { network?.portal?.match }
 
     /// Returns the route of `name`, and reports more specific routes that exclude the name.
@@ -40,7 +39,7 @@ final class ActiveRoutes {
         return portal
     }
 
-    /// True if `name` is in one of the routing domains, and no configured route keeps it.
+    /// True if `name` is in a routing domain, and no route of the settings has precedence.
     func areTaken(_ domains: [Name], _ name: Name) -> Bool {
         domains.contains { domain in
             name.isEqualOrBelow(domain) && table.route(for: name)?.yields(to: domain) ?? true
@@ -49,10 +48,10 @@ final class ActiveRoutes {
 }
 
 extension RouteTable.Match {
-    /// False for `fallback: none`: only the vendors may answer.
+    /// False for `fallback: none`, because then only the vendors may answer.
     fileprivate var isOpen: Bool { route.fallsBack || !hasVendors }
 
-    /// True if a routing domain of a link takes names of this route.
+    /// True if a routing domain of a link has precedence over this route.
     fileprivate func yields(to domain: Name) -> Bool {
         guard isOpen else { return false }
         return domain.labelCount > self.domain.labelCount

@@ -3,7 +3,7 @@ package import DNSWire
 package import HTTPDNS
 package import Upstream
 
-/// Route: the answer sources for a set of names.
+/// Answer sources and options for a set of names.
 package struct Route: Sendable {
     /// Position in the settings, as `file:line`.
     package var place: String
@@ -41,8 +41,7 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Delay after which upstreams are queried if no vendor has answered; nil for no early
-        /// query.
+        /// Delay after which upstreams are queried if no vendor has answered; nil to wait.
         package var fallbackAfter: Duration?
 
         /// False if answers are not stored.
@@ -139,11 +138,11 @@ package struct RouteTable: Sendable {
             hasVendors && query.asksForAddress && query.question.name.isHostname
         }
 
-        /// True if the route overrides special names; false for a route for `.`.
+        /// True if the route overrides ``SpecialNames``; false for a route for `.`.
         var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
-    /// Route with its exceptions, shared by all its patterns: a route may have 100,000 patterns.
+    /// Route with its exceptions, shared by up to 100,000 patterns of the route.
     fileprivate final class Entry: Sendable {
         let route: Route
         let number: Int
@@ -170,7 +169,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// Parts of a route that determine which answers are valid.
+    /// Parts of a route that determine its answers.
     private struct Sources: Hashable {
         let vendors: [ObjectIdentifier]
         let upstreams: ObjectIdentifier?
@@ -191,7 +190,7 @@ package struct RouteTable: Sendable {
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources; many routes have few such sets.
+    /// Number of each distinct set of sources; many routes share a set.
     private var sources: [Sources: Int] = [:]
 
     /// One match for each number in `sources`, by this number.
@@ -261,7 +260,7 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// For each distinct combination of old and new sources: a pair of routes with equal index.
+        /// One pair of routes with equal index for each combination of old and new sources.
         let pairs: [(old: Match, new: Match)]
     }
 
@@ -300,7 +299,7 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // Sums the digests, because the order of a dictionary differs between processes.
+        // A sum, because the order of a dictionary differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Puts the fastest address first (`order: fastest`).
+/// Stage that puts the fastest address first (`order: fastest`).
 ///
 /// The first answer does not wait for measurements, and has the order of its source.
 @ServiceLoop
@@ -12,8 +12,6 @@ final class AddressOrdering {
     private let prober: AddressProber
     private let clocks: Clocks
 
-    /// Creates the stage.
-    ///
     /// - Parameter rules: names to order; if empty, all names that vendors answer.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules
@@ -40,7 +38,7 @@ final class AddressOrdering {
 
     private static let standardPort: UInt16 = 443
 
-    /// Orders the addresses by known results, and starts missing measurements.
+    /// Orders the addresses by known connection times, and starts missing measurements.
     private func order(_ resolution: inout Resolution, of question: Question, _ port: UInt16) {
         guard question.type.isAddress, resolution.sections.answerCount > 1,
             let message = resolution.sections.message(to: question)

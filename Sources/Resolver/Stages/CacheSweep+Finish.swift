@@ -3,7 +3,7 @@ package import DNSCache
 package import Net
 
 extension CacheSweep {
-    /// Runs the sweep to its end with pauses; returns the number of entries that the sweep changed.
+    /// Runs the sweep to its end with pauses, and returns the number of changed entries.
     ///
     /// The first step runs before the first suspension.
     @ServiceLoop

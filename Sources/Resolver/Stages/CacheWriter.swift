@@ -31,16 +31,16 @@ final class CacheWriter {
         self.clocks = clocks
     }
 
-    /// Number of changes of the routes; see `PendingQuery.generation`.
+    /// Number of route changes; see `PendingQuery.generation`.
     var generation: Int { routes.generation }
 
-    /// True if a link has taken the name of `query`, or has left it, since its start.
+    /// True if the route of the name of `query` has changed since the start of `query`.
     private func isRouteFormer(_ query: PendingQuery) -> Bool {
         query.generation != generation
             && routes.route(for: query.query.question.name) !== query.match
     }
 
-    /// Prevents failures of queries in flight from being cached.
+    /// Prevents failures of current queries in flight from being cached.
     func networkChanged() { networksLeft += 1 }
 
     /// Marks the settings as replaced; then only answers that stay valid are cached.
@@ -48,7 +48,7 @@ final class CacheWriter {
         successor = (cacheWriter, succession)
     }
 
-    /// True if an answer is valid under the active settings.
+    /// True if an answer is valid under the settings of all later reloads.
     private func isRight(_ resolution: Resolution, _ question: Question) -> Bool {
         var next = successor
         while let (cacheWriter, succession) = next {
@@ -61,14 +61,13 @@ final class CacheWriter {
         return true
     }
 
-    /// Caches an answer, and the answers to other questions from the same call.
     func keep(_ answer: ResolvedAnswer, _ query: PendingQuery) {
         guard !isRouteFormer(query) else {
             query.trace?.note("not cached: the routes of the network have changed")
             return
         }
         if answer.resolution.isFailure {
-            // A cached failure would hide the answer in a snapshot that is being loaded.
+            // While a snapshot is loaded, a cached failure would hide the snapshot's answer.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
                 keep(answer.resolution, for: query.query.question, query.match, query.trace)
             }

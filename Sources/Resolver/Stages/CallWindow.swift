@@ -3,7 +3,7 @@ internal import Net
 
 /// Limit of events per minute, as an exact sliding window.
 ///
-/// A token bucket would allow twice the limit in a minute.
+/// A token bucket would allow up to twice the limit in one minute.
 struct CallWindow {
     /// Times of the latest events, at most `limit`: a ring buffer with start `oldest`.
     private var times: [Instant] = []

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Replaces an upstream's NXDOMAIN with NODATA for names that vendors serve.
+/// Filter that replaces an upstream's NXDOMAIN with NODATA for names that vendors serve.
 ///
 /// NXDOMAIN applies to all types of a name (RFC 8020 §2). For a name that is registered only with a
 /// vendor, a stub resolver would drop the vendor's addresses after NXDOMAIN for TXT or HTTPS.
@@ -13,10 +13,10 @@ struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
-    /// Seconds for which an upstream's NXDOMAIN or NODATA is cached after the vendors have failed.
+    /// Maximum seconds for which an upstream's NXDOMAIN or NODATA is cached after vendors failed.
     let unconfirmedLifetime: UInt32
 
-    /// Returns an upstream's answer to `query`, with NODATA instead of an unreliable NXDOMAIN.
+    /// Returns an upstream's answer to `query`, with NODATA in place of an unconfirmed NXDOMAIN.
     ///
     /// - Parameters:
     ///   - match: the route of the name; without vendors the answer is not changed.
@@ -62,7 +62,7 @@ struct DenialFilter {
         }
         var noData = resolution
         noData.rcode = .noError
-        // AD was valid for NXDOMAIN, not for NODATA.
+        // The upstream validated NXDOMAIN, not NODATA.
         noData.isAuthentic = false
         return noData
     }

@@ -23,7 +23,7 @@ package struct FairLimits: Sendable {
     /// Maximum number of entries of one client; then the client replaces its own oldest entry.
     package let perClient: Int
 
-    /// Number of protected entries per client: clients with more entries are evicted first.
+    /// Number of protected entries per client; clients with more entries lose entries first.
     package let share: Int
 
     /// Minimum age of an entry before its own client can replace it.
@@ -32,15 +32,16 @@ package struct FairLimits: Sendable {
 
 /// Table with limits in total and per client, similar to unbound's jostle list.
 ///
-/// When the table is full, a new entry evicts the oldest entry of the largest client, if that
-/// client has more than `FairLimits.share` entries.  Otherwise the entry evicts the oldest entry of
-/// clients without a verified address if such clients have more than half of the table, or else of
-/// verified clients.  A flood from forged addresses therefore evicts no queries of this machine.
+/// When the table is full, a new entry evicts one entry: the oldest entry of the largest client, if
+/// that client has more than `FairLimits.share` entries; otherwise the oldest entry of clients
+/// without a verified address, if such clients have more than half of the table; otherwise the
+/// oldest entry of verified clients.  A flood from forged addresses therefore evicts no queries of
+/// this machine.
 ///
-/// A new entry of the largest client replaces the client's oldest entry, or is refused if that
-/// entry is younger than `LossWindow.grace`.
+/// A new entry of the largest client replaces the client's oldest entry.  The new entry is refused
+/// if the oldest entry is younger than `LossWindow.grace`.
 ///
-/// The limit of a client shrinks while many of its queries are lost (``LossWindow``).
+/// The limit of a client shrinks while many queries of the client are lost (``LossWindow``).
 @ServiceLoop
 struct FairTable<Entry: FairEntry> {
     private let limits: FairLimits
@@ -50,7 +51,7 @@ struct FairTable<Entry: FairEntry> {
     enum Admission {
         case accepted
 
-        /// The caller must evict this entry first.
+        /// The caller must first evict this entry.
         case replaces(Entry)
 
         case refused
@@ -72,14 +73,14 @@ struct FairTable<Entry: FairEntry> {
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Neighbours of each entry in the list of its client; `ofAll`: in `verified` or `unverified`.
+    /// Neighbours of each entry in the list of its client, and in `verified` or `unverified`.
     private var ofClient: [Links] = []
     private var ofAll: [Links] = []
 
     private var lines: [Line] = []
     private var freeLines: [Int] = []
 
-    /// Lists of the entries of all clients with and without a verified address.
+    /// Lists of the entries of all clients with, and without, a verified address.
     private var (verified, unverified) = (Links(), Links())
     private var unverifiedCount = 0
 
@@ -124,8 +125,7 @@ struct FairTable<Entry: FairEntry> {
         freeSlots.append(place)
     }
 
-    /// Counts the result of a client's query before its entry is removed; ignores queries of the
-    /// daemon.
+    /// Counts the result of a client's query; ignores removed entries and queries of the daemon.
     mutating func note(_ entry: Entry, _ result: LossWindow.Result, now: Instant) {
         guard let place = entry.place, let client = entry.client else { return }
         let line = slots[place].line
@@ -141,7 +141,7 @@ struct FairTable<Entry: FairEntry> {
         )
     }
 
-    /// Counts an entry as lost when its own client replaces the entry at a sufficient age.
+    /// Counts an entry as lost if its client replaces the entry after at least `LossWindow.grace`.
     mutating func noteReplaced(_ entry: Entry, by client: ClientNetwork?, now: Instant) {
         guard let place = entry.place, entry.client == client,
             now - entry.began >= lines[slots[place].line].window.grace(limits)
@@ -175,7 +175,7 @@ struct FairTable<Entry: FairEntry> {
 
     /// Returns true if the limit of a client is reduced, because many of its queries were lost.
     ///
-    /// Mutating only because Swift 6.3 would copy the table for an access through an object.
+    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
     mutating func isReduced(_ client: ClientNetwork?) -> Bool {
         // The client that used the table last needs no look-up.
         if let latest, lines[latest].client == client {
@@ -218,7 +218,7 @@ struct FairTable<Entry: FairEntry> {
         return line
     }
 
-    /// Removes the list of a client without entries; `reduced` retains a reduced limit.
+    /// Removes the list of a client without entries; stores a reduced limit in `reduced`.
     private mutating func forget(_ line: Int) {
         let (client, window) = (lines[line].client, lines[line].window)
         places[client] = nil

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Suppression of an address family (`a: suppress`, `aaaa: suppress`): NODATA, because the name may
-/// exist.
+/// NODATA for a suppressed address family (`a: suppress`, `aaaa: suppress`).
 ///
-/// Static hosts and `localhost` are exempt.
+/// Not NXDOMAIN, because the name may exist. Static hosts and `localhost` are exempt.
 enum FamilySuppression {
     static func answer(
         _ question: Question,

@@ -9,13 +9,13 @@ package import Net
 package final class FleetExchange {
     package let fleet: Fleet
 
-    /// Part of the view from the settings of each vendor.
+    /// Settings of each vendor that determine its answers, as text: part of `view(of:_:)`.
     private let views: [String: String]
 
-    /// Group in the settings; nil for the network that the vendor reports.
+    /// Group in the settings; nil to use the exit that the vendor reports.
     private let group: String?
 
-    /// TTL in seconds of shared answers that are served after their TTL.
+    /// TTL in seconds of stale shared answers.
     let staleTTL: UInt32
 
     package init(
@@ -30,8 +30,9 @@ package final class FleetExchange {
         self.staleTTL = staleTTL
     }
 
-    /// Returns everything that the answers of a vendor depend on, except the name; nil while the
-    /// exit is unknown.
+    /// Returns the view: a text with all facts except the name that determine a vendor's answers.
+    ///
+    /// Nil if answers of the route are not shared, or while the exit is unknown.
     func view(of vendor: VendorClient, _ match: RouteTable.Match) -> String? {
         guard match.route.options.isShared, let view = views[vendor.name],
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
@@ -39,9 +40,9 @@ package final class FleetExchange {
         return [view, match.route.options.parameters?.text ?? "", exit].joined(separator: "\n")
     }
 
-    /// Returns the question that machines share; nil if the answer is not shared.
+    /// Returns the question to the fleet; nil if the answer is not shared.
     ///
-    /// - Parameter patience: longest time that a client waits; nil if none waits.
+    /// - Parameter patience: maximum time that a client waits; nil if no client waits.
     func question(
         _ query: Query,
         _ vendor: VendorClient,
@@ -64,7 +65,7 @@ package final class FleetExchange {
         )
     }
 
-    /// Part of the fleet in the next query for a name, for `explain`.
+    /// Use of the fleet for the next query of a name, for `explain`.
     package enum Outlook: Sendable {
         case asked(SocketAddress, wait: Duration)
         case alone
@@ -81,18 +82,16 @@ package final class FleetExchange {
         return .asked(server, wait: fleet.wait)
     }
 
-    /// Vendor of a route that a view describes.
     func vendor(of view: String, _ match: RouteTable.Match) -> VendorClient? {
         match.route.vendors.first { self.view(of: $0, match) == view }
     }
 
     // MARK: - Values
 
-    /// Returns the shared form of a reply, with its TTLs in the bounds of this machine; nil for an
-    /// answer that must not be shared.
+    /// Returns the shared form of a reply, with TTLs bounded by `policy`; nil if not to be shared.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
-        // An answer without usable addresses may have others tomorrow, and is no denial.
+        // An answer with only unusable addresses is not a denial.
         guard !answer.isEmpty || answer.dropped == 0 else { return nil }
         func addresses(_ set: AddressSet?) -> FleetValue.Addresses? {
             set.map { .init($0.addresses, ttl: policy.clamp($0.ttl, to: policy.positive)) }
@@ -107,7 +106,7 @@ package final class FleetExchange {
         return value
     }
 
-    /// Returns the reply that another machine shared; its addresses pass the checks for vendors.
+    /// Returns a reply from a shared value; the addresses are checked like a vendor's addresses.
     func reply(_ value: FleetValue, to name: Name) -> VendorReply? {
         guard
             let server = SocketAddress(octets: value.server.address, port: value.server.port)

@@ -3,21 +3,21 @@ internal import Net
 
 /// Limit of one client's queries, which shrinks while an upstream drops many of these queries.
 ///
-/// A rate-limited upstream drops the queries of all clients alike, so a client with too many
-/// queries makes queries of others fail.
+/// A rate-limited upstream drops queries of all clients, so a client with too many queries makes
+/// queries of other clients fail.
 ///
-/// Once per second the limit shrinks to the answered part of the queries, or to a half if that is
-/// less, when more than an eighth was lost, the upstreams are overloaded (``OverloadEvidence``),
-/// and the client has more than `FairLimits.share` entries.  Otherwise the limit grows by
-/// `FairLimits.share`.
+/// The limit is adapted once per second.  The limit shrinks if three conditions are true: more than
+/// 1/8 of the queries was lost, the upstreams are overloaded (``OverloadEvidence``), and the client
+/// has more than `FairLimits.share` entries.  The factor is the answered part of the queries, at
+/// most 1/2.  Otherwise the limit grows by `FairLimits.share`.
 struct LossWindow {
     enum Result {
         case answered
 
-        /// A server answered only a repetition.
+        /// A server answered only a repetition of the query.
         case repeated
 
-        /// No server answered in time.  The name may be the reason.
+        /// No server answered in time.  The servers of the queried name may be the reason.
         case lost
     }
 
@@ -33,7 +33,7 @@ struct LossWindow {
 
     private static var period: Duration { .seconds(1) }
 
-    /// One of this number of queries may be lost without a reduction.
+    /// The limit shrinks only if more than one in this number of queries is lost.
     private static var tolerance: Int { 8 }
 
     private static var longestGrace: Duration { .seconds(4) }
@@ -52,8 +52,9 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the minimum age of an entry that the client may replace: twice the usual time of an
-    /// answer, so that a slow server can still answer.
+    /// Returns the minimum age of an entry that the client may replace.
+    ///
+    /// The age is twice the usual time until an answer, so that a slow server can still answer.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }

@@ -2,25 +2,25 @@
 internal import DNSWire
 internal import Net
 
-/// Evidence that an upstream drops queries because it is overloaded: answers to repetitions.
+/// Evidence that an overloaded upstream drops queries: the part of answers that needed repetitions.
 ///
-/// An unanswered query is no evidence: the servers of its name may be silent, and clients choose
-/// names.
+/// An unanswered query is no evidence, because clients choose names, and the authoritative servers
+/// of the name may be silent.
 struct OverloadEvidence {
-    /// Part of the answers that were answers to repetitions, as a moving average, in 1/1024.
+    /// Part of the answers that needed repetitions, as a moving average, in 1/1024.
     private var repeated = 0
 
     /// The two clients with the most recent answers to repetitions.
     private var latest: (client: ClientNetwork, at: Instant)?
     private var previous: (client: ClientNetwork, at: Instant)?
 
-    /// Validity of an answer to a repetition.
+    /// Time for which an answer to a repetition counts as evidence.
     private static var lifetime: Duration { .seconds(10) }
 
     /// Counts a result.
     ///
-    /// - Parameter isRepeated: false if queries of the client are sent only once, so that they show
-    ///   nothing.
+    /// - Parameter isRepeated: false if the client's queries are sent only once; then the result is
+    ///   ignored.
     mutating func note(
         _ result: LossWindow.Result,
         of client: ClientNetwork,
@@ -34,8 +34,9 @@ struct OverloadEvidence {
         latest = (client, now)
     }
 
-    /// Returns true if more than an eighth of the answers needed repetitions, recently also those
-    /// of another client.
+    /// Returns true if more than 1/8 of the answers needed repetitions.
+    ///
+    /// Another client must also have had an answer to a repetition, within `lifetime`.
     func concerns(_ client: ClientNetwork, now: Instant) -> Bool {
         let rival = latest?.client == client ? previous : latest
         guard let rival, now - rival.at < Self.lifetime else { return false }

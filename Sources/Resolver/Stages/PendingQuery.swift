@@ -2,10 +2,9 @@
 internal import DNSWire
 internal import Net
 
-/// A query that is resolved once for all waiting clients.
+/// Query that is resolved once for all waiting clients.
 ///
-/// ``SingleFlight`` owns the query.  ``SharedResolution`` resolves it, and reports the answer with
-/// ``end(_:)``.
+/// ``SingleFlight`` owns the query.  ``SharedResolution`` reports the answer with ``end(_:)``.
 @ServiceLoop
 final class PendingQuery: FairEntry {
     var key: Key
@@ -22,11 +21,12 @@ final class PendingQuery: FairEntry {
     /// False if each upstream gets the query only once, because its client overloads the upstreams.
     let isRepeated: Bool
 
-    /// Client that the query counts against, or after an eviction the next waiting client; nil for
-    /// the daemon itself.
+    /// Client whose limit counts the query; nil for the daemon.
+    ///
+    /// After an eviction, this is the next waiting client.
     var client: ClientNetwork?
 
-    /// Answer of another machine whose TTL is over, for use if no server answers.
+    /// Expired answer from another machine, for use if no server answers.
     var sharedStale: Resolution?
 
     /// Stage that resolves the query; nil before the start.
@@ -49,12 +49,12 @@ final class PendingQuery: FairEntry {
 
     private var completion: Completion<(PendingQuery, ResolvedAnswer)>?
 
-    /// A query with its hash, which is computed once.
+    /// Query with its hash, which is computed once.
     struct Key: Hashable {
         let query: Query
         private let hash: Int
 
-        /// Client whose limits prevent vendor calls; no other client may join the query.
+        /// Client whose limits prevent vendor calls; other clients cannot join the query.
         var refused: ClientNetwork?
 
         init(_ query: Query) {
@@ -67,7 +67,7 @@ final class PendingQuery: FairEntry {
 
     var query: Query { key.query }
 
-    /// The client to which vendor calls are charged.
+    /// Client to which vendor calls are charged.
     var payer: ClientNetwork? { cancellation.client as? ClientNetwork }
 
     final class Waiter: FairEntry {
@@ -140,7 +140,7 @@ final class PendingQuery: FairEntry {
         self.completion = consume completion
     }
 
-    /// Adds a waiting client; removes completed clients whenever the list has doubled.
+    /// Adds a waiting client; removes completed clients each time the list has doubled.
     func add(_ waiter: Waiter) {
         if waiters.count >= tidiedAt {
             waiters.removeAll { $0.isOver }

@@ -4,10 +4,10 @@ package import DNSWire
 internal import HTTPDNS
 package import Net
 
-/// Refreshes cached answers before they expire, so that no client waits for them.
+/// Stage that refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// The first cache hit past the refresh age (`prefetch.at`) requests a refresh. Vendor calls have a
-/// budget per minute. Nothing is sent while no vendor of the route accepts queries.
+/// The first cache hit after the refresh age (`prefetch.at`) requests a refresh. Vendor calls have
+/// a budget per minute. No query is sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -22,7 +22,7 @@ package final class Prefetcher {
 
     private var underWay: Set<Subject> = []
 
-    /// Questions of a snapshot that wait for their refresh.
+    /// Stale questions of a snapshot that wait for a refresh.
     private var hottest: [Question] = []
     private var hottestAt: Instant?
     private var hottestTimer: (any Cancellable)?
@@ -66,11 +66,10 @@ package final class Prefetcher {
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
     }
 
-    /// Refreshes stale entries of a loaded snapshot, the most used first, within one minute's
-    /// budget.
+    /// Refreshes stale entries of a loaded snapshot, most used first, within one minute's budget.
     ///
-    /// Begins after ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes again and
-    /// again does not repeat the billed calls with each start.
+    /// Begins after ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes repeatedly
+    /// does not repeat billed calls at each start.
     package func refresh(hottest entries: [HotEntry]) {
         let stale = entries.lazy.filter { !$0.isFresh }.map(\.question)
         refresh(Array(stale), at: clocks.now() + ResolverLimits.refreshAfterStart)
@@ -116,7 +115,7 @@ package final class Prefetcher {
         start()
     }
 
-    /// Clears failure counts, and checks all names after 1 s, when the network has settled.
+    /// Clears failure counts, and checks all names after 1 s, when the network is usable.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
@@ -143,7 +142,7 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes those addresses of a name whose refresh is due.
+    /// Refreshes the addresses of a name if due.
     ///
     /// A is queried first, because a call for A may return both families.
     private func keep(_ name: Name) async {
@@ -152,7 +151,7 @@ package final class Prefetcher {
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // The name is checked again later, because hosts and settings can change.
+            // The name is checked again later, because static hosts can change.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -169,7 +168,7 @@ package final class Prefetcher {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// False for AAAA if no client queries it and the vendor bills each family.
+    /// False for AAAA if no client queries AAAA of the name and the vendor bills each family.
     private func isWanted(_ query: Query) -> Bool {
         guard query.question.type == .aaaa,
             let route = routes.route(for: query.question.name)?.route,
@@ -262,6 +261,6 @@ package struct RefreshNumbers: Sendable, Equatable {
     /// Refreshes not started because of the budget per minute.
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because no vendor of the route accepted queries.
+    /// Refreshes not started because no vendor accepted queries.
     package var held: UInt64 = 0
 }

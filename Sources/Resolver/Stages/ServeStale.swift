@@ -25,7 +25,7 @@ final class ServeStale {
 
         /// Returns `found` if its RCODE applies to the name, otherwise the cached answer.
         func unless(_ found: Resolution) -> Resolution {
-            // Other RCODEs, such as SERVFAIL, apply to the server (RFC 8767 §5, RFC 6672 §2.2).
+            // Other RCODEs, such as SERVFAIL, are server errors (RFC 8767 §5, RFC 6672 §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }
@@ -48,8 +48,7 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns the stale entry, its TTL in seconds and the delay before it is served, for
-    /// `explain`.
+    /// Returns the stale entry, the sent TTL in seconds, and the answer's delay, for `explain`.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,

@@ -4,7 +4,7 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Removes addresses that the settings do not allow from upstreams' answers.
+/// Filter that removes addresses from upstreams' answers if the settings do not allow them.
 ///
 /// Private addresses of public names are removed. Address hints in SVCB and HTTPS records are
 /// replaced with cached addresses if a vendor or `hosts` resolves the target. Without cached
@@ -119,8 +119,8 @@ final class ServiceBindingFilter {
 
     /// Returns the hints for `target`.
     ///
-    /// If only the queried name has vendors, there are no hints: its route exists to avoid the
-    /// upstreams' addresses.
+    /// If only the queried name has vendors, all hints are removed, because the route of the name
+    /// exists to avoid addresses from upstreams.
     private func hints(
         _ target: Name,
         _ query: Query,

@@ -4,10 +4,9 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Resolves a query once for all waiting clients, and caches the result.
+/// Stage that resolves a query once for all waiting clients, and caches the result.
 ///
-/// Vendors of the route resolve addresses of hostnames.  All other types and names are sent to
-/// upstreams.
+/// Vendors of the route resolve addresses of hostnames.  All other queries are sent to upstreams.
 @ServiceLoop
 final class SharedResolution {
     private let policy: TTLPolicy
@@ -19,7 +18,7 @@ final class SharedResolution {
     /// Upstreams for queries without other sources; nil if there are none.
     private let standard: UpstreamGroup?
 
-    /// The same without the servers that a network names, for routes with `fallback: none`.
+    /// `standard` without ``LearnedUpstream``, for routes with `fallback: none`.
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64
@@ -109,7 +108,7 @@ final class SharedResolution {
         end(query, ResolvedAnswer(filtered))
     }
 
-    /// Queries the upstreams, and filters their answer.
+    /// Queries the upstreams through the filter of private addresses and hints.
     func askUpstreams(_ query: PendingQuery, _ completion: consuming Completion<Resolution>) {
         if let refusal = addressGuard.refusal(query.query, query.match) {
             return completion(refusal)
@@ -158,7 +157,7 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Caches an answer, and changes it to the answer that clients get.
+    /// Caches an answer, and changes `answer` to the form that clients get.
     private func cache(_ answer: inout ResolvedAnswer, _ query: PendingQuery) {
         localAnswers.guardCache(against: &answer, query.query)
         cacheWriter.keep(answer, query)

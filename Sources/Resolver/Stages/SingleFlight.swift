@@ -5,13 +5,13 @@ package import Net
 
 /// Query deduplication: a table of pending queries, their waiting clients and all deadlines.
 ///
-/// A query is resolved once for all clients, and continues when clients stop waiting, unless it is
-/// evicted (``FairTable``).  A query that has not ended after `limit` is cancelled, so that no
-/// fault can occupy an entry permanently.
+/// A query is resolved once for all clients, and continues when clients stop waiting, unless
+/// ``FairTable`` evicts the query.  After `limit` a query is cancelled, so that no fault can occupy
+/// an entry permanently.
 ///
-/// A query counts against the limits of the client that started it.  When the query is evicted, the
-/// waiting clients of the same network fail.  If other clients also wait, resolving continues and
-/// counts against the first other client.
+/// A query counts against the limits of the client that started the query.  After an eviction, the
+/// waiting clients of the same network get SERVFAIL.  If other clients also wait, resolving
+/// continues and counts against the first other client.
 ///
 /// Deduplication also prevents a forger from multiplying the outstanding queries for one name
 /// (RFC 5452 §5).
@@ -41,10 +41,9 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Clients with a known answer, whose completion handlers run in later turns of the service
-    /// loop.
+    /// Clients with a known answer, to be completed in later turns of the service loop.
     ///
-    /// A completing task is queued if and only if the array is not empty.
+    /// A task that calls `completeNext` is queued if and only if the array is not empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
@@ -91,8 +90,7 @@ package final class SingleFlight {
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Joins the pending `query`, or starts to resolve it, even if the client's deadline has
-    /// passed.
+    /// Joins a pending query equal to `query`, or starts a query, even after the client's deadline.
     ///
     /// The client gets SERVFAIL at `deadline` at the latest.
     ///
@@ -176,14 +174,14 @@ package final class SingleFlight {
         return query
     }
 
-    /// Separates the other clients from a query that a limit of its payer prevents.
+    /// Moves other clients to a new query, because a limit of the payer of `query` prevents a call.
     ///
-    /// The query is resolved again for them, at the expense of the first of them.
+    /// Vendor calls of the new query are charged to the first of these clients.
     func separate(_ query: PendingQuery) {
         let key = query.key
         guard let payer = query.payer, key.refused == nil, pending[key] === query else { return }
         query.key.refused = payer
-        // The payer may also wait for such a query of another client.
+        // Another query with `Key.refused` may exist for the payer; then nothing changes.
         guard pending[query.key] == nil else { return query.key = key }
         pending[key] = nil
         pending[query.key] = query
@@ -209,7 +207,7 @@ package final class SingleFlight {
                 now
             )
         for waiter in others where !waiter.isOver { next.add(waiter) }
-        // A later turn: the next query may also be refused immediately.
+        // In a later turn, because a limit may also prevent the call of the next query.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 
@@ -254,7 +252,7 @@ package final class SingleFlight {
     /// One client can have thousands of queries.
     static var completedTogether: Int { 64 }
 
-    /// Completes the first waiting clients now, and the others in later turns.
+    /// Completes the first waiting clients now, and the remaining clients in later turns.
     private func complete(_ waiters: ArraySlice<Waiter>, _ ending: Ending) {
         completeFirst(of: waiters, ending)
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -329,7 +327,7 @@ package final class SingleFlight {
         }
     }
 
-    /// Fails the clients of `query.client`; if no other clients wait, ends the query.
+    /// Answers the waiters of `query.client` with SERVFAIL; without other waiters, ends the query.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }

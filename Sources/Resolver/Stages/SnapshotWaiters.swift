@@ -5,9 +5,9 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the snapshot's answer as soon as the entry is loaded. A client gets a failure only
-/// at the client's deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` limits
-/// the clients, because a query waits longer here than in ``SingleFlight``.
+/// A client gets the snapshot's answer when the entry is loaded. A client gets a failure only at
+/// the client's deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` limits the
+/// clients, because a query waits longer here than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -48,7 +48,7 @@ package final class SnapshotWaiters {
             self.completion = consume completion
         }
 
-        /// Time at which the client gets the answer known so far; nil without an answer.
+        /// Time at which the client gets `restored` or `failure`; nil without either.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
@@ -63,7 +63,7 @@ package final class SnapshotWaiters {
     /// Waiting clients in order of arrival; answered clients are removed lazily.
     private var clients: [Waiting] = []
 
-    /// Clients that the current check of the cache has not reached; empty between checks.
+    /// Clients that remain in the current check of the cache; empty between checks.
     private var unchecked: ArraySlice<Waiting> = []
 
     private var checksAgain = false
@@ -172,7 +172,7 @@ package final class SnapshotWaiters {
         checkNext()
     }
 
-    /// Checks the next clients, and the others in later turns of the service loop.
+    /// Checks the next clients, and the remaining clients in later turns of the service loop.
     private func checkNext() {
         let now = clocks.now()
         let next = unchecked.prefix(Self.checkedTogether)
@@ -190,7 +190,7 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    /// Answers a client if the cache now has the answer, or if waiting is pointless.
+    /// Answers a client if a cached answer is due, or if the client's failure is final.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,

@@ -3,9 +3,8 @@ internal import DNSWire
 
 /// Names and types that are answered locally and never forwarded.
 ///
-/// A route for a special name overrides this rule: networks can have their own `home.arpa`.  A
-/// route for `.` does not; otherwise its vendors would get `localhost` and names of hidden
-/// services.
+/// A route for a special name overrides the local answer: networks can have their own `home.arpa`.
+/// A route for `.` does not.  Otherwise its vendors would get `localhost` and names in `onion`.
 package enum SpecialNames {
     // MARK: - Types
 
@@ -43,12 +42,11 @@ package enum SpecialNames {
 
     // MARK: - Names
 
-    /// Returns the local answer; nil if a route claims the name, or the name is not special.
+    /// Returns the local answer; nil if the name is not special, or a route overrides the answer.
     static func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         match?.claimsSpecialNames ?? false ? nil : answer(question)
     }
 
-    /// Returns the local answer; nil if the name is not special.
     static func answer(_ question: Question) -> Resolution? {
         let name = question.name
         guard topLabels.contains(name.topLabel) || name.labelCount == 1 else { return nil }
@@ -78,18 +76,17 @@ package enum SpecialNames {
                     ]
                 )
             }
-            // An ancestor of an existing name exists, too (RFC 8020 §2).
+            // An ancestor of an existing name also exists (RFC 8020 §2).
             let leadsToPointer = name != zone && loopbackPointer.isEqualOrBelow(name)
             return leadsToPointer
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
-            // An upstream's designation of itself does not apply to this server (RFC 9462 §6.4).
+            // An upstream's records would designate the upstream, not this server (RFC 9462 §6.4).
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Hosts files and search lists resolve single labels; the root has no addresses for
-            // them.
+            // Hosts files and search lists resolve single labels; the root has no such addresses.
             return denial(question, zone: .root)
         }
         return nil
@@ -164,13 +161,13 @@ package enum SpecialNames {
     /// Names that do not exist in the global DNS.
     ///
     /// RFC 6761 (invalid, test), RFC 7686 (onion), RFC 6762 §22.1 (local), RFC 9476 (alt).
-    /// `ipv4only.arpa` is not listed, because it detects NAT64 (RFC 8880).
+    /// `ipv4only.arpa` is not listed, because clients detect NAT64 with this name (RFC 8880).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Top labels of special names; any other name is special only if it has one label.
+    /// Top labels of special names; a name with another top label is special only as single label.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses with a local meaning.

@@ -5,8 +5,8 @@ internal import Net
 
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
-/// Static hosts override special names and routes, as `/etc/hosts` in libc. Types other than
-/// addresses are forwarded, except for special names and single labels.
+/// Static hosts override special names and routes, as `/etc/hosts` in libc. Queries for types that
+/// the table does not cover are forwarded, except for special names and single labels.
 @ServiceLoop
 final class StaticHosts {
     private let localAnswers: LocalAnswers
@@ -17,7 +17,7 @@ final class StaticHosts {
         provenance = Provenance(source: .local, origin: origins.number("hosts"))
     }
 
-    /// Returns the answer to `question`; nil if static hosts do not determine it.
+    /// Returns the answer to `question`; nil if static hosts do not determine the answer.
     func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         let hosts = localAnswers.hosts
         guard !hosts.isEmpty else { return nil }
@@ -34,7 +34,7 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Otherwise special names would get NXDOMAIN, and single labels would be sent to the root.
+        // Without NODATA, special names would get NXDOMAIN, and single labels would be forwarded.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil

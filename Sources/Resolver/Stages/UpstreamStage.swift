@@ -4,7 +4,7 @@ internal import DNSWire
 package import Net
 package import Upstream
 
-/// Queries upstream resolvers, and converts their replies to resolutions.
+/// Stage that queries upstreams, and converts their replies to resolutions.
 @ServiceLoop
 package final class UpstreamStage {
     private let policy: TTLPolicy
@@ -85,7 +85,6 @@ package final class UpstreamStage {
         forward(query.query, of: work, through: group, completion)
     }
 
-    /// Receives the answer to the question of the query.
     private func received(_ outcome: UpstreamGroup.Outcome, work: Work) {
         switch outcome {
         case .success(let reply):
@@ -129,7 +128,7 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// Reply so far, including replies to alias targets, and the upstream that sent the first.
+    /// Reply including the replies to alias targets, and the upstream that sent the first reply.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
@@ -146,8 +145,8 @@ package final class UpstreamStage {
 
     /// Completes the answer: queries the target if the reply ends with an alias.
     ///
-    /// A target is queried once: a reply without records of the type and without an SOA is NODATA
-    /// (RFC 2308 §2.2).
+    /// Each target is queried once. A reply for the target without records of the type and without
+    /// SOA is NODATA (RFC 2308 §2.2).
     ///
     /// - Parameter queried: the target that was queried last.
     private func complete(
@@ -183,7 +182,7 @@ package final class UpstreamStage {
 
     /// CNAME chain of a reply while the target of its last alias is queried.
     ///
-    /// Only the chain is stored, within ``ResolverLimits/chainOctets``, because the query can last
+    /// Only the chain is stored, at most ``ResolverLimits/chainOctets``, because the query can take
     /// seconds.
     private struct PendingAlias {
         private let records: AnswerSections
@@ -203,7 +202,6 @@ package final class UpstreamStage {
             isBelieved = answered.isBelieved
         }
 
-        /// Returns the chain with the reply to `target`.
         func joined(
             with reply: UpstreamGroup.Reply,
             to target: Question,
@@ -242,7 +240,7 @@ package final class UpstreamStage {
         return number
     }
 
-    /// Forgets the numbers of servers that the network does not have any more.
+    /// Forgets the numbers of servers that the network no longer has.
     func forget(_ servers: [any Forwarding]) {
         for server in servers { numbers[ObjectIdentifier(server)] = nil }
     }
@@ -280,15 +278,14 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
-    /// SERVFAIL while the network has no server for a name; not cached, because it can change soon.
+    /// SERVFAIL while the network has no server for a name; not cached, because the state is short.
     fileprivate static func absent(_ query: Query, _ text: String) -> Resolution {
         var failure = Resolution.failure(query, .networkError, text)
         failure.lifetime = 0
         return failure
     }
 
-    /// SERVFAIL for a query beyond a limit; not cached, because a client at its limit must not
-    /// cause failures for other clients.
+    /// SERVFAIL for a query beyond a limit of a client; not cached, to spare other clients.
     fileprivate static func exhausted(_ query: Query) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
         failure.lifetime = 0

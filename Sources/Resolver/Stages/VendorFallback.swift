@@ -6,12 +6,12 @@ internal import Net
 
 /// One query to the vendors of a route, with the upstreams as fallback.
 ///
-/// The upstreams are queried at most once: when the vendors have failed or have no address, or as
-/// an early fallback after `Route.Options.fallbackAfter`.  An early answer is sent immediately,
-/// with a short TTL.  The vendors' answer then replaces the early answer only in the cache.
+/// The upstreams are queried at most once: after the vendors have failed or have no address, or as
+/// an early fallback after `Route.Options.fallbackAfter`.  The client immediately gets an early
+/// answer, with a short TTL.  A later answer of the vendors replaces the early answer in the cache.
 ///
-/// A name with a cache entry has no early fallback: a refresh must not replace a vendor's answer
-/// with an upstream's.
+/// A name with a cache entry has no early fallback, because a refresh must not replace a vendor's
+/// answer with an answer of an upstream.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery
@@ -47,7 +47,7 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// True if a limit of the client that pays prevented the call.
+    /// True if a limit of `pending.payer` prevented the call.
     private var isOfClient: Bool {
         if case .failed(.ofClient)? = vendorResult { true } else { false }
     }
@@ -120,7 +120,7 @@ final class VendorFallback {
 
     private func vendorsFinished(_ result: VendorStage.Result) {
         vendorResult = result
-        // The other waiting clients may still have a share.
+        // The limits of other waiting clients may permit a call.
         if isOfClient { pending.table?.separate(pending) }
         timer?.cancel()
         timer = nil
@@ -134,7 +134,7 @@ final class VendorFallback {
         }
     }
 
-    /// Completes the query or queries the upstreams, after the vendors had no answer.
+    /// Completes the query, or queries the upstreams, if the vendors have no answer.
     private func finishWithoutVendor(_ result: VendorStage.Result) {
         guard match.route.fallsBack else {
             guard case .empty(let provenance, let siblings) = result else {
@@ -163,7 +163,7 @@ final class VendorFallback {
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
     }
 
-    /// Completes the query with the upstreams' answer, after the vendors had no answer.
+    /// Completes the query with the upstreams' answer if the vendors have no answer.
     private func combine() {
         guard !isOver, let answer = upstreamAnswer, let result = vendorResult else {
             return
@@ -221,7 +221,7 @@ final class VendorFallback {
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
-        // The look-up, which may continue for seconds, retains this object.
+        // A vendor call in flight may retain this object for seconds.
         upstreamAnswer = nil
         resolution.end(pending, answer)
     }

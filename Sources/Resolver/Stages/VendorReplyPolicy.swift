@@ -4,8 +4,8 @@ internal import HTTPDNS
 
 /// Meaning of a vendor's reply to a question.
 ///
-/// A name without addresses may exist, but not be registered with the vendor.  Then there is no
-/// resolution, and the fallback is queried.
+/// If the vendor has no address, the name may exist without being registered with the vendor.
+/// `resolution` is then nil, and the fallback is queried.
 struct VendorReplyPolicy {
     /// Answer to the question; nil if the vendor has no usable address of the family.
     private(set) var resolution: Resolution?
@@ -40,7 +40,7 @@ struct VendorReplyPolicy {
             isNothing = true
             return
         }
-        // NODATA for an empty family gets the TTL of the other family.
+        // NODATA for a family without addresses gets the TTL of the other family.
         let sets = [answer.v4, answer.v6].compactMap(\.self)
         let other = sets.first { !$0.addresses.isEmpty }?.ttl ?? 0
         for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {
@@ -58,7 +58,7 @@ struct VendorReplyPolicy {
                     provenance: provenance
                 )
             } else {
-                // All addresses were unusable: this is not NODATA.
+                // The vendor has addresses, but no usable address: this is not NODATA.
                 found = nil
             }
             guard let found else { continue }

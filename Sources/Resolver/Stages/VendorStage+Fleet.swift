@@ -7,7 +7,7 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Looks for a shared answer of the first of `vendors`, and calls the vendor without one.
+    /// Queries the fleet for an answer of the first of `vendors`; without answer, calls the vendor.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
@@ -49,7 +49,9 @@ extension VendorStage {
         fleet.fleet.ask(question, answered)
     }
 
-    /// Returns the function that shares the reply to a call, or ends the wait for it.
+    /// Returns the function to call after a vendor call; nil without a fleet.
+    ///
+    /// The function shares the reply, or without a reply ends the wait of other machines.
     private func ended(
         _ ticket: Fleet.Ticket?,
         _ question: Fleet.Question?,
@@ -61,7 +63,7 @@ extension VendorStage {
         return { reply in
             let value = reply.flatMap { fleet.value(of: $0, policy) }
             if let ticket { return fleet.fleet.end(ticket, value) }
-            // The reply may have shown the exit, or the engine may have returned.
+            // Without ticket: before the call, the exit was unknown or the fleet failed.
             guard let value, let reply, !reply.wasMerged,
                 let question = question
                     ?? fleet.question(
@@ -76,7 +78,7 @@ extension VendorStage {
         }
     }
 
-    /// Keeps a shared answer after its TTL for the case that no server answers.
+    /// Stores an expired shared answer in the query, for use if no server answers.
     private func keep(
         _ value: FleetValue,
         _ vendor: VendorClient,
@@ -100,9 +102,9 @@ extension VendorStage {
         work.query.sharedStale = stale
     }
 
-    /// Receives an answer that another machine shared, for a name in recent use.
+    /// Converts an answer that another machine shared for a recently used name.
     ///
-    /// - Returns: the answer to cache, and its question; nil if the name is no longer shared.
+    /// - Returns: the answer to cache, and its question; nil if the route no longer has this view.
     func pushed(
         _ value: FleetValue,
         _ name: Name,
@@ -126,7 +128,7 @@ extension VendorStage {
 }
 
 extension Resolver {
-    /// Shares the vendors' answers with other machines.
+    /// Starts to share vendors' answers with other machines; nil to stop.
     package func use(_ exchange: FleetExchange?) {
         vendors.fleet = exchange
         exchange?.fleet.onPush = { [weak self] value, name, view, age in

@@ -5,7 +5,7 @@ internal import Fleet
 internal import HTTPDNS
 package import Net
 
-/// Queries the vendors of a route in order.
+/// Stage that queries the vendors of a route in order.
 ///
 /// Clients query A and AAAA almost simultaneously, and vendors bill each call.  The first query
 /// therefore requests both families if one call can return both.
@@ -19,11 +19,12 @@ package final class VendorStage {
     /// Exchange with the other machines of the fleet; nil without a fleet.
     package var fleet: FleetExchange?
 
-    /// Names for which a vendor had no address; a query for the other family needs no call.
+    /// Names for which a vendor had no address of either family; further queries need no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
-    /// For each name, the vendor that recently had an address, and the TTL in seconds: an empty
-    /// reply for the other family is then NODATA.
+    /// Vendor that recently had an address, with the TTL in seconds, by name.
+    ///
+    /// An empty reply of this vendor for the other family is NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     package var numbers: VendorStageNumbers { statistics.vendors }
@@ -58,10 +59,9 @@ package final class VendorStage {
     enum Result {
         case answered(ResolvedAnswer)
 
-        /// A vendor replied, but has no address of the requested family; the name may not be
-        /// registered.
+        /// A vendor replied, but has no address of the requested family.
         ///
-        /// `siblings` may have addresses of the other family.
+        /// The name may not be registered. `siblings` may have addresses of the other family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
         case failed(Limit? = nil)
@@ -69,10 +69,10 @@ package final class VendorStage {
 
     /// Limit of this daemon that prevented a call.
     enum Limit {
-        /// The share of the client that started the query; other clients may still call.
+        /// A limit of the client that started the query; queries of other clients may cause a call.
         case ofClient
 
-        /// The rate of calls, or the number of queued names.
+        /// The limit of the vendor's call rate or queue.
         case ofVendor
     }
 
@@ -80,8 +80,7 @@ package final class VendorStage {
     ///
     /// After a cancellation, a call that was sent continues.
     ///
-    /// - Parameter isCovered: true if the client gets a stale answer, so that it does not wait for
-    ///   the fleet.
+    /// - Parameter isCovered: true if a stale answer is cached; then no client waits for the fleet.
     func ask(
         _ query: PendingQuery,
         _ match: RouteTable.Match,
@@ -106,7 +105,7 @@ package final class VendorStage {
 
     /// Adds `client` to the clients that wait for the pending `query`.
     ///
-    /// A queued name is then also in the queue of this client.
+    /// If the name is queued for a call, the name is then also in the queue of `client`.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
@@ -124,7 +123,7 @@ package final class VendorStage {
         let query: PendingQuery
         let match: RouteTable.Match
 
-        /// Time at which the vendors end.
+        /// Deadline of all vendors.
         let end: Instant
 
         /// Time until which the client waits for other machines; nil if no client waits.
@@ -138,7 +137,7 @@ package final class VendorStage {
         }
     }
 
-    /// Queries the first of `vendors`, and the others if it fails.
+    /// Queries the first of `vendors`; after a failure, queries the next vendor.
     ///
     /// - Parameter limit: the limit that prevented a call of an earlier vendor.
     private func ask(
@@ -201,7 +200,7 @@ package final class VendorStage {
         )
     }
 
-    /// True if the first of `vendors` is skipped: it is unresponsive, and there is another source.
+    /// True if the first of `vendors` is skipped: the vendor is silent, and another source exists.
     private func passesOver(
         _ vendors: ArraySlice<VendorClient>,
         _ match: RouteTable.Match
@@ -210,7 +209,7 @@ package final class VendorStage {
         return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
     }
 
-    /// Returns the time until which a queued name must wait for a vendor; nil if none must wait.
+    /// Returns the time until which a queued name must wait for a vendor; nil for no wait.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,
@@ -255,8 +254,7 @@ package final class VendorStage {
         knownNames.removeAll()
     }
 
-    /// Changes the source of the fallback's answer, so that cache hits count as avoided calls of
-    /// the vendor.
+    /// Sets the source of a fallback's answer, so that cache hits count as avoided vendor calls.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(
@@ -349,8 +347,9 @@ package final class VendorStage {
         )
     }
 
-    /// Returns the source number of answers that a machine shares, with one number for all machines
-    /// beyond the limit: numbers are never reused.
+    /// Returns the source number of answers that `machine` shares.
+    ///
+    /// Numbers are never reused, so all machines beyond the limit share one number.
     private func origin(ofMachine machine: String, _ vendor: VendorClient) -> UInt16 {
         if let known = numbersByMachine[vendor.name]?[machine] { return known }
         let isFull = numbersByMachine[vendor.name]?.count ?? 0 >= FleetLimits.machines
@@ -385,12 +384,12 @@ extension Question {
 }
 
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries by vendor that needed no call: the vendor had just had no address for the name.
+    /// Queries that needed no call because the vendor recently had no address, by vendor.
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
 
-    /// Queries that needed no call because another machine shared its answer, by vendor.
+    /// Queries that needed no call because another machine shared an answer, by vendor.
     package var sharedByVendor: [String: UInt64] = [:]
 
     /// Private addresses removed from answers, by vendor.

@@ -5,10 +5,10 @@ internal import DNSWire
 // MARK: - ipv4only.arpa
 
 extension DNS64 {
-    /// Returns the local answer for `ipv4only.arpa` and its reverse names (RFC 8880 §7); nil for
-    /// other names, without a prefix, or if a route claims the name.
+    /// Returns the local answer for `ipv4only.arpa` and its reverse names (RFC 8880 §7).
     ///
-    /// Programs discover the prefix from this name (RFC 7050).
+    /// Returns nil for other names, without a prefix, or if a route overrides the name. Programs
+    /// discover the prefix with this name (RFC 7050).
     func ownAnswer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         guard question.recordClass == .in, match?.claimsSpecialNames != true, let prefix else {
             return nil

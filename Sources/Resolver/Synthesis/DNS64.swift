@@ -11,8 +11,7 @@ final class DNS64 {
     /// Resolver of the A and PTR queries.
     @ServiceLoop
     protocol Resolving: AnyObject {
-        /// Resolves an A query through cache and deduplication, at the expense of the client of
-        /// `outer`.
+        /// Resolves an A query with cache and deduplication; charges the client of `outer`.
         func resolveAddresses(
             _ query: Query,
             for outer: PendingQuery,
@@ -46,10 +45,10 @@ final class DNS64 {
         self.clocks = clocks
     }
 
-    /// Prefix in use; nil if nothing is synthesized.
+    /// Prefix in use; nil if no address is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
-    /// Notes that a client waits for an answer.
+    /// Lets ``NAT64`` repeat a due test, because a client waits for an answer.
     func noteQuery() { nat64?.noteQuery() }
 
     /// Returns the prefix if the name of `query` may get synthesized addresses.
@@ -62,8 +61,9 @@ final class DNS64 {
 
     // MARK: - Resolving
 
-    /// Returns the route of a query: none for `ipv4only.arpa`, which the network's resolver answers
-    /// (RFC 8880 §7.1).
+    /// Returns `match`, or nil for `ipv4only.arpa` unless a route overrides the name.
+    ///
+    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1).
     func match(_ query: Query, _ match: RouteTable.Match?) -> RouteTable.Match? {
         guard let match, !match.claimsSpecialNames else { return match }
         return query.question.name.isEqualOrBelow(.ipv4only) ? nil : match
@@ -84,7 +84,7 @@ final class DNS64 {
         exclude(from: &found.resolution, query)
         guard found.resolution.lacksAddresses(query.question) else { return completion(found) }
         guard !query.dnssecOK else {
-            // In the cache, the answer for clients with DO must not hide the synthesized answer.
+            // Clients without DO must not get this answer from the cache.
             found.resolution.variant = query.variant
             return completion(found)
         }
@@ -103,7 +103,7 @@ final class DNS64 {
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
             var found = found
-            // Without the prefix of the start, the network has changed: nothing is cached.
+            // A different prefix means that the network has changed. Then the answer is not cached.
             let isCurrent = self.prefix == prefix
             found.synthesize(from: answer, query, prefix, origins, pending.trace)
             if !isCurrent { found.resolution.lifetime = 0 }
@@ -135,10 +135,9 @@ final class DNS64 {
         )
     }
 
-    /// Replaces the AAAA NODATA that a vendor returned with A records.
+    /// Replaces the AAAA NODATA of a vendor's reply with AAAA records from the reply's A records.
     ///
-    /// Clients with DO get the NODATA, other clients the synthesized answer, both without another
-    /// call.
+    /// Clients with DO still get NODATA. Neither answer needs another call.
     private func replaceSibling(
         of found: inout ResolvedAnswer,
         _ query: Query,
@@ -194,11 +193,10 @@ extension DNS64 {
         return prefix.extract(address).map { Name(reverseOf: .v4($0)) }
     }
 
-    /// True for PTR queries of synthesized addresses, to which the rules for special names do not
-    /// apply.
+    /// True for PTR queries of synthesized addresses; ``SpecialNames`` does not apply to them.
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
-    /// Answers with an alias to the IPv4 reverse name, and the records of that name.
+    /// Answers with a CNAME to the IPv4 reverse name, and the records of the IPv4 reverse name.
     func pointer(
         _ pending: PendingQuery,
         _ target: Name,
@@ -239,9 +237,9 @@ extension DNS64 {
 // MARK: - Records
 
 extension ResolvedAnswer {
-    /// Replaces a resolution without AAAA records by addresses made from A records.
+    /// Replaces an answer without AAAA records by AAAA records synthesized from A records.
     ///
-    /// Without A records, the A answer is used: NODATA, or a failure (RFC 6147 §5.1.6).
+    /// Without A records, the result is the A answer: NODATA or a failure (RFC 6147 §5.1.6).
     @ServiceLoop
     fileprivate mutating func synthesize(
         from addresses: Resolution,
@@ -266,8 +264,7 @@ extension ResolvedAnswer {
 }
 
 extension Resolution {
-    /// True if an AAAA answer lets DNS64 synthesize: NODATA and SERVFAIL, but not NXDOMAIN
-    /// (RFC 6147 §5.1.2, §5.1.3).
+    /// True if DNS64 replaces this AAAA answer: NODATA or SERVFAIL (RFC 6147 §5.1.2, §5.1.3).
     fileprivate func lacksAddresses(_ question: Question) -> Bool {
         guard !isRefused else { return false }
         guard rcode == .noError else { return isFailure }

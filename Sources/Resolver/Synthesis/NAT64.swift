@@ -4,10 +4,9 @@ package import DNSWire
 package import Net
 package import Upstream
 
-/// NAT64 prefix of the network, from the settings, from router advertisements (RFC 8781) or by
-/// discovery (RFC 7050).
+/// NAT64 prefix from the settings, router advertisements (RFC 8781) or discovery (RFC 7050).
 ///
-/// There is a prefix only while the machine has IPv6 but not IPv4.
+/// The prefix is nil unless the machine has IPv6 but not IPv4.
 @ServiceLoop
 package final class NAT64 {
     /// The setting `nat64`.
@@ -29,15 +28,15 @@ package final class NAT64 {
 
     package private(set) var finding: Finding?
 
-    /// The address families that work, by routes and by connections (``StackProbe``).
+    /// Address families that work, as shown by routes and test connections (``StackProbe``).
     package private(set) var stack = NetworkStack.none {
         didSet { detected.current = stack }
     }
 
-    /// True if IPv4 has a route, but does not work.
+    /// True if IPv4 has a route, but test connections over IPv4 fail.
     package var isIPv4Broken: Bool { stack == .v6 && probe.byRoutes == .dual }
 
-    /// Returns servers of the Internet to test, of both families.
+    /// Returns the Internet servers of both families for test connections.
     package var targets: @ServiceLoop () -> [SocketAddress] = { [] }
 
     package var onChange: (@ServiceLoop (Finding?) -> Void)?
@@ -52,7 +51,7 @@ package final class NAT64 {
     private let detected: DetectedStack
     private let clocks: Clocks
 
-    /// The test of the families in flight, and the time after which a query repeats it.
+    /// Family test in flight, and the time after which a query starts the next test.
     private var testing: Task<Void, Never>?
     private var testDue: Instant?
 
@@ -61,7 +60,7 @@ package final class NAT64 {
     private var timer: (any Cancellable)?
     private var failures = 0
 
-    /// True if the prefix is from the former network.
+    /// True if the network or the families have changed since the prefix was found.
     private var isUnconfirmed = false
 
     /// Prefix of a router advertisement.
@@ -84,9 +83,9 @@ package final class NAT64 {
     /// Time of the latest change of `announced`.
     private var announcedSince: Instant?
 
-    /// Creates a NAT64 without a prefix; `networkChanged` starts it.
+    /// Creates a NAT64 without a prefix; ``networkChanged()`` starts the detection.
     ///
-    /// - Parameter detected: gets the families that work.
+    /// - Parameter detected: receives the families that work.
     package init(
         _ mode: Mode,
         clocks: Clocks,
@@ -111,11 +110,11 @@ package final class NAT64 {
         networkChanged()
     }
 
-    /// Detects the address families of the network, and the prefix.
+    /// Detects the address families and the prefix of the network.
     package func networkChanged() {
         stop()
         isUnconfirmed = true
-        // An advertisement that came with the change is one of the new network.
+        // A recent advertisement came with the change, and belongs to the new network.
         if let known = announced, clocks.now() - known.at > ResolverLimits.announcement {
             announced = nil
         }
@@ -123,7 +122,7 @@ package final class NAT64 {
         test()
     }
 
-    /// Takes the families that work.
+    /// Applies the families that work, and starts a discovery if needed.
     private func adopt(_ families: NetworkStack) {
         failures = 0
         stack = families
@@ -160,16 +159,18 @@ package final class NAT64 {
     }
 }
 
-/// Returns the NAT64 prefixes under which an address counts as the embedded IPv4 address: the
-/// prefix of the settings, and the prefix in use.
+/// Returns the NAT64 prefixes of the settings and in use.
+///
+/// An address with such a prefix counts as the embedded IPv4 address.
 typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
 
 // MARK: - Router advertisements
 
 extension NAT64 {
-    /// Takes a prefix of a router advertisement, which has priority over discovery (RFC 8781 §5).
+    /// Uses a prefix of a router advertisement, which has priority over discovery (RFC 8781 §5).
     ///
-    /// A different prefix is ignored shortly after a change, because each change has a cost.
+    /// After a change, other prefixes are ignored for ``ResolverLimits/announcementPause``, because
+    /// each change removes cached answers.
     ///
     /// - Parameter lifetime: zero withdraws the prefix.
     package func announce(_ prefix: NAT64Prefix, on link: String, lifetime: Duration) {
@@ -190,7 +191,7 @@ extension NAT64 {
         useAnnounced()
     }
 
-    /// Uses the announced prefix until the end of its lifetime; without one, begins a discovery.
+    /// Uses the announced prefix during its lifetime; without announced prefix, begins a discovery.
     private func useAnnounced() {
         let now = clocks.now()
         guard let known = announced, known.until > now else {
@@ -209,7 +210,7 @@ extension NAT64 {
 // MARK: - Families
 
 extension NAT64 {
-    /// Tests the families, if both have a route.
+    /// Tests the families with connections, if both families have a route.
     private func test() {
         testDue = nil
         guard testing == nil, probe.byRoutes == .dual else { return }
@@ -222,7 +223,7 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // Without a client, nothing is sent: the next query repeats the test.
+        // The next query, not a timer, repeats the test: without clients no packet is sent.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()
@@ -230,7 +231,7 @@ extension NAT64 {
         adopt(families)
     }
 
-    /// Tests a family again that does not work, if that is due.
+    /// Repeats the family test after a failure, if the test is due.
     func noteQuery() {
         guard let testDue, clocks.now() >= testDue else { return }
         test()
@@ -288,7 +289,7 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
-        // Each change has a cost, so servers that disagree must not change the prefix often.
+        // Conflicting servers must not change the prefix often: a change removes cached answers.
         let now = clocks.now()
         if prefix != finding?.prefix {
             if let earliest = nextChange, now < earliest {
@@ -337,6 +338,6 @@ extension RecordData {
 }
 
 extension Name {
-    /// Name with AAAA records that show the NAT64 prefix (RFC 7050).
+    /// Name whose AAAA records contain the NAT64 prefix (RFC 7050).
     static let ipv4only = Name(literal: "ipv4only.arpa")
 }

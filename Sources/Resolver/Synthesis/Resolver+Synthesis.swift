@@ -36,12 +36,12 @@ extension Resolver: DNS64.Resolving {
 
     /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
     ///
-    /// Other AAAA records, and hints, may embed a private address under the new prefix. Another call
-    /// of a vendor may be billed, so only its answers with such an address are removed.
+    /// Other AAAA records and hints may embed a private address under the new prefix. Vendor calls
+    /// may be billed, so of a vendor's answers only answers with such an address are removed.
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.
-    ///   - savesCalls: true to keep also synthesized addresses and answers without addresses, if the
+    ///   - savesCalls: true to keep also synthesized addresses and answers without addresses if the
     ///     next query would call a vendor.
     /// - Returns: the sweep; the caller must run it to its end.
     package func prefixChanged(to prefix: NAT64Prefix?, savesCalls: Bool) -> CacheSweep {
@@ -55,7 +55,7 @@ extension Resolver: DNS64.Resolving {
         }
     }
 
-    /// Removes the answers that a change of the network's resolvers has made invalid.
+    /// Removes the answers that a change of the network's resolvers makes invalid.
     ///
     /// - Returns: the sweep; the caller must run it to its end.
     package func networkResolversChanged(_ change: LearnedNetwork.Change) -> CacheSweep {
@@ -67,6 +67,6 @@ extension Resolver: DNS64.Resolving {
         }
     }
 
-    /// Forgets servers that the network does not have any more.
+    /// Forgets servers that the network no longer has.
     package func forget(_ servers: [any Forwarding]) { upstreams.forget(servers) }
 }

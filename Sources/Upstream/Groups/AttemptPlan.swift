@@ -2,7 +2,7 @@
 
 /// Failover and hedging plan of one query in a group: a state machine without clock or network.
 ///
-/// The documentation page of the module has the rules (Selection of servers).
+/// The rules are in `Upstream.md`, section "Selection of servers".
 struct AttemptPlan: Sendable, Hashable {
     struct Candidate: Sendable, Hashable {
         /// Index in the group, in the order of the settings.
@@ -14,7 +14,7 @@ struct AttemptPlan: Sendable, Hashable {
         /// True if the server is down, so that an unprotected server may replace it.
         var isDown = false
 
-        /// True if the server is not queried until a probe authenticates it.
+        /// True if the server gets no query until a probe has authenticated the server.
         var isUntrusted = false
 
         var timeout: Duration
@@ -99,14 +99,13 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Returns the earlier of `wake` and `suspicion`.
     ///
-    /// Mutating only because Swift 6.3 would copy the plan for each access through an object.
+    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
     mutating func nextEvent() -> Instant? {
         guard let suspicion else { return wake }
         return min(wake ?? suspicion, suspicion)
     }
 
-    /// Earliest time at which an attempt in flight becomes overdue; nil if each attempt ends
-    /// before.
+    /// Earliest time at which an attempt in flight becomes overdue; nil for none.
     private var suspicion: Instant? {
         var first: Instant?
         for each in running where !each.isSuspected && each.overdue < each.until {
@@ -126,15 +125,15 @@ struct AttemptPlan: Sendable, Hashable {
         return next
     }
 
-    /// True if a server has attempts left and is trusted, and is protected or all protected servers
-    /// before it are down.
+    /// True if the plan may query a server: attempts are left, and the server is trusted.
+    ///
+    /// An unprotected server may be queried only if all earlier protected servers are down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate) && !candidates[candidate].isUntrusted
             && (candidates[candidate].isProtected
                 || protectedBefore(candidate).allSatisfy(\.isDown))
     }
 
-    /// True if a server has attempts left and has not declined.
     private func isLeft(_ candidate: Int) -> Bool {
         candidates[candidate].tries < rounds && !refused.contains(candidates[candidate].server)
     }
@@ -144,7 +143,7 @@ struct AttemptPlan: Sendable, Hashable {
         return candidates.lazy.filter { $0.isProtected && $0.server < server }
     }
 
-    /// True if a probe in flight could permit an unprotected server.
+    /// True if the result of a probe in flight could permit the use of an unprotected server.
     private var awaitsProbe: Bool {
         count < mostTries
             && candidates.indices.contains { candidate in
@@ -181,8 +180,9 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// True if `next`, a failed server, must wait: a probe in flight may permit an unprotected
-    /// server.
+    /// True if a query to `next`, a down or suspected server, must wait for a probe in flight.
+    ///
+    /// The probe may permit the use of an unprotected server instead.
     private func isHeld(_ next: Int) -> Bool {
         (candidates[next].isDown || suspects.contains(candidates[next].server))
             && !isRunning(next) && awaitsProbe
@@ -277,7 +277,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // Leave time for an unprotected server.
+            // The rest is for an unprotected server.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

@@ -10,11 +10,11 @@ extension Query {
 }
 
 extension HealthTable {
-    /// Probes a suspected server.
+    /// Probes a server after a failed or unanswered query.
     ///
     /// - Parameters:
     ///   - began: the start of the unanswered attempt.
-    ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
+    ///   - end: the deadline of the probe, at least ``UpstreamLimits/fairWait`` after the start.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -28,14 +28,15 @@ extension HealthTable {
         probe(server, silentSince: began, until: end)
     }
 
-    /// Probes an untrusted server (``ServerHealth/isRecheckable(at:)``) for a query without another
-    /// server.
+    /// Probes an untrusted server for a query that has no other server.
+    ///
+    /// ``ServerHealth/isRecheckable(at:)`` must be true.
     func recheck(_ server: any Forwarding, until end: Instant, _ completion: @escaping Verdict) {
         page(of: server).completions.append(completion)
         probe(server, until: end)
     }
 
-    /// Sends a probe, unless one is in flight.
+    /// Sends a probe, unless a probe is in flight.
     func probe(
         _ server: any Forwarding,
         silentSince began: Instant? = nil,
@@ -57,8 +58,9 @@ extension HealthTable {
         }
     }
 
-    /// Measures the round trip of a server with the second of two queries, because the first may
-    /// open a connection.
+    /// Measures the round trip of a server with the second of two queries.
+    ///
+    /// The first query may open a connection.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in

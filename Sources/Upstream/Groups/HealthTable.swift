@@ -148,7 +148,7 @@ extension HealthTable {
 
     /// Sends a loop probe, a query for a random name, to `server` unless a probe was sent recently.
     ///
-    /// Only a slow failure causes a probe: in a loop, each query waits for itself.
+    /// Only a slow failure causes a probe, because a query in a loop ends by a timeout.
     ///
     /// - Parameter began: the start of the failed attempt.
     func seekLoop(through server: any Forwarding, failedSince began: Instant) {
@@ -173,7 +173,7 @@ extension HealthTable {
         }
     }
 
-    /// True if a client's question is a loop probe of this daemon.
+    /// Returns true, and records the loop, if a client's question is a loop probe of this daemon.
     package func recognises(_ question: Question) -> Bool {
         guard question.type == .txt else { return false }
         let octets = question.name.lowercased.octets

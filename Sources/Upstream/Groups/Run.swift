@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Query in flight, sent to one or more servers.
+/// Query of a client, sent to one or more servers of a group.
 @ServiceLoop
 final class Run {
     private let query: Query
@@ -53,7 +53,7 @@ final class Run {
         perform(plan.begin(now: now), .first, now)
     }
 
-    /// Probes the untrusted servers; the query waits for the probes.
+    /// Begins a query that has only `untrusted` servers: the query waits for probes of the servers.
     func begin(_ now: Instant, _ untrusted: [Int]) {
         latestError = roster.pages[untrusted[0]].health.failure ?? latestError
         let probed = untrusted.filter { roster.pages[$0].health.isRecheckable(at: now) }
@@ -65,7 +65,7 @@ final class Run {
         }
     }
 
-    /// Suspects silent servers and sends a hedged query.
+    /// Probes servers that have not replied in time, and sends a hedged query if due.
     func tick(_ now: Instant) {
         guard let wake, wake <= now else { return }
         for each in plan.newlySuspicious(now: now) {
@@ -101,7 +101,7 @@ final class Run {
         wait()
     }
 
-    /// Queries the present servers: the network has changed since the start.
+    /// Restarts the query with the current servers, because the servers changed since the start.
     private func beginAgain() {
         wait(until: nil)
         guard let completion = completion.take() else { return }
@@ -185,8 +185,9 @@ final class Run {
         perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next, now)
     }
 
-    /// Suspects and probes a server; a silent server only if the server sent no reply since
-    /// `began`.
+    /// Marks a server as suspected, and probes the server.
+    ///
+    /// - Parameter isSilent: true for a timeout; then a reply since `began` prevents the probe.
     private func suspect(
         _ index: Int,
         silentSince began: Instant,

@@ -34,7 +34,7 @@ struct ServerHealth: Sendable, Hashable {
 
     /// Measured round trip, or a shorter latency of an answer since the measurement.
     ///
-    /// Answers can only lower this value, because clients may choose slow names.
+    /// An answer can only lower this value, because a client may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
 
     /// Latency of a probe on an open connection, and the time of the measurement.
@@ -64,25 +64,24 @@ struct ServerHealth: Sendable, Hashable {
 extension ServerHealth {
     var isFit: Bool { rest == nil && loopsUntil == nil }
 
-    /// True if probes show that the server is out of service, so that an unprotected server may
-    /// replace it.
+    /// True if probes show an outage, so that an unprotected server may replace this server.
     ///
     /// A rate-limited server counts as in service. Otherwise a flood from one client would send the
-    /// names of other clients to an unprotected server. Such a server answers with HTTP 429, or
-    /// with an error response although it has answered within ``UpstreamLimits/declineTolerance``.
+    /// names of other clients to an unprotected server. A server counts as rate-limited after HTTP
+    /// 429, or if the server declines probes but has answered within
+    /// ``UpstreamLimits/declineTolerance``.
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
 
-    /// Reason of the back-off; nil for none.
     var failure: UpstreamError? { rest?.reason }
 
     /// True if the last probe could not authenticate the server, so that only probes connect.
     ///
-    /// A handshake costs more processor time than a query, and would fail for each query.
+    /// Otherwise each query would start a handshake, which costs more CPU time than the query.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
-    /// True if a query without another server may wait for a probe of this untrusted server.
+    /// True if a query that has no other server may wait for a probe of this untrusted server.
     func isRecheckable(at now: Instant) -> Bool {
         guard let rest, isUntrusted else { return false }
         return isProbed || now - rest.since >= UpstreamLimits.firstRest
@@ -101,13 +100,11 @@ extension ServerHealth {
     /// True if the server is backed off because of failures, not because of a loop.
     var rests: Bool { rest != nil && !loops }
 
-    /// True if the back-off interval has ended and no probe is in flight.
     func isDue(at now: Instant) -> Bool {
         guard let rest, !loops else { return false }
         return !isProbed && now >= rest.end
     }
 
-    /// True if the server has sent no reply after `began`.
     func isSilent(since began: Instant) -> Bool {
         receivedAt.map { $0 <= began } ?? true
     }
@@ -141,7 +138,7 @@ extension ServerHealth {
 
     /// Returns the candidate of a group with one server; nil unless the server is healthy.
     ///
-    /// Mutating only because Swift 6.3 would copy the health for an access through an object.
+    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
     mutating func onlyCandidate(_ server: any Forwarding) -> AttemptPlan.Candidate? {
         isFit ? candidate(server, 0) : nil
     }
@@ -185,8 +182,7 @@ extension ServerHealth {
         return rest != nil
     }
 
-    /// Records a probe, sent at `began`, that failed for `reason`; returns true if a back-off
-    /// started.
+    /// Records the failure of a probe sent at `began`; returns true if a back-off started.
     mutating func failedProbe(
         _ reason: UpstreamError,
         began: Instant,
@@ -227,7 +223,9 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Records a loop probe and returns true, unless the last probe was recent.
+    /// Records a loop probe and returns true; false if the last loop probe was recent.
+    ///
+    /// The minimum interval is ``UpstreamLimits/loopRest``.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
@@ -248,10 +246,9 @@ extension ServerHealth {
 }
 
 extension Duration {
-    /// Returns the duration doubled `times` times; a negative number halves the duration, rounding
-    /// down.
+    /// Returns the duration multiplied by 2 to the power of `times`, rounded down.
     ///
-    /// `/` takes 600 instructions.
+    /// A shift, because the operator `/` of `Duration` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }

@@ -2,7 +2,7 @@
 
 /// Order in which a group queries its servers.
 ///
-/// Latency never moves an unprotected server before a protected one.
+/// Latency never moves an unprotected server before a protected server.
 struct ServerSelection: Sendable, Hashable {
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
@@ -19,7 +19,7 @@ struct ServerSelection: Sendable, Hashable {
     /// Indices of the servers to query.
     ///
     /// Servers that are paused or loop are excluded.  If a protected server is excluded or
-    /// rate-limited, the unprotected servers after it are also excluded.
+    /// rate-limited, all later unprotected servers are also excluded.
     private(set) var order: [Int]
 
     /// Index of a server for which a probe should measure the round trip; nil for none.

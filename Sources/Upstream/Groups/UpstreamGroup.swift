@@ -2,10 +2,10 @@
 package import DNSWire
 package import Net
 
-/// Upstreams with failover, hedging and health checks.
+/// Group of upstreams with failover, hedging and health checks.
 ///
-/// Encrypted servers come first, then plain ones, then those that the network or a file names; each
-/// in the order of the settings.
+/// Encrypted servers come first, then unencrypted servers, then servers of ``LearnedUpstream``.
+/// Each part is in the order of the settings.
 ///
 /// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules.
 @ServiceLoop
@@ -14,7 +14,6 @@ package final class UpstreamGroup {
 
     package let health: HealthTable
 
-    /// Members whose servers change.
     private let learned: [LearnedUpstream]
     private var latestRoster: UpstreamRoster
 
@@ -30,7 +29,7 @@ package final class UpstreamGroup {
         latestRoster = UpstreamRoster(members, health, version: Self.version(of: learned))
     }
 
-    /// Returns a group without learned members; itself if it has none, nil if it has only these.
+    /// Returns the group without any ``LearnedUpstream``; nil if no other member exists.
     package func withoutLearned() -> UpstreamGroup? {
         guard !learned.isEmpty else { return self }
         let others = members.filter { !($0 is LearnedUpstream) }
@@ -41,7 +40,6 @@ package final class UpstreamGroup {
         learned.reduce(0) { $0 + $1.version }
     }
 
-    /// The present servers.
     var roster: UpstreamRoster {
         guard !learned.isEmpty else { return latestRoster }
         let version = Self.version(of: learned)
@@ -59,8 +57,7 @@ package final class UpstreamGroup {
         package let isOfRepetition: Bool
     }
 
-    /// Result of a query; on failure, the first error response, or without a response the last
-    /// failure.
+    /// Result of a query; a failure is the first error response, or else the last failure.
     package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one server answers or `deadline` passes.

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// All servers of the members of a group in their order, and their health entries.
-///
-/// Encrypted servers come first, then plain ones, then those that the network or a file names.
+/// Servers of all members of a group, in the order of ``UpstreamGroup``, with their health.
 @ServiceLoop
 final class UpstreamRoster {
     let servers: [any Forwarding]
     let pages: [HealthTable.Page]
 
-    /// Versions of the learned members.
+    /// Sum of the versions of each ``LearnedUpstream`` in the group.
     let version: Int
 
     init(_ members: [any Forwarding], _ health: HealthTable, version: Int) {

@@ -63,7 +63,7 @@ final class PipelinedConnection {
 
     /// True if another query can be sent.
     ///
-    /// A full connection is replaced, so that client queries cannot block a probe.
+    /// If false, the next query uses a new connection.
     var isUsable: Bool {
         end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp
             && pending.count < UpstreamLimits.inFlight
@@ -235,8 +235,9 @@ extension PipelinedConnection {
         entry.waiter.resume(.ready)
     }
 
-    /// Counts an unmatched message; several end the connection, because only the server can send
-    /// them.
+    /// Counts an unmatched message, and ends the connection at ``UpstreamLimits/foreignReplies``.
+    ///
+    /// On a connection, only the server can send such a message.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {

@@ -29,7 +29,7 @@ package final class PlainTransport: UpstreamTransport {
 
     package func carry(_ attempt: Attempt) { datagrams.ask(attempt, of: self) }
 
-    /// Repeats a query over TCP: the UDP reply is truncated, or may be forged (RFC 7766 §5).
+    /// Repeats a query over TCP after a truncated or possibly forged UDP reply (RFC 7766 §5).
     func repeatOverStream(_ attempt: Attempt) {
         tcpRetries += 1
         let exchange = UpstreamExchange(

@@ -2,10 +2,10 @@
 internal import DNSWire
 internal import Net
 
-/// Exchanger with one server over two persistent connections: client queries and probes.
+/// Exchanges with one server over two persistent connections: for client queries and for probes.
 ///
-/// On a shared connection, slow queries could delay a probe. A few more connections only wait for
-/// replies.
+/// On a shared connection, slow queries could delay a probe. Retired connections only wait for
+/// outstanding replies.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
@@ -123,8 +123,8 @@ final class StreamExchanger {
 
     /// Applies the idle timeout that the server sent (RFC 7828 §3.4).
     ///
-    /// A timeout of 0 retires the connection. Without a limit, a server could use it to fill the
-    /// memory with connections that wait for replies. At the limit, the connection stays in use.
+    /// A timeout of 0 retires the connection. Retired connections use memory, so their number is
+    /// limited. At the limit, the connection stays in use until no query is outstanding.
     private func keep(_ connection: PipelinedConnection, for timeout: Duration) {
         guard timeout == .zero else { return connection.keep(for: timeout) }
         forgetEnded()

@@ -89,11 +89,11 @@ final class UDPExchanger {
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
-    /// Closes the sockets without queries; a socket with a query retains the exchanger.
+    /// Closes the sockets; no query is outstanding, because a query retains the exchanger.
     isolated deinit { for slot in open { slot.closeSocket() } }
 }
 
-/// Socket of a server, and its outstanding queries; can be opened again after it was closed.
+/// UDP socket and its outstanding queries; can be reopened after ``closeSocket()``.
 @ServiceLoop
 private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     private struct Waiting {
@@ -139,8 +139,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         return false
     }
 
-    /// Earliest deadline of the outstanding queries; without queries, the end of the period in
-    /// which the socket accepts queries.
+    /// Earliest deadline of the outstanding queries; without queries, the end of the lifetime.
     var deadline: Instant {
         waiting.lazy.map(\.attempt.deadline).min() ?? opened + UpstreamLimits.socketLifetime
     }
@@ -190,7 +189,6 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         }
     }
 
-    /// Index of the outstanding query with an ID.
     private func place(of id: UInt16) -> Int? {
         // Not `firstIndex`: the isolation check of its closure takes 350 instructions.
         for place in waiting.indices where waiting[place].exchange.id == id { return place }
@@ -207,7 +205,9 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         return waiting
     }
 
-    /// Counts an unmatched message; several close the socket, because a forger may know its port.
+    /// Counts an unmatched message, and closes the socket at ``UpstreamLimits/foreignReplies``.
+    ///
+    /// A forger may know the port of the socket.
     private func noteForeign() {
         exchanger.foreignReplies += 1
         foreignReplies += 1
