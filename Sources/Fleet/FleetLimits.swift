@@ -66,6 +66,9 @@ package enum FleetLimits {
     /// Time between the heartbeats of a machine.
     static let heartbeat: Duration = .seconds(20)
 
+    /// Time of the second heartbeat after a connection: machines often start together.
+    static let secondHeartbeat: Duration = .seconds(1)
+
     /// Seconds after its last heartbeat for which a machine counts as a member.
     static let memberSeconds: Int64 = 60
 
@@ -101,6 +104,9 @@ package enum FleetLimits {
 
     /// Interval at which a machine confirms its claims of a budget.
     static let confirmation: Duration = .seconds(60)
+
+    /// Time of the first confirmation after a connection.
+    static let firstConfirmation: Duration = .seconds(3)
 
     /// Maximum number of machines that Redis can report.
     package static let mostMembers = 1_000_000

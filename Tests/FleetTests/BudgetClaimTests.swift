@@ -35,7 +35,7 @@ private struct Machine {
         guard !isCut else { return }
         let want = claim.wanted(use)[0] ?? 0
         let reply = engine.claim(number, used: used, want: want, limit: limit)
-        claim.take([reply, nil, nil], members: members)
+        claim.take([reply, nil, nil], members: members, isSettled: true)
     }
 
     mutating func call() -> Bool {
@@ -151,7 +151,7 @@ struct BudgetClaimTests {
     @Test
     func `a day begins without claims, a month only if it is another one`() {
         var claim = BudgetClaim([100, nil, 3_000], day: 1, month: 1, members: 1)
-        claim.take([(5, 50), nil, (60, 600)], members: 2)
+        claim.take([(5, 50), nil, (60, 600)], members: 2, isSettled: true)
         claim.begin(day: 2, month: 1)
         #expect(claim.allowed == [0, nil, 60])
         claim.begin(day: 3, month: 2)
@@ -165,7 +165,7 @@ struct BudgetClaimTests {
     @Test(arguments: [Int.min, -1, 0, .max])
     func `an implausible number of machines is limited`(members: Int) {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: members)
-        claim.take([(10, 10), nil, nil], members: members)
+        claim.take([(10, 10), nil, nil], members: members, isSettled: true)
         #expect((1...FleetLimits.mostMembers).contains(claim.members))
         #expect(claim.isShort([10, 0, 0]))
         claim.lose(members: members)
@@ -175,12 +175,28 @@ struct BudgetClaimTests {
     @Test
     func `the share depends on the latest number of machines, not on an unknown one`() {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 4)
-        claim.take([(0, 0), nil, nil], members: 0)
+        claim.take([(0, 0), nil, nil], members: 0, isSettled: true)
         claim.lose(members: 0)
         #expect(claim.allowed[0] == 250)
-        claim.take([(0, 0), nil, nil], members: 1)
+        claim.take([(0, 0), nil, nil], members: 1, isSettled: true)
         claim.lose(members: 10)
         #expect(claim.allowed[0] == 100)
+    }
+
+    @Test
+    func `shortly after a connection, the number of machines and the sum do not decrease`() {
+        var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 1)
+        claim.take([(50, 600), nil, nil], members: 4, isSettled: true)
+        claim.lose(members: 4)
+        // Redis has restarted without data.
+        claim.take([(50, 50), nil, nil], members: 1, isSettled: false)
+        claim.lose(members: 1)
+        #expect(claim.allowed[0] == 50 + 400 / 4)
+        claim.take([(50, 100), nil, nil], members: 2, isSettled: true)
+        claim.lose(members: 2)
+        #expect(claim.allowed[0] == 50 + 900 / 2)
+        claim.begin(day: 2, month: 1)
+        #expect(claim.allowed[0] == 1_000 / 2)
     }
 
     @Test

@@ -222,4 +222,21 @@ struct LinkResolversTests {
         let last = LinkResolvers.merged(sources, running: [], isOwn: isOwn)
         #expect(last.map(\.source) == [.file])
     }
+
+    @Test(
+        "a link whose server has an address of this machine keeps its domains, without a server",
+        arguments: [("192.0.2.1", "tun0", 1), ("127.0.0.1", "tun0", 0), ("192.0.2.1", "", 0)]
+    )
+    func ownServer(_ server: String, _ link: String, _ count: Int) throws {
+        let entry = LinkResolvers(
+            .resolved,
+            link: link,
+            servers: [try Self.server(server)],
+            domains: ["corp.example.com"],
+            isDefault: false
+        )
+        let found = LinkResolvers.merged([[entry]], running: ["tun0"], isOwn: { _ in true })
+        #expect(found.count == count)
+        #expect(found.allSatisfy { $0.servers.isEmpty && $0.domains == ["corp.example.com"] })
+    }
 }

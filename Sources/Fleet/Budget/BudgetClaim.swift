@@ -116,25 +116,35 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Stores the reply of Redis.
     ///
-    /// - Parameter members: number of machines; 0 if not known.
-    mutating func take(_ reply: [(claimed: UInt64, total: UInt64)?], members: Int) {
+    /// - Parameters:
+    ///   - members: number of machines; 0 if not known.
+    ///   - isSettled: false shortly after the connection: Redis may have restarted without data, and
+    ///     other machines may not have connected yet. Then the numbers do not decrease.
+    mutating func take(
+        _ reply: [(claimed: UInt64, total: UInt64)?],
+        members: Int,
+        isSettled: Bool
+    ) {
         isAlone = false
-        if members > 0 { self.members = Self.plausible(members) }
+        let mayDecrease = isSettled && members > 0
+        self.members = Self.plausible(mayDecrease ? members : max(members, self.members))
         for (index, amounts) in zip(limits.indices, reply) {
             guard let amounts else { continue }
+            let least = isSettled ? 0 : limits[index]?.total ?? 0
             limits[index]?.claimed = amounts.claimed
-            limits[index]?.total = amounts.total
+            limits[index]?.total = max(least, amounts.total)
             limits[index]?.share = 0
         }
     }
 
     /// Begins the use of shares, because Redis is unreachable.
     ///
-    /// - Parameter members: latest number of machines; 0 if not known.
+    /// - Parameter members: latest number of machines; 0 if not known. A smaller number than at the
+    ///   latest reply has no effect.
     mutating func lose(members: Int) {
         guard !isAlone else { return }
         isAlone = true
-        if members > 0 { self.members = Self.plausible(members) }
+        self.members = Self.plausible(max(members, self.members))
         beginShares()
     }
 }

@@ -106,6 +106,8 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
+        // By then, machines that started at the same time have claimed, too.
+        alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
     func lost() {
@@ -174,7 +176,11 @@ package final class FleetBudget {
         guard entry.claim.day == day, case .success(let list) = replies,
             let amounts = Self.amounts(list, entry.account.limits, indices)
         else { return }
-        entries[vendor]?.claim.take(amounts, members: link.members)
+        entries[vendor]?.claim.take(
+            amounts,
+            members: link.members,
+            isSettled: link.isSettled
+        )
         guard let claim = entries[vendor]?.claim else { return }
         // Allows the next request immediately, unless the budget is used up.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {

@@ -164,6 +164,7 @@ final class EngineLink {
         onFlushes?(flushes)
         // Before the first claim of a budget, which needs the number of machines.
         beat()
+        heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)
         _ = await ended.wait(until: nil)
         return reason ?? .lost("closed")
@@ -281,6 +282,12 @@ final class EngineLink {
         state = .alone(reason)
         since = clocks.now()
         onChange?(reason)
+    }
+
+    /// True if the other machines had time to connect to the present Redis server.
+    var isSettled: Bool {
+        guard case .connected = state else { return false }
+        return clocks.now() - since >= .seconds(FleetLimits.memberSeconds)
     }
 
     func becomeConnected(_ server: SocketAddress) {

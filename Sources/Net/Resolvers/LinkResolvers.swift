@@ -135,12 +135,27 @@ extension LinkResolvers {
                 guard entry.link.isEmpty || running?.contains(entry.link) ?? true,
                     result.count < maximumLinks
                 else { continue }
+                // A network could assign the address of a VPN's server to this machine. The link
+                // then keeps its domains, without a server, so that no other server gets the names.
+                let keepsDomains =
+                    !entry.link.isEmpty && !entry.domains.isEmpty
+                    && entry.servers.contains { !$0.address.isOfThisHost }
                 entry.servers.removeAll { isOwn($0.address) }
-                guard !entry.servers.isEmpty else { continue }
+                guard !entry.servers.isEmpty || keepsDomains else { continue }
+                if entry.servers.isEmpty { entry.isDefault = false }
                 if entry.link.isEmpty, entry.source == .file, !result.isEmpty { continue }
                 result.append(entry)
             }
         }
         return result
+    }
+}
+
+extension SocketAddress {
+    /// True for loopback and unspecified addresses, which no other machine has.
+    fileprivate var isOfThisHost: Bool {
+        if isUnspecified { return true }
+        guard isIPv6 else { return octets[0] == 127 }
+        return octets.dropLast().allSatisfy { $0 == 0 } && octets.last == 1
     }
 }
