@@ -101,7 +101,7 @@ extension ControlInterface {
         # Answers from the kernel over loopback. answers: count since the start
         type Acceleration (state: AccelerationState, why: ?string, entries: int, answers: int)
 
-        # alone: the engine does not answer, and this machine calls the vendors itself
+        # alone: the Redis server does not answer, and this machine calls the vendors itself
         type FleetState (connected, alone, off)
 
         # Exchange of answers with other machines. since: RFC 3339

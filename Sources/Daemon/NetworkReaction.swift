@@ -56,7 +56,7 @@ final class NetworkReaction {
     /// Timer that marks the cache stale when the budget allows it again.
     private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
 
-    /// Times that a change of the NAT64 prefix removes answers whose replacement needs a billed call.
+    /// Limit of removals after changes of the NAT64 prefix: a new answer can need a billed call.
     private var removals = ChangeBudget(burst: 6, interval: .seconds(60))
     private lazy var removal = Alarm(components.clocks) { [weak self] in self?.removeTranslated() }
 
@@ -210,7 +210,7 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// Answers whose replacement needs a vendor call are removed when the budget allows it.
+    /// If the limit is reached, answers stay that only a vendor call can replace.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)

@@ -16,7 +16,7 @@ final class PortalDetection {
     /// True if NetworkManager has found a portal.
     private var isReported = false
 
-    /// Link whose router has announced a portal (RFC 8910).
+    /// Link with a router that has announced a portal (RFC 8910).
     private var announcement: String?
 
     /// Number of answers at the first failure; nil without a failure since the latest answer.

@@ -8,7 +8,7 @@ package import Net
 /// fleet.
 @ServiceLoop
 package final class Fleet {
-    /// Question whose answer machines share.
+    /// Question; the machines share its answer.
     package struct Question: Sendable {
         package var name: Name
 
@@ -40,7 +40,7 @@ package final class Fleet {
 
         /// This machine calls the vendor, and then reports the result with the ticket.
         ///
-        /// `stale` is a shared answer whose TTL is over, for use if no server answers.
+        /// `stale` is a shared answer with an expired TTL, for use if no server answers.
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
     }
 

@@ -224,7 +224,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "a link whose server has an address of this machine keeps its domains, without a server",
+        "the domains of a link stay if its server has an address of this machine",
         arguments: [("192.0.2.1", "tun0", 1), ("127.0.0.1", "tun0", 0), ("192.0.2.1", "", 0)]
     )
     func ownServer(_ server: String, _ link: String, _ count: Int) throws {
@@ -238,5 +238,13 @@ struct LinkResolversTests {
         let found = LinkResolvers.merged([[entry]], running: ["tun0"], isOwn: { _ in true })
         #expect(found.count == count)
         #expect(found.allSatisfy { $0.servers.isEmpty && $0.domains == ["corp.example.com"] })
+
+        let whole = LinkResolvers(.file, link: "", servers: [try Self.server("192.0.2.9")])
+        let all = LinkResolvers.merged(
+            [[entry], [whole]],
+            running: ["tun0"],
+            isOwn: { $0.octets.last == 1 }
+        )
+        #expect(all.last?.servers == whole.servers)
     }
 }

@@ -293,7 +293,7 @@ extension FleetExchange.Outlook {
         case .asked(let server, let wait):
             "asked first, through \(server); waits up to \(Int(wait / .milliseconds(1))) ms for "
                 + "another machine"
-        case .alone: "not asked: the engine is not used"
+        case .alone: "not asked: the Redis server is not used"
         case .notShared: "not asked: the route has `share: off`"
         case .exitUnknown: "not asked: the vendor has not yet shown this machine's address"
         }

@@ -4,14 +4,14 @@ package import Net
 
 /// Settings of the exchange of vendors' answers with other machines.
 package struct FleetSettings: Sendable, Equatable {
-    /// Servers of the engine; empty with `sentinel`.
+    /// Addresses of the Redis server and its replicas; empty with `sentinel`.
     package var servers: [SocketAddress] = []
 
     package var sentinel: Sentinel?
 
     package var tls = false
 
-    /// Name in the engine's certificate; nil for its address.
+    /// Name in the certificate of the Redis server; nil for its address.
     package var tlsName: String?
 
     package var caFile: String?
@@ -79,7 +79,7 @@ extension FleetSettings {
             ),
             example: ["192.0.2.10:6379"].compactMap { SocketAddress($0) },
             """
-            IP addresses of the Redis or Valkey server (the engine) and its replicas, in the order \
+            IP addresses of the Redis or Valkey server and its replicas, in the order \
             of connection attempts. Servers that accept no writes are skipped.
             """
         ),
@@ -99,8 +99,8 @@ extension FleetSettings {
             \.tls,
             .boolean,
             """
-            Uses TLS to the engine and to Sentinels. Without TLS, `password` can be read on the \
-            network path. Shared answers are encrypted and authenticated even without TLS.
+            Uses TLS to the Redis server and to Sentinels. Without TLS, `password` can be read on \
+            the network path. Shared answers are encrypted and authenticated even without TLS.
             """
         ),
         .option(
@@ -110,7 +110,7 @@ extension FleetSettings {
             standard: "the address of the server",
             example: "redis.example.com",
             """
-            Host name or IP address in the certificate of the engine.
+            Host name or IP address in the certificate of the Redis server.
             """
         ),
         .option(
@@ -129,7 +129,7 @@ extension FleetSettings {
             standard: "the default user",
             example: "httpdnsd",
             """
-            User of the engine (ACL).
+            User of the Redis server (ACL).
             """
         ),
         .option(
@@ -155,7 +155,7 @@ extension FleetSettings {
             """
             Secret of the fleet, the same on all machines: 32 octets or more, such as the output \
             of `openssl rand -base64 48`. The secret encrypts and authenticates keys and values: \
-            the engine cannot read them. Machines with different secrets share nothing.
+            the Redis server cannot read them. Machines with different secrets share nothing.
             """
         ),
         .option(
@@ -183,8 +183,8 @@ extension FleetSettings {
             \.timeout,
             .duration(SettingsLimits.fleetTimeout),
             """
-            Time limit for one reply of the engine. After three consecutive timeouts, clients do \
-            not wait for the engine until it answers a probe in time.
+            Time limit for one reply of the Redis server. After three consecutive timeouts, clients \
+            do not wait for the Redis server until it answers a probe in time.
             """
         ),
         .option(
@@ -204,8 +204,9 @@ extension FleetSettings {
             """
             `own`: each machine has the `budget` of each vendor. `shared`: all machines together \
             have it; machines with the same vendor name and account claim parts of it in advance. \
-            A machine without the engine keeps its claim, and gets an equal share of what no \
-            machine had claimed. A machine that has never reached the engine has the whole budget.
+            A machine without the Redis server keeps its claim, and gets an equal share of what no \
+            machine had claimed. A machine that has never reached the Redis server has the whole \
+            budget.
             """
         )
     )

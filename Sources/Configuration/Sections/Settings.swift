@@ -271,8 +271,8 @@ extension Settings {
             """
             Names for which the daemon synthesizes IPv6 addresses (RFC 6147), if they have none, \
             while only IPv6 works and the NAT64 prefix is known. `vendors`: names of routes with \
-            vendors. `all`: also names of upstreams, for networks whose resolvers do not \
-            synthesize addresses. `off`: none. Clients that request DNSSEC get no synthesized \
+            vendors. `all`: also names of upstreams, if the resolvers of the network do \
+            not synthesize addresses. `off`: none. Clients that request DNSSEC get no synthesized \
             addresses.
             """
         ),

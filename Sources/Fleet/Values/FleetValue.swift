@@ -129,7 +129,7 @@ package struct MachineName: Sendable, Hashable {
     }
 }
 
-/// Reader of octets whose tag was verified.
+/// Reader of the octets of a verified value or message.
 struct OctetReader {
     private var rest: ArraySlice<UInt8>
 

@@ -62,7 +62,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Returns nil for a rare kind, whose handle is not reused.
+        /// Creates the kind of a request; nil for rare kinds: their handles are not reused.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server

@@ -143,7 +143,8 @@ extension LinkResolvers {
                 entry.servers.removeAll { isOwn($0.address) }
                 guard !entry.servers.isEmpty || keepsDomains else { continue }
                 if entry.servers.isEmpty { entry.isDefault = false }
-                if entry.link.isEmpty, entry.source == .file, !result.isEmpty { continue }
+                let isLast = entry.link.isEmpty && entry.source == .file
+                if isLast, result.contains(where: { !$0.servers.isEmpty }) { continue }
                 result.append(entry)
             }
         }

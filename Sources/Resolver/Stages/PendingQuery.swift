@@ -21,7 +21,7 @@ final class PendingQuery: FairEntry {
     /// False if each upstream gets the query only once, because its client overloads the upstreams.
     let isRepeated: Bool
 
-    /// Client whose limit counts the query; nil for the daemon.
+    /// Client to which the query is counted; nil for the daemon.
     ///
     /// After an eviction, this is the next waiting client.
     var client: ClientNetwork?
@@ -54,7 +54,7 @@ final class PendingQuery: FairEntry {
         let query: Query
         private let hash: Int
 
-        /// Client whose limits prevent vendor calls; other clients cannot join the query.
+        /// Client that has reached a limit of vendor calls; other clients cannot join the query.
         var refused: ClientNetwork?
 
         init(_ query: Query) {

@@ -60,7 +60,8 @@ package final class Prefetcher {
 
     /// Refreshes an answer when a cache hit requests it.
     ///
-    /// - Parameter client: the client to which vendor calls are charged; nil for the daemon.
+    /// - Parameter client: the client to which the query and its vendor calls are counted; nil for
+    ///   the daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
@@ -204,7 +205,7 @@ package final class Prefetcher {
         case refrained
     }
 
-    private func attempt(_ query: Query, for payer: ClientNetwork? = nil) async -> Outcome {
+    private func attempt(_ query: Query, for client: ClientNetwork? = nil) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []
         let isPaired =
@@ -232,7 +233,7 @@ package final class Prefetcher {
             singleFlight.ask(
                 query,
                 match,
-                for: payer,
+                for: client,
                 isAwaited: false,
                 now: now,
                 deadline: deadline,
