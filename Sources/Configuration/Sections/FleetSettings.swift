@@ -183,8 +183,8 @@ extension FleetSettings {
             \.timeout,
             .duration(SettingsLimits.fleetTimeout),
             """
-            Time limit for one reply of the Redis server. After three consecutive timeouts, clients \
-            do not wait for the Redis server until it answers a probe in time.
+            Time limit for one reply of the Redis server. After three consecutive timeouts, \
+            clients do not wait for the Redis server until it answers a probe in time.
             """
         ),
         .option(
