@@ -22,10 +22,10 @@ extension AnswerTable {
         return true
     }
 
-    /// Returns false for a large answer beyond the share.
+    /// Returns false for a large answer if large answers have used their part of the inserted octets.
     ///
-    /// Only insertions that evict others count. Answers of vendors have no share: a client cannot
-    /// choose their size, and without the cache each query for them is a billed call.
+    /// Only insertions that evict others count. Answers of vendors are always admitted, because each
+    /// query for an answer that is not in the cache is a billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue

@@ -19,7 +19,7 @@ final class PortalDetection {
     /// Link with a router that has announced a portal (RFC 8910).
     private var announcement: String?
 
-    /// Number of answers at the first failure; nil without a failure since the latest answer.
+    /// Value of `answers` at the first failure; nil if no failure followed the latest answer.
     private var answersAtFailure: UInt64?
 
     /// True if ``probation`` has ended without an answer.

@@ -108,7 +108,7 @@ package enum FleetLimits {
     /// Time of the first confirmation after a connection.
     static let firstConfirmation: Duration = .seconds(3)
 
-    /// Maximum number of machines that Redis can report.
+    /// Limit of the number of machines that a Redis server reports; a larger number is clamped.
     package static let mostMembers = 1_000_000
 
     /// Maximum number of machines that the statistics list by name.

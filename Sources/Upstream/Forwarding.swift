@@ -22,7 +22,8 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, because a datagram can be lost; 1 s for a connection, which can be dead.
+    /// Zero for UDP, because datagrams get lost. 1 s for TCP and TLS, because only a dead connection
+    /// loses queries.
     nonisolated var repeatsAfter: Duration? { get }
 
     /// Servers of this upstream, selected and health-checked separately.

@@ -30,7 +30,7 @@ struct StoppedReaderTests {
             under: ["bash", "-c", script, "bash"]
         )
         try ask(2_000, of: daemon)
-        // A worker may count a query after its answer; a further query follows the 2,000.
+        // A worker may count a query after its answer, so one more query follows the 2,000.
         _ = try daemon.dig("localhost", "A")
         // Another test may still send to this port.
         let total = try #require(daemon.stats()["queries", "total"].int)

@@ -119,7 +119,8 @@ package struct BudgetClaim: Sendable, Hashable {
     /// - Parameters:
     ///   - members: number of machines; 0 if not known.
     ///   - isSettled: false shortly after the connection: Redis may have restarted without data, and
-    ///     other machines may not have connected yet. Then the numbers do not decrease.
+    ///     other machines may not have connected yet. Then neither `members` nor a
+    ///     sum of claims decreases.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,

@@ -62,7 +62,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Creates the kind of a request; nil for rare kinds: their handles are not reused.
+        /// Creates the key under which the handle of a request is reused; nil if it is not reused.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server

@@ -135,7 +135,7 @@ extension LinkResolvers {
                 guard entry.link.isEmpty || running?.contains(entry.link) ?? true,
                     result.count < maximumLinks
                 else { continue }
-                // A network could assign the address of a VPN's server to this machine. The link
+                // A network could assign the address of a VPN's DNS server to this machine. The link
                 // then keeps its domains, without a server, so that no other server gets the names.
                 let keepsDomains =
                     !entry.link.isEmpty && !entry.domains.isEmpty

@@ -40,7 +40,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     package init() {}
 
-    /// Returns the number of the source `name`, and registers a new source.
+    /// Returns the number of the source `name`; registers the source if it is new.
     ///
     /// If all 65,535 numbers are in use, the result is `itself`.
     ///

@@ -75,7 +75,7 @@ struct AnswerValidity: Sendable {
     /// True if the `dns64` names or the NAT64 prefix of the settings have changed.
     var synthesisChanged = false
 
-    /// True if the former vendor parameters of the routes are unknown.
+    /// True if the vendor parameters of the routes before the change are unknown.
     var parametersUnknown = false
 
     /// True if the answer is invalid regardless of the sources of the name.

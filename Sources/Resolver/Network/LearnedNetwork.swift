@@ -154,7 +154,7 @@ package final class LearnedNetwork {
         changed(outcome, since: before, ended: outcome.domains)
     }
 
-    /// - Parameter ended: domains whose hold has ended.
+    /// - Parameter ended: domains that are no longer held (``NetworkPlan``).
     private func changed(
         _ outcome: NetworkPlan.Outcome,
         since before: NetworkPlan,

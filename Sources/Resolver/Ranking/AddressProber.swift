@@ -41,7 +41,7 @@ package final class AddressProber {
     private var queue: [Job] = []
     private var running = 0
 
-    /// Measurements in flight; names with the same server share a measurement.
+    /// Measurements in flight; names with the same address and port share a measurement.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
     private var networksLeft: UInt64 = 0

@@ -9,7 +9,7 @@ package import Net
 package final class FleetExchange {
     package let fleet: Fleet
 
-    /// Settings of each vendor that determine its answers, as text: part of `view(of:_:)`.
+    /// Text of the settings that determine the answers of a vendor, by vendor; `view(of:_:)` has it.
     private let views: [String: String]
 
     /// Group in the settings; nil to use the exit that the vendor reports.

@@ -108,7 +108,7 @@ final class SharedResolution {
         end(query, ResolvedAnswer(filtered))
     }
 
-    /// Queries the upstreams through the filter of private addresses and hints.
+    /// Queries the upstreams, and removes private addresses and unusable hints from the answer.
     func askUpstreams(_ query: PendingQuery, _ completion: consuming Completion<Resolution>) {
         if let refusal = addressGuard.refusal(query.query, query.match) {
             return completion(refusal)

@@ -240,7 +240,7 @@ package final class UpstreamStage {
         return number
     }
 
-    /// Forgets the numbers of servers that the network no longer has.
+    /// Forgets the identifiers (`number(of:)`) of servers that the network no longer names.
     func forget(_ servers: [any Forwarding]) {
         for server in servers { numbers[ObjectIdentifier(server)] = nil }
     }

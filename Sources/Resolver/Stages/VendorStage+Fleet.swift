@@ -7,7 +7,7 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Queries the fleet for an answer of the first of `vendors`; without answer, calls the vendor.
+    /// Uses a shared answer of the first of `vendors`; calls this vendor if there is none.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,

@@ -159,7 +159,7 @@ package final class NAT64 {
     }
 }
 
-/// Returns the NAT64 prefixes of the settings and in use.
+/// Returns the NAT64 prefix of the settings and the prefix in use, if any.
 ///
 /// An address with such a prefix counts as the embedded IPv4 address.
 typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]

@@ -36,8 +36,8 @@ extension Resolver: DNS64.Resolving {
 
     /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
     ///
-    /// Other AAAA records and hints may embed a private address under the new prefix. Vendor calls
-    /// may be billed, so of a vendor's answers only answers with such an address are removed.
+    /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
+    /// A vendor's answer is removed only if it has such an address, because a call may be billed.
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.

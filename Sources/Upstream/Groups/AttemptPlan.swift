@@ -182,7 +182,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if a query to `next`, a down or suspected server, must wait for a probe in flight.
     ///
-    /// The probe may permit the use of an unprotected server instead.
+    /// If the probe fails, the query may go to an unprotected server.
     private func isHeld(_ next: Int) -> Bool {
         (candidates[next].isDown || suspects.contains(candidates[next].server))
             && !isRunning(next) && awaitsProbe

@@ -81,7 +81,9 @@ extension ServerHealth {
     /// Otherwise each query would start a handshake, which costs more CPU time than the query.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
-    /// True if a query that has no other server may wait for a probe of this untrusted server.
+    /// True if the certificate of the server is checked again, or may be checked again now.
+    ///
+    /// A query without another server then waits for the result.
     func isRecheckable(at now: Instant) -> Bool {
         guard let rest, isUntrusted else { return false }
         return isProbed || now - rest.since >= UpstreamLimits.firstRest

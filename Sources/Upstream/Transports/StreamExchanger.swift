@@ -124,7 +124,7 @@ final class StreamExchanger {
     /// Applies the idle timeout that the server sent (RFC 7828 §3.4).
     ///
     /// A timeout of 0 retires the connection. Retired connections use memory, so their number is
-    /// limited. At the limit, the connection stays in use until no query is outstanding.
+    /// limited. If the limit is reached, the connection also takes new queries until none is pending.
     private func keep(_ connection: PipelinedConnection, for timeout: Duration) {
         guard timeout == .zero else { return connection.keep(for: timeout) }
         forgetEnded()
