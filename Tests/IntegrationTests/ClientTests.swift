@@ -47,7 +47,7 @@ private final class Machine: Sendable {
             """
             \(vendor.text)
             routes:
-              - {domains: [example.com], vendors: [tencent]}
+              - {domains: [example.com], vendors: [tencent], fallback-after: off}
               - {domains: [2.0.192.in-addr.arpa], upstreams: [nsd]}
             \(upstream.text)
             """,

@@ -222,7 +222,7 @@ struct ReadmeTests {
                 id: 12345
                 key: {credential: tencent.key}
                 servers: ["\(line.split(separator: " ").last ?? "")"]
-            routes: [{domains: [example.com], vendors: [tencent]}]
+            routes: [{domains: [example.com], vendors: [tencent], fallback-after: off}]
             \(upstream.text)
 
             """,

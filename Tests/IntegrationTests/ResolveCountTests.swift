@@ -29,7 +29,7 @@ struct ResolveCountTests {
             vendors:
               ali: {\(vendor), \(billing)}
               other: {\(vendor), \(billing)}
-            routes: [{domains: [example.com], vendors: [ali, other]}]
+            routes: [{domains: [example.com], vendors: [ali, other], fallback-after: off}]
             """
         )
     }

@@ -34,7 +34,7 @@ struct StreamTests {
         let daemon = try TestDaemon(
             """
             \(vendor.text)
-            routes: [{domains: [example.com], vendors: [tencent]}]
+            routes: [{domains: [example.com], vendors: [tencent], fallback-after: off}]
             upstreams: [{name: slow, url: "udp://127.0.0.1:\(upstream.port)"}]
             """
         )

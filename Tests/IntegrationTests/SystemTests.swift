@@ -47,7 +47,7 @@ private final class Machine: Sendable {
         daemon = try TestDaemon(
             """
             \(vendor.text)
-            routes: [{domains: [example.com], vendors: [tencent]}]
+            routes: [{domains: [example.com], vendors: [tencent], fallback-after: off}]
             \(upstream.text)
             """,
             listen: "127.0.0.1:53",

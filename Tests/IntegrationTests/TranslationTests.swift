@@ -61,7 +61,7 @@ private final class IPv6OnlyNetwork: Sendable {
         daemon = try TestDaemon(
             """
             \(text.text)
-            routes: [{domains: [example.com], vendors: [tencent]}]
+            routes: [{domains: [example.com], vendors: [tencent], fallback-after: off}]
             upstreams: [{name: network, url: "udp://[\(Self.router)]:53"}]
             """,
             listen: "127.0.0.1:53",

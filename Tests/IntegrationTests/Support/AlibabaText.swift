@@ -19,7 +19,7 @@ struct AlibabaText {
                 secret: {file: \(secret)}
                 servers: [\(list)]
                 \(extra.joined(separator: "\n    "))
-            routes: [{domains: [example.com], vendors: [alibaba]}]
+            routes: [{domains: [example.com], vendors: [alibaba], fallback-after: off}]
             """
     }
 }

@@ -203,7 +203,7 @@ final class TLSHarness: Sendable {
         daemon = try TestDaemon(
             """
             \(text)
-            routes: [{domains: [example.com], vendors: [vendor]}]
+            routes: [{domains: [example.com], vendors: [vendor], fallback-after: off}]
             \(upstream.text)
             """,
             environment: hasFile ? [:] : ["SSL_CERT_FILE": file]
