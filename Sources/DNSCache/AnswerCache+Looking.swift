@@ -18,8 +18,9 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the entry to serve if resolution fails; `isHeld` is true if a cached failure delays
-    /// resolution.
+    /// Returns the entry to serve if resolution fails.
+    ///
+    /// `isHeld` is true if a cached failure delays the next resolution.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
@@ -39,10 +40,11 @@ extension [CacheEntry] {
     }
 }
 
-/// Incremental iteration over entries, for one lap of the ring buffer; may miss entries added
-/// during the iteration.
+/// Incremental iteration over the entries of the cache.
+///
+/// The iteration ends after one lap of the ring buffer, and may miss entries added meanwhile.
 package struct CacheWalk {
-    /// Maximum number of entries copied under the lock: about 20 µs.
+    /// Maximum number of entries to copy before the lock is released; copying takes about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

@@ -16,7 +16,7 @@ package final class AnswerCache: Sendable {
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries examined under the lock: about 20 µs.
+    /// Maximum number of entries to examine before the lock is released, after about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
@@ -42,7 +42,7 @@ package final class AnswerCache: Sendable {
 
     /// Returns true if the system allows a cache of `limit` octets now.
     package static func fits(limit: Int) -> Bool {
-        // Page sizes and the minimum size add less than this.
+        // The minimum size and rounding to pages add less than `sizes.smallest`.
         Pages.fits(octets: limit + sizes.smallest)
     }
 
@@ -62,7 +62,7 @@ package final class AnswerCache: Sendable {
 
     /// Starts or ends a period in which the workers answer no query from the cache.
     ///
-    /// The resolver decides instead, with ``bypassedAnswer(for:variant:now:)``.
+    /// Meanwhile the resolver gets cached answers with ``bypassedAnswer(for:variant:now:)``.
     ///
     /// - Returns: the mirror, suspended; the caller resumes it at the end of the period.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
@@ -77,7 +77,7 @@ package final class AnswerCache: Sendable {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
 
-    /// Calls `body` under the lock; its `now` is in milliseconds since `origin`.
+    /// Calls `body` under the lock; `body` gets `now` in milliseconds since `origin`.
     package func withTable<Result>(
         now: Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
@@ -93,7 +93,7 @@ package final class AnswerCache: Sendable {
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// Returns the newest good answer, to serve if resolution fails; counts as a hit.
+    /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale; counts as a hit.
     ///
     /// - Parameter ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
     package func staleAnswer(
@@ -108,7 +108,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Returns the good answer if it is fresh; does not count as a hit.
+    /// Returns the fresh NOERROR or NXDOMAIN answer; does not count as a hit.
     package func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -118,7 +118,7 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
     }
 
-    /// Returns the answer that a worker would give without the bypass; nil outside of such a period.
+    /// Returns the answer that a worker would send without the bypass; nil without a bypass.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -132,7 +132,7 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number; a new array, so that the next hit need not copy a shared one.
+    /// Hits by server number; a copy, because the next hit would copy a shared array.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

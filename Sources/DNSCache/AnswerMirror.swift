@@ -20,7 +20,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
     /// Removes a copy; no reply after this call uses it.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// Calls `changes`, and applies its stores and removals together.
+    /// Calls `changes`, and applies all stores and removals of `changes` together.
     func change(_ changes: () -> Void)
 
     /// Stops replies until `resume` was called once for each `suspend`.
@@ -68,7 +68,7 @@ package struct MirroredAnswer: Sendable {
     /// Time from which TTLs count, in milliseconds since `AnswerCache.origin`; may be negative.
     package let storedAt: Int64
 
-    /// Time of expiry or refresh, in milliseconds since `AnswerCache.origin`.
+    /// Earlier time of expiry and refresh, in milliseconds since `AnswerCache.origin`.
     package let endsAt: Int64
 }
 
@@ -136,8 +136,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// True if another entry answers clients of this entry; the mirror could not choose between
-    /// them.
+    /// True if another entry is valid for clients of this entry: the mirror cannot select one.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)

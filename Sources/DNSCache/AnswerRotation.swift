@@ -15,7 +15,7 @@ struct AddressBlock {
     /// Number of records, at least 2.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon; nil for fewer than two.
+    /// Finds the address records in a reply of this daemon; nil if fewer than two, or of unequal size.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -45,7 +45,7 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Rotates the records; record `first` becomes the first.
+    /// Rotates the records, so that the record at index `first` comes first.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
         reverse(&reply, 0..<first)

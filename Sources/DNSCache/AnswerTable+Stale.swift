@@ -27,7 +27,7 @@ extension AnswerTable {
         )
     }
 
-    /// Returns the newest good entry; `isHeld` is true if a failure is cached.
+    /// Returns the newest NOERROR or NXDOMAIN entry; `isHeld` is true if a failure is cached.
     func newest(
         for question: Question,
         variant: AnswerVariant,
@@ -78,7 +78,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// Returns the answer that a worker would give without the bypass; counts as a hit.
+    /// Returns the answer that a worker would send without the bypass; counts as a hit.
     mutating func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

@@ -5,11 +5,10 @@ extension AnswerTable {
     /// Maximum sum of the `price(_:)` of entries that one insertion spares from eviction.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum bucket splits in one insertion: about 50 µs.
+    /// Maximum bucket splits in one insertion, which take about 50 µs.
     private static var mostSplits: Int { 64 }
 
-    /// Stores an answer; returns false if the answer is too large, or large answers have used their
-    /// share.
+    /// Stores an answer; returns false if the cache rejects the answer because of its size.
     mutating func insert(_ answer: CachedAnswer, now: UInt64) -> Bool {
         let name = answer.question.name.octets
         let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
@@ -24,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their part of the inserted octets.
     ///
-    /// Only insertions that evict others count. Answers of vendors are always admitted, because each
-    /// query for an answer that is not in the cache is a billed call.
+    /// Only insertions that evict entries count. Answers of vendors are always admitted, because each
+    /// of their cache misses is a billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -88,7 +87,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes replaced entries; returns half of their hits.
+    /// Removes the entries that `header` replaces; returns half of their hits.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -99,7 +98,7 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // The mirror's copy is invalid, because the new entry may answer some of its clients.
+            // The copy in the mirror is now invalid: some of its clients may need the new entry.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -120,7 +119,7 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Gives unused memory back, except between live entries; returns true if more remains.
+    /// Gives unused memory to the system, except between live entries; returns true if more is left.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -158,7 +157,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts one entry: preferably without a recent hit, then stale, then the oldest.
+    /// Evicts one entry: first entries without a recent hit, then stale entries, then the oldest.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

@@ -9,7 +9,8 @@ internal import CLinux
 ///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry divided by 8, at least 1
 ///
-/// Linear hashing: while the index grows, an insertion splits 2 buckets, at most 66.
+/// Linear hashing: while the index grows, an insertion splits 2 buckets, or up to 66 if both
+/// buckets of the entry are full.
 ///
 ///     buckets of the smaller index <= count <= mask + 1 = buckets of the larger index
 ///     slots of buckets from `count` on are 0
@@ -133,8 +134,8 @@ struct BucketIndex: ~Copyable {
 
     /// Splits buckets if the load factor is high; call once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets of a hash may be full. A doubling continues until its end,
-        // because unsplit buckets have twice the load.
+        // Above 70 % load, both buckets of a hash may be full. A doubling, once begun, continues to
+        // its end, because unsplit buckets have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -143,7 +144,7 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits a bucket if both buckets of an entry are full; returns false at the maximum size.
+    /// Splits one bucket, for an entry with two full buckets; returns false at the maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)

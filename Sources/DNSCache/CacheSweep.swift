@@ -7,10 +7,10 @@ package import DNSWire
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Selects entries to remove by name, type, source and server number.
+    /// Returns true to remove an entry with this name, type, source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
-    /// Selects entries to remove by type, server number and content.
+    /// Returns true to remove an entry with this type, server number and content.
     ///
     /// `sections` returns the records in wire format; their names are compressed.
     package typealias ContentJudge = (
@@ -99,7 +99,8 @@ package struct CacheSweep {
 
     /// True if the caller must no longer pause between steps.
     ///
-    /// After one lap of the ring buffer, fast insertions could keep old entries ahead of the sweep.
+    /// Insertions move old entries to the head: after one lap of the ring buffer, a sweep with
+    /// pauses might never reach them.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Runs one step; returns true if the sweep is not complete.

@@ -6,7 +6,7 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records; their name pointers are valid after the question in any letter case.
+    /// Records; their compression pointers are valid behind the question in any letter case.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -62,7 +62,7 @@ package struct FreshAnswer: Sendable {
     package var age: UInt32
 }
 
-/// Newest good answer, to serve if resolution fails (RFC 8767).
+/// Newest NOERROR or NXDOMAIN answer, to serve if resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
     /// Answer with the TTLs to send; its lifetime of 0 prevents storing it again.
     package var answer: CachedAnswer

@@ -7,7 +7,7 @@ internal import DNSWire
 ///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Octets of the entry, a multiple of 8; a filler has only this field and the next field.
+    /// Octets, a multiple of 8; a filler (`EntryRing`) has only this field and the next field.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -118,7 +118,7 @@ extension EntryHeader {
     /// Age that no entry reaches: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// True if `age` has reached the refresh age, before a refresh was requested.
+    /// True if `age` has reached the refresh age and no refresh was requested.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }

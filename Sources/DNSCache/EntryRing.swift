@@ -9,10 +9,10 @@ internal import Glibc
 ///
 ///     tail <= head <= tail + capacity, all three multiples of 8
 ///     tail ..< head: entries of `EntryHeader.length` octets, none across the end of the block
-///     (a filler, itself a dead entry, occupies the remaining octets before the end)
+///     (a filler, a dead entry without content, occupies the remaining octets before the end)
 ///     position % capacity + 8: the `reference` of an entry in the index
-// SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`; references come from
-// `append` and `reference(at:)` and so name an entry, which never crosses the end of the block.
+// SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`. References come from
+// `append` and `reference(at:)`, so each refers to an entry, and no entry crosses the block's end.
 @safe
 struct EntryRing: ~Copyable {
     private(set) var pages: Pages
@@ -76,8 +76,8 @@ struct EntryRing: ~Copyable {
             _ options: RawSpan
         ) -> Result
     ) -> Result {
-        // SAFETY: an entry has as many octets of each part as its header says. The ring, which only
-        // `append` writes to, is borrowed while the spans are in use.
+        // SAFETY: an entry has as many octets of each part as its header says. The ring is borrowed
+        // while the spans are in use, and only mutating methods change the parts.
         let entry = self[reference]
         let start = unsafe base + (reference - 8)
         return body(

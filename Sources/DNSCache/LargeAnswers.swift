@@ -4,7 +4,7 @@
 ///
 /// An insertion evicts as many octets as it needs. Without a limit, a client with a domain of its own
 /// evicts all other answers with a thousand queries for answers of 64 KiB, and answers of vendors
-/// must be paid again. With the limit, it needs 30 times as many queries.
+/// must be paid again. With the limit, the client needs 30 times as many queries.
 struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10
@@ -15,12 +15,13 @@ struct LargeAnswers: Equatable {
     private var used = 0
     private var latest: UInt64 = 0
 
-    /// Returns false for a large entry that exceeds the share: an eighth of all inserted octets, or
-    /// of the ring buffer per ``period``.
+    /// Returns false for a large entry that exceeds the share.
+    ///
+    /// The share is an eighth of all inserted octets, or of the ring buffer per ``period``.
     ///
     /// - Parameters:
     ///   - length: octets of the entry.
-    ///   - capacity: octets of the ring buffer; the share has space for a largest answer.
+    ///   - capacity: octets of the ring buffer; the share is at least 128 KiB.
     ///   - now: milliseconds since `AnswerCache.origin`.
     mutating func admit(_ length: Int, of capacity: Int, now: UInt64) -> Bool {
         guard length > Self.threshold else {

@@ -51,7 +51,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Copy in which scalars without need of quotes are marked as plain.
+    /// Copy in which scalars that need no quotes are marked as plain.
     var typed: YAMLNode {
         var copy = self
         switch content {

@@ -55,7 +55,7 @@ package enum SettingsManual {
 
         var entries: [Entry]
 
-        /// `entries` omits options that earlier examples describe.
+        /// All options; `entries` omits those that earlier examples describe.
         var allEntries: [Entry]
     }
 

@@ -75,7 +75,7 @@ extension Settings {
         }
     }
 
-    /// Warns about plain upstreams before encrypted ones, which do not take precedence.
+    /// Warns about plain upstreams listed before encrypted upstreams, which are queried first.
     private func checkOrder(_ reading: inout SettingsReading) {
         let standard = upstreams.enumerated().filter { !$0.element.only && $0.element.from == nil }
         guard let plain = standard.first(where: { $0.element.url.isUnprotected }),

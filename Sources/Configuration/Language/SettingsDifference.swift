@@ -190,7 +190,7 @@ struct TreeComparison {
 extension TreeComparison {
     /// Compares routes with equal first domains, one pair at a time.
     ///
-    /// The YAML trees of 100,000 routes would take 200 MB.
+    /// The YAML trees of all routes, up to 100,000, would take 200 MB.
     mutating func compare(_ old: [RouteSettings], _ new: [RouteSettings], at path: String) {
         let table = RouteSettings.table
         let (before, now) = (Self.positions(old), Self.positions(new))
@@ -229,7 +229,7 @@ extension YAMLNode {
 // MARK: - Comparing entries
 
 extension RouteSettings {
-    /// Removes equal routes from the start and the end of both lists, to avoid costly comparisons.
+    /// Removes routes that are equal at the same position, counted from the start or the end.
     static func dropUnchanged(_ old: inout [RouteSettings], _ new: inout [RouteSettings]) {
         let last = zip(old.reversed(), new.reversed()).prefix { $0.hasSameValues(as: $1) }.count
         old.removeLast(last)

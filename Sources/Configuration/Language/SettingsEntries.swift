@@ -88,10 +88,8 @@ extension SettingsOption {
 
     /// Makes an option for a list of entries.
     ///
-    /// A later file appends its entries to the list.
-    ///
-    /// An empty list removes the entries of earlier files. An entry with the name of an earlier
-    /// entry changes that entry.
+    /// A later file appends entries. An empty list removes the entries of earlier files. An entry
+    /// with the name of an earlier entry changes the earlier entry.
     ///
     /// - Parameter live: entries that the manual shows as active settings, not as comments.
     static func list<Entry: SettingsEntry>(

@@ -5,7 +5,7 @@
 ///     file   = signature, version (16 bits), block...
 ///     block  = kind (8), length (32), CRC-32C of kind, length and payload (32), payload
 ///     header = time of writing in seconds since 1970 (64),
-///              { digest of settings (64), length (8), their name in UTF-8 }...; once, first
+///              { digest of a setting (64), length (8), setting name in UTF-8 }...; once, first
 ///     names  = { server (16), length (8), name in UTF-8 }...; before the entries that need them
 ///     entries = { type (16), variant (8), RCODE (8), source (8), flags (8), server (16),
 ///                 age (32), lifetime (32), stale window (32), refresh after (32), hits (32),
@@ -27,7 +27,7 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Sizes at which a block ends: about 50 µs under the lock.
+    /// Sizes at which a block ends; the lock is then held for about 50 µs.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// Maximum octets of a payload: a full block and the largest entry.

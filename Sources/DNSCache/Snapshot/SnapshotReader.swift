@@ -36,12 +36,12 @@ package struct SnapshotReader {
     /// Returns a filter for answers to store, given the settings' digests in the header.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
-    /// Creates a reader; without a cache it only validates.
+    /// Creates a reader; without a cache, the reader only validates the file.
     ///
     /// - Parameters:
-    ///   - wallTime: seconds since 1970; if before the time of writing, no time has passed.
+    ///   - wallTime: seconds since 1970; times before the time of writing count as that time.
     ///   - selection: called once, and only with a cache.
-    ///   - believes: returns true for a server that is trusted to validate; other answers lose AD.
+    ///   - believes: true for a server trusted to validate; answers of other servers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,

@@ -3,7 +3,7 @@ internal import DNSWire
 
 /// Incremental encoder of a snapshot, one block per call.
 ///
-/// Entries moved meanwhile may occur twice or not at all; the reader keeps the newest.
+/// Entries that move meanwhile may occur twice, or not at all. Of two, the reader keeps the newest.
 package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 

@@ -19,8 +19,7 @@ struct ClientQueue<Element> {
     private var current: Line?
     private var left = 0
 
-    /// Queue of the latest `append`, because a client often sends many queries in a row; may be
-    /// empty.
+    /// Queue of the latest `append`, possibly empty; a client often sends many queries in a row.
     private var latest: Line?
 
     private(set) var count = 0
@@ -63,7 +62,7 @@ struct ClientQueue<Element> {
         return line
     }
 
-    /// Removes the next element; `weighing` returns its weight.
+    /// Removes the next element; `weighing` returns the weight of an element.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
         guard let line = current ?? turns.pop(), let element = line.elements.pop() else {
             return nil

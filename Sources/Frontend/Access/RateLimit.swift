@@ -22,7 +22,7 @@ package final class RateLimit: Sendable {
     /// Number of slots in the table, 8 octets each; a power of 2.
     private static let places = 16_384
 
-    /// Nanoseconds in which a client's unused limit accumulates.
+    /// Nanoseconds for which a client's unused queries accumulate.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant

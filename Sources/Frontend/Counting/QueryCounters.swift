@@ -57,7 +57,7 @@ package enum QueryTransport: Int, CaseIterable {
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
-    /// Messages that are too short, or replies.
+    /// Messages without a reply: too short, or replies themselves.
     let ignored = Atomic<UInt64>(0)
 
     let limited = Atomic<UInt64>(0)

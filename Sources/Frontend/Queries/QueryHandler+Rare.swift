@@ -6,8 +6,7 @@ extension QueryHandler {
     /// Maximum octets of a query of a rare form: parsing 64 KiB takes over 1 ms.
     private static let rareOctets = 4_096
 
-    /// Returns the query in the plain form that `QueryValidation` accepts; nil if it is not a
-    /// query.
+    /// Returns the query in a form that `QueryValidation` accepts; nil if the message is no query.
     ///
     /// Removes other records, such as TSIG (RFC 8945).
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {

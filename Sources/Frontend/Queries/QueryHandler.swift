@@ -338,8 +338,7 @@ package final class QueryHandler {
         return length
     }
 
-    /// Counts and records an answered query; `scratch` contains its reply, or the start of the
-    /// query.
+    /// Counts and records an answered query; `scratch` has the reply, or the query's question.
     private func note(_ resolution: Resolution, _ open: Open) {
         let source = QuerySource(resolution)
         let outcome = QueryOutcome(

@@ -7,7 +7,7 @@ enum QueryValidation {
 
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// A plain query; `isProven` if a valid cookie proves the client's address (RFC 7873 §5.2.5).
+    /// A plain query; `isProven`: a valid cookie proves the client's address (RFC 7873 §5.2.5).
     case query(QueryFacts, isProven: Bool)
 
     /// A query of a rare form, to be parsed with `Message` on the service loop.

@@ -6,7 +6,7 @@
 enum TCPLimits {
     // MARK: - Number
 
-    /// Maximum sessions; above, the client with the most sessions loses a session.
+    /// Maximum sessions; above it, the client with the most sessions loses a session.
     static let connections = 256
 
     /// Maximum sessions of one client; above it, the longest inactive session is closed.
@@ -22,18 +22,16 @@ enum TCPLimits {
     /// Octets of unsent replies in one session above which reading is suspended.
     static let unwritten = 256 << 10
 
-    /// Maximum octets of unread queries and unsent replies of one session; above it, the session is
-    /// closed.
+    /// Octets of unread queries and unsent replies above which a session is closed.
     static let heldPerSession = 512 << 10
 
-    /// Maximum octets of one client's sessions; above it, the largest session is closed.
+    /// Octets of one client's sessions above which the largest session is closed.
     static let heldPerClient = 4 << 20
 
-    /// Maximum octets of all sessions; above it, the largest session of the largest client is
-    /// closed.
+    /// Octets of all sessions above which the largest session of the largest client is closed.
     static let held = 12 << 20
 
-    /// Octets of replies rendered at a time; one reply of up to 64 KiB may exceed it.
+    /// Octets of replies rendered at a time; a reply of up to 64 KiB may exceed this limit.
     static let batchOctets = 16 << 10
 
     static let replyOverhead = 512

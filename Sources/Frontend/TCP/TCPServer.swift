@@ -50,7 +50,7 @@ package final class TCPServer {
         }
     }
 
-    /// Open sessions continue until `finish`.
+    /// Stops accepting clients; open sessions continue until `finish`.
     package func stop() {
         listener.close()
     }

@@ -36,7 +36,7 @@ final class TCPSession {
 
     private var malformed = 0
 
-    /// Replies being written, of which the first `gone` octets are written.
+    /// Replies being written; the first `gone` octets are written already.
     private var leaving: [UInt8] = []
     private var gone = 0
 
