@@ -23,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their part of the inserted octets.
     ///
-    /// Only insertions that evict entries count. Answers of vendors are always admitted, because each
-    /// of their cache misses is a billed call.
+    /// Only insertions that evict entries count. Answers of vendors are always admitted, because
+    /// each cache miss is a billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -119,7 +119,7 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Gives unused memory to the system, except between live entries; returns true if more is left.
+    /// Releases unused memory, except between live entries; returns true if more remains.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }

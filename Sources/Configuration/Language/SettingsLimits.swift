@@ -3,7 +3,7 @@
 enum SettingsLimits {
     static let items = 100_000
 
-    /// Maximum sum of patterns in `domains` and `except`; a route counts as at least one.
+    /// Maximum patterns in `domains` and `except` of all routes; a route counts as at least one.
     ///
     /// A pattern takes up to 500 octets, twice during a reload (old and new settings).
     static let patterns = 100_000

@@ -209,7 +209,7 @@ extension SettingsOption {
     /// Makes an option for a section; the values `on` and `off` are also valid.
     ///
     /// - Parameters:
-    ///   - isOn: true if the section is on in files without it.
+    ///   - isOn: true if the section is on in files that omit the section.
     ///   - isExample: true to show the section as an example in the manual.
     static func section<Section>(
         _ name: String,

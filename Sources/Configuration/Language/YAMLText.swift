@@ -2,8 +2,8 @@
 
 /// Text of a settings file with valid characters.
 ///
-/// Control characters, which would reach logs and terminals, are errors. So are U+0085, U+2028,
-/// U+2029 and a lone carriage return: libyaml, unlike editors, reads these characters as line ends.
+/// Control characters, which would reach logs and terminals, are errors. U+0085, U+2028, U+2029 and
+/// a lone carriage return are also errors: libyaml, unlike editors, reads them as line ends.
 struct YAMLText {
     let octets: ArraySlice<UInt8>
 

@@ -84,7 +84,7 @@ extension DomainPattern: CustomStringConvertible {
 
     /// Returns a hint if the text is a URL, a network or another mistake.
     ///
-    /// `\DDD` is valid, and so is a slash in a delegated zone (`0/25.2.0.192.in-addr.arpa`).
+    /// `\DDD` and a slash in a delegated zone (`0/25.2.0.192.in-addr.arpa`) are valid.
     private static func mistake(in text: String, _ name: Name) -> String? {
         // Counting octets is 10 times faster than `Character.isLetter`.
         let letters = text.utf8.count {

@@ -20,11 +20,12 @@ package struct FleetSettings: Sendable, Equatable {
 
     package var password: SecretSetting?
 
-    /// Secret that authenticates keys and values; not nil in checked settings, except for a
-    /// credential that was not available to a check.
+    /// Secret that authenticates keys and values.
+    ///
+    /// Nil in checked settings only if the check could not read the credential.
     package var secret: SecretSetting?
 
-    /// Name of a group of machines with the same exit; nil for the address that the vendor saw.
+    /// Group of machines that share answers; `auto`: by the client address that the vendor saw.
     package var group = Self.automatic
 
     package static let automatic = "auto"
@@ -40,7 +41,7 @@ package struct FleetSettings: Sendable, Equatable {
         /// Each machine has the budgets of the settings.
         case own
 
-        /// All machines together have them.
+        /// All machines together have the budgets.
         case shared
     }
 

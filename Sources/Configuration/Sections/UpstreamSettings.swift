@@ -10,7 +10,7 @@ package struct UpstreamSettings: Sendable, Equatable {
 
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
-    /// Source of servers that change; then `url` is not used.
+    /// Source of the servers, instead of `url`.
     package var from: UpstreamSource?
 
     /// Addresses; port 0 means the port of `url`.

@@ -53,7 +53,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
-    /// Creates the URL of a server with plain DNS, or with DNS over TLS if it has a certificate.
+    /// Creates the URL of a server: DNS over TLS with a `tlsName`, plain DNS without.
     package init(to address: SocketAddress, tlsName: String?) {
         scheme = tlsName == nil ? .udp : .tls
         host = tlsName ?? address.host
@@ -92,7 +92,7 @@ extension UpstreamURL {
         }
         let rest = text[end.upperBound...]
         let authority = rest.prefix { !"/?#".contains($0) }
-        // The text is not quoted, because it may contain a password.
+        // The message does not quote the text, which may contain a password.
         guard !authority.contains("@") else {
             throw Mismatch(message: "a URL with a user name is not supported")
         }

@@ -4,9 +4,9 @@ internal import HTTPDNS
 extension VendorSettings {
     /// Account, parameters and protection, which determine the vendor's answers.
     ///
-    /// Machines of a fleet share answers if the values are equal. Servers, protocol and sources of
-    /// secrets are not included. An answer that a network can forge, of a channel without
-    /// protection, is not shared with machines that call the same account over a protected channel.
+    /// Machines of a fleet share answers if these values are equal. Servers, protocol and sources
+    /// of secrets are not included. Protection is included: a machine with a protected channel must
+    /// not use an answer from an unprotected channel, which a network can forge.
     package var fleetView: String {
         let parts: [String] =
             switch account {

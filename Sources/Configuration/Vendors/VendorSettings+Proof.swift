@@ -78,7 +78,7 @@ extension VendorSettings {
         return proofs
     }
 
-    /// Age of an expired test signature in seconds, above every documented validity.
+    /// Age of an expired test signature in seconds, longer than every documented validity.
     private static let expiredBy: Int64 = 2 * 86_400
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
@@ -133,8 +133,7 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copy with a certificate name that the vendor does not have; nil if the URL determines the
-    /// name.
+    /// Copy with a wrong certificate name; nil if the URL determines the name.
     private var withOtherCertificateName: VendorSettings? {
         let name = "certificate.example.com"
         var copy = self
