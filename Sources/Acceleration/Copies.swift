@@ -14,7 +14,7 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of idle copies that `newHits` may still return before it starts again at position 0.
+    /// Number of idle copies that `newHits` may still return in the current pass over all slots.
     var idleLeft = 0
 
     /// Address families that the BPF program answers, and number of `suspend` calls in force.

@@ -5,8 +5,7 @@ package import DNSWire
 internal import Glibc
 internal import Locks
 
-/// Copies of cache entries from which the kernel answers loopback queries, inside the client's
-/// system call.
+/// Copies of cache entries from which a BPF program in the kernel answers loopback queries.
 ///
 /// The BPF program answers from `attach` until the process ends.
 // SAFETY: the maps are mapped from `init` to `deinit` and written with the lock held; the kernel
@@ -274,8 +273,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package static let largestFrame = 2048
 
-    /// Runs the BPF program on a loopback frame, even if not attached; nil if the program does not
-    /// change the frame.
+    /// Runs the BPF program on a loopback frame, even if not attached; nil for an unchanged frame.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))

@@ -340,7 +340,7 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls` over all vendors, if one has more than the default.
+    /// Checks the sum of `concurrent-calls` of all vendors, if a vendor has more than the default.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether

@@ -138,6 +138,6 @@ package enum CookieLimits {
     /// Age in seconds at which the client gets a new cookie.
     static let renewal: Int32 = 1800
 
-    /// Lifetime of a secret; the previous secret is valid as long (RFC 9018 §5).
+    /// Lifetime of a secret, and of the previous secret after a renewal (RFC 9018 §5).
     package static let secretLifetime: Duration = .seconds(86_400)
 }

@@ -20,10 +20,10 @@ extension AnswerSections {
         )
     }
 
-    /// Validates sections of an untrusted file; errors have offsets in a message that begins with
-    /// `question`.
+    /// Validates sections of an untrusted file.
     ///
-    /// Throws `reservedLabel` if a name points into a TTL, because TTLs change.
+    /// Errors have offsets in a message with `question`. Throws `reservedLabel` if a name points
+    /// into a TTL, because TTLs change.
     package init(
         checking octets: [UInt8],
         of question: Question,

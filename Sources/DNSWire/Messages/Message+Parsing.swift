@@ -3,8 +3,7 @@
 // MARK: - Making
 
 extension Message {
-    /// Parses a message that occupies all of `octets`, in linear time; throws the first error in
-    /// wire order.
+    /// Parses all `octets` as a message, in linear time; throws the first error in wire order.
     package init(parsing octets: [UInt8]) throws(WireError) {
         try self.init(parsing: octets.span)
     }

@@ -10,7 +10,7 @@ package struct RCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue & 0xFFF
     }
 
-    // Without it, the generic function of `RawRepresentable` would be called.
+    // Without this function, the generic `==` of `RawRepresentable` would be called.
     @inlinable
     package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }

@@ -8,7 +8,7 @@ package enum AddressReach: Int, Sendable, Comparable {
     /// One network, possibly the client's network.
     case local
 
-    /// Client or its link; never a valid answer.
+    /// The client or its link; never a valid answer.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -17,7 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Scope in the IANA registries (RFC 6890), at most the scope of an embedded IPv4 address.
+    /// Scope in the IANA registries (RFC 6890), not wider than that of an embedded IPv4 address.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach

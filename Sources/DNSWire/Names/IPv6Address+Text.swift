@@ -12,7 +12,7 @@ extension IPv6Address {
     /// Not generic, because unspecialised generic code is slow.
     private init?(text: [UInt8]) {
         let colon = UInt8(ascii: ":")
-        // Number of groups in `value`; `gap` is the number before the double colon.
+        // `count` is the number of groups in `value`, `gap` the number before the double colon.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?

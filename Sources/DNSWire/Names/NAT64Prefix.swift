@@ -53,10 +53,10 @@ extension NAT64Prefix {
         return IPv6Address(octets: octets) ?? network
     }
 
-    /// Returns the address that DNS64 gives for an A record; nil for none.
+    /// Returns the address that DNS64 synthesizes for an A record.
     ///
-    /// Returns nil for loopback and link-local addresses, and with the well-known prefix for all
-    /// addresses except global ones (RFC 6052 §3.1).
+    /// Returns nil for loopback and link-local addresses. With the well-known prefix, returns nil
+    /// for all addresses that are not global (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)
@@ -73,7 +73,7 @@ extension NAT64Prefix {
 
     /// True if `octets` contain an address of this prefix with an IPv4 address that is not global.
     ///
-    /// Finds the records of an answer without decoding: other octets can have the same form.
+    /// The search does not decode records, so other data can have the same form.
     package func embedsPrivateAddress(in octets: [UInt8]) -> Bool {
         let prefix = network.octets.prefix(length / 8)
         let size = 16
@@ -97,7 +97,7 @@ extension NAT64Prefix {
 }
 
 extension IPAddress {
-    /// Returns the scope, at most the scope of an IPv4 address under one of `prefixes`.
+    /// Returns the scope, not wider than that of an IPv4 address under one of `prefixes`.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }
@@ -113,11 +113,10 @@ extension NAT64Prefix {
         IPv4Address(value: 0xC000_00AA), IPv4Address(value: 0xC000_00AB),
     ]
 
-    /// Returns the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil without a
-    /// prefix.
+    /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// An address can contain a well-known address by chance.  The result is the first prefix with
-    /// most of the well-known addresses, preferably `current`.
+    /// An address can contain a well-known address by chance. The result is the prefix in most
+    /// addresses; of several, `current` or the first.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

@@ -3,8 +3,7 @@
 // MARK: - Making
 
 extension Name {
-    /// Creates the owner of PTR records (RFC 1035 §3.5, RFC 3596 §2.5); `address` may be
-    /// IPv4-mapped.
+    /// Creates the owner name of PTR records (RFC 1035 §3.5, RFC 3596 §2.5).
     package init(reverseOf address: IPAddress) {
         var wire: [UInt8] = []
         switch address.unmapped {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Network byte order.
+/// Numbers in network byte order.
 extension [UInt8] {
     mutating func append(bigEndian value: UInt16) {
         append(UInt8(truncatingIfNeeded: value >> 8))

@@ -4,7 +4,7 @@
 package enum WireError: Error, Hashable {
     case truncated(at: Int)
 
-    /// Pointer that does not lead before its own labels (RFC 1035 §4.1.4).
+    /// Pointer to the labels in front of it, or to a later octet (RFC 1035 §4.1.4).
     case forwardPointer(at: Int)
 
     case pointerIntoHeader(at: Int)

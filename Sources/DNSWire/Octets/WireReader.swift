@@ -11,7 +11,7 @@ package struct WireReader: ~Escapable {
 
     /// Decoded names with many labels, by the target of their first pointer.
     ///
-    /// Otherwise thousands of records could each decode 127 labels.
+    /// Without this table, thousands of records could each decode 127 labels.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)
@@ -82,8 +82,7 @@ extension WireReader {
         return outer
     }
 
-    /// Skips the rest of the field, and removes its limit; `outer` is the result of
-    /// ``enterField(_:)``.
+    /// Skips the rest of the field; `outer` is the result of ``enterField(_:)``.
     @_lifetime(self: copy self)
     package mutating func leaveField(_ outer: Int) {
         offset = end

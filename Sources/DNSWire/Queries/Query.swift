@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parts of a client's query that determine its answer; key of query deduplication.
+/// Parts of a client's query that determine the answer; key of query deduplication.
 ///
 /// Names are compared without case.
 package struct Query: Hashable, Sendable {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QueryFault {
-    /// Converts a query of `count` octets into an error reply: a header, and OPT if the query has
-    /// one (RFC 6891 §6.1.1).
+    /// Converts a query of `count` octets into an error reply.
+    ///
+    /// The reply has a header, and OPT if the query has OPT (RFC 6891 §6.1.1).
     ///
     /// - Returns: size of the reply in octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
@@ -35,7 +36,7 @@ extension QueryFault {
 extension RawSpan {
     fileprivate static var recordCount: Int { 11 }
 
-    /// True if the message has an OPT record; linear, because each step skips five octets.
+    /// True if the message has an OPT record; linear time, as each step skips five octets or more.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount

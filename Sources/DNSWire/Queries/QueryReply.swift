@@ -49,7 +49,7 @@ extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
     /// Copies ID, RD, CD and the letter case of the question (0x20). AD is sent only to clients
-    /// that understand it (RFC 6840 §5.8). If space is short, extended errors are reduced to the
+    /// that understand AD (RFC 6840 §5.8). If space is short, extended errors are reduced to the
     /// first code, then omitted (RFC 8914 §3); then the reply has TC and no records (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.

@@ -30,8 +30,7 @@ package struct QueryView: ~Escapable {
 
 /// Reason for which a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
-    /// No reply: shorter than a header, or a response (RFC 1035 §7.3), to which a reply could cause
-    /// a loop.
+    /// No reply: shorter than a header, or a response (RFC 1035 §7.3); a reply could cause a loop.
     case ignored
 
     /// The reply is FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
@@ -187,8 +186,7 @@ extension EDNSFacts {
         package let server: ServerCookie?
     }
 
-    /// Returns the first cookie option; nil if its length is invalid, which requires a FORMERR
-    /// reply (RFC 7873 §5.2.2).
+    /// Returns the first cookie option; nil if the length requires FORMERR (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)

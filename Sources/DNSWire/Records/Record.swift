@@ -54,7 +54,7 @@ extension Record {
         var type: RecordType
         /// Class; in OPT the payload size.
         var recordClass: RecordClass
-        /// TTL before it is limited; in OPT the flags.
+        /// TTL as received; in OPT the flags.
         var ttl: UInt32
         var dataCount: Int
 

@@ -9,7 +9,7 @@ package struct RecordClass: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    // Without it, the generic function of `RawRepresentable` would be called.
+    // Without this function, the generic `==` of `RawRepresentable` would be called.
     @inlinable
     package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Key of a record set (RFC 2181 §5); TTLs of RRSIGs follow the signed records (RFC 4034 §3).
+/// Key of a record set (RFC 2181 §5); RRSIGs form one set per covered type (RFC 4034 §3).
 package struct RecordSetKey: Hashable, Sendable {
     package let question: Question
 
