@@ -6,7 +6,8 @@ internal import DNSWire
 extension CBPF.answer {
     init(_ answer: MirroredAnswer, origin: UInt64, slot: UInt32) {
         self.init()
-        // Wraps around if the entry is older than the boot; the BPF program's subtraction wraps back.
+        // Wraps around if the entry is older than the boot; the BPF program then subtracts modulo
+        // 2^64, too.
         stored_at = origin &+ UInt64(bitPattern: answer.storedAt) &* 1_000_000
         ends_at = UInt64(clamping: Int64(clamping: origin) + answer.endsAt * 1_000_000)
         self.slot = slot

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 internal import Locks
-// Re-exported, because functions here take instants.
+// Re-exported, because methods of this module take an `Instant`.
 @_exported public import Monotonic
 
 /// Answer cache, shared by the workers and the service loop.
@@ -22,7 +22,7 @@ package final class AnswerCache: Sendable {
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
-    ///   - origin: zero of the cache's times; not later than the first `now`.
+    ///   - origin: time 0 of the cache; not later than the first `now`.
     ///   - seed: secret hash key, so that clients cannot choose colliding names.
     package init(
         limit: Int,
@@ -64,7 +64,7 @@ package final class AnswerCache: Sendable {
     ///
     /// Meanwhile the resolver gets cached answers with ``bypassedAnswer(for:variant:now:)``.
     ///
-    /// - Returns: the mirror, suspended; the caller resumes it at the end of the period.
+    /// - Returns: at the start, the suspended mirror, which the caller resumes at the end.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
         let mirror = isBypassed ? restingMirror() : nil
         table.withLock { $0.isBypassed = isBypassed }
@@ -118,7 +118,7 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
     }
 
-    /// Returns the answer that a worker would send without the bypass; nil without a bypass.
+    /// Returns the cached answer during a bypass (``setBypassed(_:)``), otherwise nil.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -132,7 +132,7 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number; a copy, because the next hit would copy a shared array.
+    /// Hits by server number, copied here: otherwise the next hit would copy the array.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

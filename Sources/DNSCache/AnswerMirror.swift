@@ -68,7 +68,7 @@ package struct MirroredAnswer: Sendable {
     /// Time from which TTLs count, in milliseconds since `AnswerCache.origin`; may be negative.
     package let storedAt: Int64
 
-    /// Earlier time of expiry and refresh, in milliseconds since `AnswerCache.origin`.
+    /// Time of expiry, or of refresh if earlier, in milliseconds since `AnswerCache.origin`.
     package let endsAt: Int64
 }
 
@@ -136,7 +136,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// True if another entry is valid for clients of this entry: the mirror cannot select one.
+    /// True if another entry is valid for clients of this entry: the mirror could not choose.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)

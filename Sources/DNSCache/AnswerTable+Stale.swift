@@ -17,7 +17,7 @@ extension AnswerTable {
         var answer = answer(newest, to: question) { old in
             isFresh ? old - min(old, UInt32(clamping: age)) : ttl
         }
-        // The signatures may have expired (RFC 4035 §5.3.3).
+        // The signatures of a stale answer may have expired (RFC 4035 §5.3.3).
         if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
             answer: answer,
@@ -78,7 +78,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// Returns the answer that a worker would send without the bypass; counts as a hit.
+    /// Returns the cached answer during a bypass, otherwise nil; counts as a hit.
     mutating func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

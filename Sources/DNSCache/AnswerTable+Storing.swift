@@ -21,7 +21,7 @@ extension AnswerTable {
         return true
     }
 
-    /// Returns false for a large answer if large answers have used their part of the inserted octets.
+    /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
     /// Only insertions that evict entries count. Answers of vendors are always admitted, because
     /// each cache miss is a billed call.
@@ -98,7 +98,7 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // The copy in the mirror is now invalid: some of its clients may need the new entry.
+            // The copy in the mirror is now invalid: the new entry may be for some of its clients.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -189,7 +189,7 @@ extension AnswerTable {
 extension EntryHeader {
     /// True if this entry replaces `other` for the same question.
     ///
-    /// A good answer that is valid for all clients replaces all variants. A failure replaces only
+    /// An answer that is valid for all clients replaces all variants. A failure replaces only
     /// failures.
     fileprivate func replaces(_ other: EntryHeader) -> Bool {
         guard variant == AnswerVariant.any.rawValue || variant == other.variant else {

@@ -6,7 +6,7 @@ package import DNSWire
 /// Invariants:
 ///
 ///     an entry is live  <=>  exactly one slot of the index refers to it
-///     each question and variant has at most one good answer and at most one failure
+///     each question and variant has at most one NOERROR or NXDOMAIN answer, and one failure
 package struct AnswerTable: ~Copyable {
     var ring: EntryRing
     var index: BucketIndex

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 
-/// Hash index: buckets of eight slots, in one cache line each.
+/// Hash index of buckets; a bucket is one cache line with eight slots.
 ///
 /// An entry is in one of the two buckets of its hash. A slot has 8 octets:
 ///
@@ -12,7 +12,7 @@ internal import CLinux
 /// Linear hashing: while the index grows, an insertion splits 2 buckets, or up to 66 if both
 /// buckets of the entry are full.
 ///
-///     buckets of the smaller index <= count <= mask + 1 = buckets of the larger index
+///     (mask + 1) / 2 <= count <= mask + 1
 ///     slots of buckets from `count` on are 0
 // SAFETY: the one block has `most * slotsPerBucket` slots. The only indices are those of
 // `first(_:)` and `second(_:)`, which are below `count`, and the seven after them. Only this type
@@ -41,7 +41,7 @@ struct BucketIndex: ~Copyable {
 
     private static var splits: Int { 2 }
 
-    /// Maximum octets to give back per call: about 50 µs.
+    /// Maximum octets to release per call, which takes about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     var octets: Int { count * Self.bucketOctets }
@@ -69,7 +69,7 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts a search for `hash`; visits slots twice if the hash has only one bucket.
+    /// Starts a search for `hash`; visits slots twice if both buckets are the same.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
@@ -173,7 +173,7 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Gives memory of former buckets back; returns true if more remains.
+    /// Releases memory of former buckets; returns true if more remains.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -208,7 +208,7 @@ struct BucketIndex: ~Copyable {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// Returns the first slot of a bucket, or of its parent if the bucket does not exist yet.
+    /// Returns the first slot of a bucket; before the split, of the bucket that will be split.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -172,10 +172,10 @@ struct EntryRing: ~Copyable {
         tail += length(reference(at: tail))
     }
 
-    /// Maximum octets to give back per call: about 50 µs.
+    /// Maximum octets to release per call, which takes about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Gives memory of dead entries at the tail back; returns true if more may remain.
+    /// Releases memory of dead entries at the tail; returns true if more may remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count

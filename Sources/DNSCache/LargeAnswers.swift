@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Share of large answers in the ring buffer.
+/// Limit on the share of large answers in the ring buffer.
 ///
 /// An insertion evicts as many octets as it needs. Without a limit, a client with a domain of its own
 /// evicts all other answers with a thousand queries for answers of 64 KiB, and answers of vendors
@@ -9,7 +9,7 @@ struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10
 
-    /// Milliseconds after which the whole share is free again without other insertions.
+    /// Milliseconds after which the whole share is free again, even without other insertions.
     static let period: UInt64 = 3_600_000
 
     private var used = 0

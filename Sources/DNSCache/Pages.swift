@@ -45,12 +45,11 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Gives a range, in multiples of `size`, back to the system; the range then reads as zero.
+    /// Releases a range, in multiples of `size`, to the system; the range then reads as zero.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")
-        // A system with larger pages may refuse. It then keeps the pages, and their content is
-        // unused.
+        // A system with larger pages may refuse, and then keeps the unused content.
         // SAFETY: inside the block, and the owner guarantees that the range is unused.
         _ = unsafe madvise(start + first, end - first, MADV_DONTNEED)
     }

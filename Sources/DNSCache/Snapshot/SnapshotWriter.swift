@@ -18,7 +18,7 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// `end` bounds the snapshot if insertions are fast.
+        /// The snapshot ends at position `end`, even if insertions are fast.
         case entries(from: Int, end: Int)
         case end
         case nothing

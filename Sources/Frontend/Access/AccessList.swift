@@ -4,7 +4,7 @@ package import DNSWire
 package struct AccessList: Sendable {
     private let prefixes: [IPPrefix]
 
-    /// An empty list denies every client.
+    /// Creates a list; an empty list denies every client.
     package init(_ prefixes: [IPPrefix]) {
         self.prefixes = prefixes
     }

@@ -6,8 +6,8 @@ package import Net
 /// Rate limit for UDP clients, against reflection attacks; see `Frontend.md`.
 ///
 /// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
-/// their addresses cannot be forged. Above the limit, every second query gets no reply, the others
-/// a truncated reply, not larger than the query.
+/// their addresses cannot be forged. Above the limit, every second query gets no reply. The others
+/// get a truncated reply that is not larger than the query.
 ///
 /// A keyed hash maps client networks to slots of a fixed table. Networks in one slot share a limit.
 package final class RateLimit: Sendable {
@@ -22,14 +22,14 @@ package final class RateLimit: Sendable {
     /// Number of slots in the table, 8 octets each; a power of 2.
     private static let places = 16_384
 
-    /// Nanoseconds for which a client's unused queries accumulate.
+    /// Maximum burst: the queries that the limit allows in this number of nanoseconds.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant
     private let state: Lock<State>
 
     private struct State {
-        /// Time at which the burst of each slot is available again, in nanoseconds since `origin`.
+        /// Time at which each slot has its full burst again, in nanoseconds since `origin`.
         var busyUntil = [UInt64](repeating: 0, count: RateLimit.places)
 
         var excess: UInt64 = 0

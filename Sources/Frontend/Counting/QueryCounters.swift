@@ -52,8 +52,8 @@ package enum QueryTransport: Int, CaseIterable {
 
 /// Query counters of one writer thread, readable by any thread.
 ///
-/// One table counts each query by source, outcome and transport, so all totals are equal. With a
-/// single writer, a relaxed load and store is as cheap as a plain addition.
+/// One table counts each query by source, outcome and transport, so the three totals are equal.
+/// With a single writer, a relaxed load and store is as cheap as a plain addition.
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 

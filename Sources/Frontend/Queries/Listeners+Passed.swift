@@ -40,7 +40,7 @@ extension Listeners {
             }
             datagrams = bound
         } else {
-            // Every socket needs a reader, even with fewer workers.
+            // Every socket needs a worker, even if `workers` is less.
             datagrams = (0..<max(workers, adopted.count)).map { adopted[$0 % adopted.count] }
         }
     }

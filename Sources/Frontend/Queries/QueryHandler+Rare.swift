@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-// Messages of rare forms, parsed with `Message` on the service loop.
+// Messages that the hit path does not parse; `Message` parses them on the service loop.
 extension QueryHandler {
     /// Maximum octets of a query of a rare form: parsing 64 KiB takes over 1 ms.
     private static let rareOctets = 4_096

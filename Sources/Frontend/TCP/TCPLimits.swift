@@ -6,10 +6,10 @@
 enum TCPLimits {
     // MARK: - Number
 
-    /// Maximum sessions; above it, the client with the most sessions loses a session.
+    /// Maximum sessions; a further session closes one of the client with the most sessions.
     static let connections = 256
 
-    /// Maximum sessions of one client; above it, the longest inactive session is closed.
+    /// Maximum sessions of one client; a further session closes the longest inactive session.
     static let connectionsPerClient = 128
 
     /// Unanswered queries of one session above which reading is suspended.
@@ -52,7 +52,7 @@ enum TCPLimits {
     /// Suspension of reading after a client exceeded its limit of queries in flight.
     static let pause: Duration = .milliseconds(100)
 
-    /// Idle timeout (RFC 7766 §6.2.3: a few seconds; RFC 9210 §4.4: more than that).
+    /// Idle timeout; RFC 7766 §6.2.3 proposes a few seconds, RFC 9210 §4.4 more.
     static let idleTime: Duration = .seconds(20)
 
     /// Idle timeout for clients that request it, in units of 100 ms (RFC 7828 §3.1).

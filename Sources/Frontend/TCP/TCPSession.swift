@@ -140,7 +140,7 @@ final class TCPSession {
 
     // MARK: - Reading
 
-    /// Serves the session immediately if no other session waits; otherwise queues it.
+    /// Serves the session if no other session waits; otherwise queues the session.
     private func serveInTurn(toEnd: Bool) {
         guard handler.sessions.isBusy else { return serve(toEnd: toEnd) }
         isHeld = true

@@ -7,7 +7,7 @@
 ///
 /// Each quick query adds 1 to a credit. A poll without result takes `time` and costs a credit of
 /// `price` (4), so polling costs at most 5 µs per quick query. Each time polling stops, the credit
-/// that starts polling doubles, up to `needs.most`: client and worker may share a processor.
+/// needed to start doubles, up to `needs.most`, because client and worker may share a processor.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

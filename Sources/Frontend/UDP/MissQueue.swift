@@ -29,7 +29,7 @@ package final class Miss: Sendable {
         self.plain = plain
     }
 
-    /// Copy without the octets of a message of rare form, which are not needed for the reply.
+    /// Copy for the reply, without the octets of a message of a rare form.
     var asker: Miss {
         guard plain == nil else { return self }
         return Miss(
