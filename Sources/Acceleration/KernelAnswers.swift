@@ -217,7 +217,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // `hits` may exceed `count`, because it begins with the hits of removed copies.
+            // `hits` may exceed `count`, because `hits` begins with hits of removed copies.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }

@@ -101,7 +101,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for one of `words`; YAML editors read the unquoted word `1.1` as a number.
+    /// Schema for one of `words`, also unquoted: YAML editors read the word `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (

@@ -6,7 +6,7 @@ package import Net
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 
-    /// True outside of the systemd unit: missing credentials are only warnings.
+    /// True to only warn of missing credentials: `--check` runs outside of the systemd unit.
     package var passesOverCredentials = false
 
     /// True if libcurl supports HTTP/3; nil to query libcurl.
@@ -16,7 +16,7 @@ package struct SettingsEnvironment: Sendable {
 
     /// Returns false if a path is known to be no directory.
     ///
-    /// At the start of the daemon always true: a slow disk must not delay the start.
+    /// At the start of the daemon, always returns true: a slow disk must not delay the start.
     package var mayBeDirectory: @Sendable (String) -> Bool
 
     /// Returns true if a path is known to be a directory; at the start of the daemon always false.
@@ -49,7 +49,7 @@ package struct SettingsEnvironment: Sendable {
         )
     }
 
-    /// Environment for `--check`, which also finds directories on disk.
+    /// Environment for `--check`, with checks of directories on disk.
     package static var check: SettingsEnvironment {
         var environment = process
         environment.passesOverCredentials = true

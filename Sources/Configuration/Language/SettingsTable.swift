@@ -3,7 +3,7 @@ internal import Control
 
 /// Options of one section, in the order of the manual.
 ///
-/// The default of an option is its value in a new `Owner`.
+/// The default of an option is the value in a new `Owner`.
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 

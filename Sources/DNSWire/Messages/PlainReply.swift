@@ -57,7 +57,7 @@ private struct Walk: ~Escapable {
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// QNAME and the target of each CNAME, in a chain of at most six names.
+    /// Offsets of QNAME and of each CNAME target, in a chain of at most six names.
     private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
     private var nameCount = 1
 

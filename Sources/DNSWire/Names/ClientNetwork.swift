@@ -2,8 +2,8 @@
 
 /// Clients that share one limit: an IPv4 address, an IPv6 /56, or the loopback.
 ///
-/// A network with a proven address (TCP, RFC 7873 cookie, loopback) has its own limit, to which
-/// forged queries do not count.
+/// A network with a proven address (TCP, RFC 7873 cookie, loopback) has its own limit, so forged
+/// queries do not use up this limit.
 package struct ClientNetwork: Hashable, Sendable {
     /// IPv4 address or /56 prefix; flags in the lower 8 bits.
     private let bits: UInt64

@@ -97,7 +97,7 @@ extension NAT64Prefix {
 }
 
 extension IPAddress {
-    /// Returns the scope, not wider than that of an IPv4 address under one of `prefixes`.
+    /// Returns the scope, not wider than the scope of an IPv4 address under one of `prefixes`.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }
@@ -115,8 +115,8 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// An address can contain a well-known address by chance. The result is the prefix in most
-    /// addresses; of several, `current` or the first.
+    /// An address can contain a well-known address by chance. The result is the prefix that occurs
+    /// most often; of several, `current` or the first.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

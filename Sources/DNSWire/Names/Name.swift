@@ -84,7 +84,7 @@ extension Name {
         Name(checked: octets.map(\.folded))
     }
 
-    /// True for ASCII letters, digits, hyphens and underscores only.
+    /// True if all labels have only ASCII letters, digits, hyphens and underscores; not for the root.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in

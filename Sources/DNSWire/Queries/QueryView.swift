@@ -28,12 +28,12 @@ package struct QueryView: ~Escapable {
     }
 }
 
-/// Reason for which a datagram is not a plain query.
+/// Reason why a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
     /// No reply: shorter than a header, or a response (RFC 1035 §7.3); a reply could cause a loop.
     case ignored
 
-    /// The reply is FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
+    /// The reply is FORMERR without a question (RFC 1035 §4.1, RFC 9619 §4).
     case malformed
 
     /// The reply is NOTIMP: the opcode is not QUERY (RFC 8906 §3.1.4).
