@@ -44,7 +44,7 @@ extension [CacheEntry] {
 ///
 /// The iteration ends after one lap of the ring buffer, and may miss entries added meanwhile.
 package struct CacheWalk {
-    /// Maximum number of entries to copy before the lock is released; copying takes about 20 µs.
+    /// Maximum entries copied while the lock is held, for about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

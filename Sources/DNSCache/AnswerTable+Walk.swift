@@ -73,7 +73,6 @@ extension AnswerTable {
         }
     }
 
-    /// Returns a copy of the records of an entry.
     func sections(_ reference: Int) -> [UInt8] {
         ring.withParts(reference) { _, _, sections, _ in
             var octets: [UInt8] = []

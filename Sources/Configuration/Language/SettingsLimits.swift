@@ -94,7 +94,6 @@ enum SettingsLimits {
 
     static let prefetchNames = 0...1_000
 
-    /// Number of watched hosts files.
     static let hostsFiles = 0...32
 
     static let hostAddresses = 1...64

@@ -62,7 +62,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns the number of stored entries, and how many of them are stale.
+    /// Stores entries; returns the numbers of stored entries and of stale ones.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

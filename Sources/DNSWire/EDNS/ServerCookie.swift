@@ -26,9 +26,7 @@ package struct ServerCookie: Hashable, Sendable {
         return octets
     }
 
-    /// Creates the cookie for a client.
-    ///
-    /// - Parameter client: the client cookie in network order.
+    /// Creates the cookie for a client; `client` is the client cookie in network order.
     fileprivate init(client: UInt64, address: IPAddress, time: UInt32, secret: CookieSecret) {
         self.init(client: client, address: address, head: 1 << 56 | UInt64(time), secret: secret)
     }

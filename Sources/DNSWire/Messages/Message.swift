@@ -2,7 +2,7 @@
 
 /// DNS message that owns its data (RFC 1035 §4.1).
 package struct Message: Hashable, Sendable {
-    /// Header; only ID and flags are used, not the counts.
+    /// Header; the counts are not used.
     private var prologue: Header
 
     /// Questions; in practice one (RFC 9619 §4).

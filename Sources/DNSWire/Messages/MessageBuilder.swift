@@ -24,7 +24,7 @@ package enum Section: Int, Comparable, Sendable, CaseIterable {
 ///
 /// A failed operation leaves the message unchanged.
 package struct MessageBuilder {
-    /// Header; only ID and flags are used, not the counts.
+    /// Header; the counts are not used.
     package var header: Header
 
     /// Maximum octets of the message, 12...65535.

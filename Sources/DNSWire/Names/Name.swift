@@ -84,7 +84,7 @@ extension Name {
         Name(checked: octets.map(\.folded))
     }
 
-    /// True if all labels have only ASCII letters, digits, hyphens and underscores; not for the root.
+    /// True if all labels have only ASCII letters, digits, hyphens and underscores; false for root.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in

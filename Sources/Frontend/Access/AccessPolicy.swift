@@ -5,8 +5,7 @@ internal import Synchronization
 /// Access policy of the listeners, which a reload replaces.
 ///
 /// A worker compares an atomic version number for each batch, and copies the policy under a lock
-/// only after a change. The hit path takes no lock. A new policy applies to every query sent after
-/// the reload.
+/// only after a change. A new policy applies to every query sent after the reload.
 package final class AccessPolicy: Sendable {
     package struct Snapshot: Sendable {
         var access: AccessList

@@ -62,7 +62,6 @@ final class TCPSession {
 
     private var whenEnded: CheckedContinuation<Void, Never>?
 
-    /// True if no query or reply is pending.
     var isIdle: Bool { pending == 0 && unsent == 0 }
 
     private var unsent: Int { outgoing.count + leaving.count + ready.octets }
