@@ -15,7 +15,7 @@ struct AddressBlock {
     /// Number of records, at least 2.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon; nil for fewer than two, or unequal ones.
+    /// Finds address records of equal size in a reply of this daemon; nil for fewer than two.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd

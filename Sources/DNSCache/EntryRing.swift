@@ -120,8 +120,8 @@ struct EntryRing: ~Copyable {
     }
 
     private func header(_ reference: Int) -> UnsafeMutablePointer<EntryHeader> {
-        // SAFETY: references come from `append` or `reference(at:)`, so a header is at this
-        // address; the block is aligned for it, and the length of every entry is a multiple of 8.
+        // SAFETY: references come from `append` or `reference(at:)`, so an aligned header is at
+        // this address: the length of every entry is a multiple of 8.
         unsafe (base + (reference - 8)).assumingMemoryBound(to: EntryHeader.self)
     }
 

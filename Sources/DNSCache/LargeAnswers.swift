@@ -2,9 +2,9 @@
 
 /// Limit on the share of large answers in the ring buffer.
 ///
-/// An insertion evicts as many octets as it needs. Without a limit, a client with a domain of its own
-/// evicts all other answers with a thousand queries for answers of 64 KiB, and answers of vendors
-/// must be paid again. With the limit, the client needs 30 times as many queries.
+/// Without this limit, an attacker with a domain evicts all other answers with a thousand queries
+/// for answers of 64 KiB, and answers of vendors must be paid again. With the limit, the attacker
+/// needs 30 times as many queries.
 struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10

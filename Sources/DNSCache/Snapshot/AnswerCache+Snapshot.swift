@@ -62,7 +62,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns the numbers of stored entries and of stale ones.
+    /// Stores entries; returns the numbers of stored entries and of stale entries.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

@@ -6,7 +6,7 @@
 enum TCPLimits {
     // MARK: - Number
 
-    /// Maximum sessions; a further session closes one of the client with the most sessions.
+    /// Maximum sessions; a further session closes a session of the client with the most sessions.
     static let connections = 256
 
     /// Maximum sessions of one client; a further session closes the longest inactive session.
