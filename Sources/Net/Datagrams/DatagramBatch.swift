@@ -122,7 +122,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy for a later reply.
+    /// Returns a copy of a datagram, for a later reply.
     ///
     /// - Parameter most: maximum number of octets to copy; nil for all octets.
     package func copy(_ slot: Int, first most: Int? = nil) -> ReceivedDatagram {

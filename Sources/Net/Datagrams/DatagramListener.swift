@@ -16,7 +16,7 @@ package final class DatagramListener: Sendable {
 
     package let batches = Atomic<UInt64>(0)
 
-    /// True if systemd has the socket open, too; its state must not change.
+    /// True if systemd passed the socket and keeps it open, so the socket must remain usable.
     package let isAdopted: Bool
 
     /// Receive buffer for 10,000 queries; the default size of 208 KiB holds 276.
@@ -73,7 +73,7 @@ package final class DatagramListener: Sendable {
     /// Queries in flight retain the listener, and an open socket would still receive datagrams
     /// (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
-        // Fails only without a free descriptor; the socket is then closed with the listener.
+        // Fails only without a free descriptor; `deinit` then closes the socket.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 

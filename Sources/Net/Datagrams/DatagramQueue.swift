@@ -2,7 +2,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Outgoing datagrams of the service loop, for one `sendmmsg` per socket.
+/// Queue of the service loop's outgoing datagrams, sent with one `sendmmsg` per socket.
 ///
 /// Waking the receiver is expensive; in a batch only the first datagram wakes the receiver.
 // SAFETY: blocks have the sizes of their properties, are never freed, and are used on the service
@@ -56,7 +56,7 @@ final class DatagramQueue {
         append(.socket(socket), descriptor, at: slot)
     }
 
-    /// Queues a reply from the destination address of the query.
+    /// Queues a reply whose source address is the destination address of the query.
     func add(
         _ reply: [UInt8],
         count octets: Int,
@@ -77,8 +77,7 @@ final class DatagramQueue {
     /// Copies the first `length` octets of a datagram to the next slot; returns the slot.
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Failures are reported in `flush`: a receiver could otherwise queue datagrams before this
-        // one.
+        // Failures are reported in `flush`, because their handlers may queue other datagrams.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")
@@ -121,7 +120,7 @@ final class DatagramQueue {
 
     /// Sends all datagrams in order, grouped by socket; drops rejected replies.
     ///
-    /// Reports failures last, because a receiver may queue more datagrams.
+    /// Reports failures last, because their handlers may queue more datagrams.
     func flush() {
         transmit()
         guard !failures.isEmpty else { return }
@@ -145,7 +144,7 @@ final class DatagramQueue {
         octets = 0
     }
 
-    /// Sends the datagrams in `slots` that have the descriptor of the first.
+    /// Sends the datagrams in `slots` that have the same descriptor as the first datagram.
     ///
     /// - Returns: the errno of a failure.
     private func send(_ slots: Range<Int>, skipsErrors: Bool) -> Int32? {

@@ -18,7 +18,7 @@ package final class FileThread: Sendable {
 
     /// Queue of the thread, which never ends; nil without a free descriptor or thread.
     ///
-    /// Accesses then block.
+    /// If nil, the caller accesses the files itself, and may block.
     private let queue: BackgroundQueue<@Sendable () -> Void>?
     private let done: Int32
 
@@ -28,17 +28,15 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // The daemon drops its capabilities later, and reports a failure.
+        // The daemon drops the capabilities of its other threads later, and reports failures.
         queue?.add { try? OwnProcess.dropCapabilities() }
         done = linux_eventfd()
     }
 
     /// Runs `body` on the thread, and waits for its result.
     ///
-    /// If `body` takes too long, it continues without the caller. Until it ends, further calls
-    /// fail immediately.
-    ///
-    /// - Returns: the result; nil if the file system does not respond.
+    /// If `body` takes longer than ``patience``, returns nil, and `body` continues. Until `body`
+    /// ends, further calls return nil immediately.
     @ServiceLoop
     func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> Value? {
         guard let queue, done >= 0 else { return body() }
@@ -46,7 +44,7 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // Before the result: the caller may start the next access immediately.
+            // First, because the caller may start the next access when it has the result.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             _ = linux_eventfd_signal(done)

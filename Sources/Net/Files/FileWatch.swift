@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Reports when a file may have been written, replaced, removed or created.
+/// Watch for writes to a file, and for its replacement, removal and creation.
 ///
-/// One inotify(7) watch is on the directory or its nearest existing ancestor, the other is on the
-/// file, for writes to a link target or a mounted file.
+/// One inotify(7) watch is on the directory or its nearest existing ancestor. Another watch is on
+/// the file, because the first one does not report writes to a link target or to a mounted file.
 ///
-/// `sd_event_add_inotify` would fail with EINVAL if an inode number is reused.
+/// `sd_event_add_inotify` is not used: it fails with EINVAL if an inode number is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
@@ -18,7 +18,7 @@ package final class FileWatch {
 
     private let fileEvents: Int32
 
-    /// Watch of the directory, and the next path component.
+    /// Watch of the directory or ancestor, and the next component of `path`.
     private var directory: (watch: Int32, name: String)?
 
     /// Watches `path`, which is absolute and need not exist, until released.
@@ -79,7 +79,7 @@ package final class FileWatch {
         }
     }
 
-    /// A rename over the file causes IN_ATTRIB.
+    /// IN_ATTRIB reports that a rename has replaced the file.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
     private static let directoryEvents =

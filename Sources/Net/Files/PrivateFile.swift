@@ -20,7 +20,7 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// Fixed, so that repeated kills leave at most one temporary file.
+    /// Fixed name, so that repeated kills leave at most one temporary file.
     package var temporaryPath: String { path + Self.temporary }
 
     package var damagedPath: String { path + Self.damaged }
@@ -45,7 +45,7 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the content by the chunks that `next` returns before nil; returns the total octets.
+    /// Replaces the content by the chunks that `next` returns until nil; returns the total octets.
     ///
     /// After an error the old file remains, unless only the sync of the directory failed.
     package func replace(
@@ -118,7 +118,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails for a link or an unreadable file; this program creates neither.
+        // `openat` fails for a link or an unreadable file. No other process uses such a file,
+        // because this program creates neither.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -3,12 +3,12 @@ internal import Glibc
 
 /// Small text file that several processes change under flock(2).
 ///
-/// One `pwrite` replaces the content, so a killed process leaves the old or the new content of up
-/// to one memory page. Line feeds pad a shorter text: a process can be killed before `ftruncate`. A
-/// larger text first gets its space, so a full disk leaves the old content. A new file has content
-/// when it appears; an empty file is damaged.
+/// One `pwrite` replaces the content. If the process is killed, content of up to one memory page
+/// is either old or new. Line feeds pad shorter content, because the process could be killed before
+/// `ftruncate`. For larger content, the file is extended first, so a full disk leaves the old
+/// content. A new file is never empty; an empty file is damaged.
 ///
-/// A thread accesses the file, because its file system may not respond.
+/// A ``FileThread`` accesses the file, because the file system may not respond.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {
@@ -36,18 +36,19 @@ package final class SharedFile: Sendable {
     /// Maximum wait for the lock; a killed process holds the lock until its memory is freed.
     private static let patience = Duration.milliseconds(20)
 
-    /// Time after a failed wait for the lock in which further changes fail immediately.
+    /// After a failed wait for the lock, changes fail immediately for this time.
     private static let pause = Duration.seconds(1)
 
-    /// End of this time; nil if the latest wait has succeeded.
+    /// End of ``pause``; nil if the latest wait for the lock has succeeded.
     // SAFETY: used on the thread only.
     private nonisolated(unsafe) var lockedUntil: Instant?
 
     /// Clock; tests replace it.
     private let now: @Sendable () -> Instant
 
-    /// At first use, creates the file (mode 0600) with the content `initial`, and its directory
-    /// (0700).
+    /// Creates the file at first use, with the content `initial` and mode 0600.
+    ///
+    /// Also creates the directory, with mode 0700.
     ///
     /// - Parameter thread: accesses the file.
     package init(
@@ -62,11 +63,11 @@ package final class SharedFile: Sendable {
         self.now = now
     }
 
-    /// Replaces the content, and returns a value.
+    /// Replaces the content of the file, and returns a value; `change` returns both.
     ///
     /// If the file system does not respond, throws `failed`, and the change may happen later.
     ///
-    /// - Parameter change: runs on the thread; its content nil leaves the content unchanged.
+    /// - Parameter change: runs on the thread; content nil leaves the file unchanged.
     @ServiceLoop
     package func change<Value: Sendable>(
         _ change: @escaping @Sendable (ArraySlice<UInt8>) -> (content: [UInt8]?, value: Value)

@@ -4,7 +4,7 @@ import Glibc
 
 /// Connections of a libcurl multi handle and their transfers.
 ///
-/// Callbacks must not call libcurl, so they only record what the service loop must watch.
+/// libcurl's callbacks must not call libcurl: they only record sockets and timeouts to watch.
 // SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
@@ -14,7 +14,7 @@ final class ConnectionPool {
     /// Transfers in flight, retained while libcurl uses their handles.
     private var transfers: [UInt: Transfer] = [:]
 
-    /// Sockets of libcurl; libcurl closes some while the pool is being freed.
+    /// Sockets that libcurl uses; libcurl closes the last ones during `deinit`.
     private let sockets = WatchedSockets()
 
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
@@ -146,15 +146,15 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// Shuts down the connection if it received nothing in the second half of the wait, because
-    /// libcurl would use a dead connection for many minutes. Data read earlier may be old.
+    /// Shuts down the connection if no data arrived in the second half of the wait, because libcurl
+    /// would use a dead connection for many minutes. Data of the first half may be old.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
-        // libcurl has closed an HTTP/1.1 socket; the port shows if the descriptor was reused. Shut
-        // down before completing: the handler may reuse the descriptor.
+        // libcurl has closed an HTTP/1.1 socket; if its descriptor was reused, the port differs.
+        // The shutdown comes first, because the completion handler may reuse the descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             shutdown(descriptor, Int32(SHUT_RDWR))
         }
@@ -167,10 +167,10 @@ extension ConnectionPool {
         for transfer in transfers.values { abandon(transfer, error) }
     }
 
-    /// True if libcurl has started the transfer; before, the handle reports its previous transfer.
+    /// True if libcurl has started the transfer; before that, the handle has old results.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// Returns the socket and its port if nothing arrived in the second half of the wait.
+    /// Returns the socket and local port if no data arrived in the second half of the wait.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
@@ -209,7 +209,7 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Changes the watch of a socket; the result -1 fails its transfers.
+    /// Changes the watch of a socket; a result of -1 makes libcurl fail the socket's transfers.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
             sockets.forget(descriptor)
@@ -229,12 +229,12 @@ extension ConnectionPool {
         }
     }
 
-    /// Schedules the next call of libcurl; -1 cancels the call.
+    /// Schedules the next call of libcurl; a value of -1 cancels the call.
     private func wake(in milliseconds: Int) {
         guard milliseconds == 0 else {
             return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
         }
-        // All requests of an iteration start with a timeout of 0 and share one call.
+        // libcurl sets a timeout of 0 for a new request; all requests of an iteration share a call.
         guard !isDue else { return }
         isDue = true
         ServiceLoop.task { [weak self] in

@@ -30,7 +30,7 @@ extension EasyHandle {
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
-    /// Sets the time limit, 1 s after the deadline of `ConnectionPool.expire`.
+    /// Sets libcurl's time limit, 1 s after the deadline, at which `ConnectionPool` ends requests.
     ///
     /// A shorter connect timeout would fail every request to a slow server.
     func set(time: Duration) throws(HTTPError) {
@@ -67,8 +67,8 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // The minimum, because the buffer dominates a transfer's memory. libcurl 7.88 rejects
-        // CURLOPT_BUFFERSIZE on a reset handle.
+        // The minimum, because this buffer uses most of a transfer's memory. CURLOPT_BUFFERSIZE is
+        // not set, because libcurl 7.88 rejects it on a reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
@@ -79,7 +79,7 @@ extension EasyHandle {
     ///
     /// CONNECT_TO without host and port matches every URL, so libcurl never resolves a name. Unlike
     /// a changed RESOLVE entry, CONNECT_TO works while a connection is open. CONNECT_TO forces a
-    /// proxy tunnel, so requests that the proxy can forward omit it.
+    /// proxy tunnel, so it is not set for requests that the proxy can forward.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
@@ -95,7 +95,9 @@ extension EasyHandle {
         }
     }
 
-    /// True if a proxy can forward the request; many proxies allow tunnels to port 443 only.
+    /// True if a proxy can forward the request without a tunnel.
+    ///
+    /// Many proxies allow tunnels to port 443 only.
     static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
@@ -141,12 +143,12 @@ extension EasyHandle {
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // With AUTO_RETRY, one read would process key updates as long as they arrive.
+        // With AUTO_RETRY, one read would process TLS key updates until no more arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // The meter does not measure handshakes, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)
-        // libcurl reads HTTP/2 frames that belong to no reply in one call as long as they arrive.
-        // This callback ends the connection.
+        // In one call, libcurl reads HTTP/2 frames that belong to no reply until no more arrive.
+        // This callback ends the connection during such a call.
         // SAFETY: the pool retains the meter until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in
             guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// Easy handle of libcurl, reused for requests of one kind.
+/// Easy handle of libcurl, reused for requests of the same ``Kind``.
 ///
-/// Creating a handle or setting all options is slow. The next request of the kind sets only URL,
-/// body and time limit.
+/// Creating a handle or setting all options is slow. The next request of the same kind sets only
+/// URL, body and time limit.
 // SAFETY: used on the loop only, freed once, in `deinit`. `forget` resets the handle before it
 // frees the lists.
 @safe
@@ -62,7 +62,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Creates the key under which the handle of a request is reused; nil if it is not reused.
+        /// Returns nil for a request whose options are not reused.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -143,7 +143,7 @@ extension EasyHandle {
 
     var isReusing: Bool { wasSent && connectionsOpened == 0 }
 
-    /// True if the request got a connection, including TLS and proxy tunnel.
+    /// True if the connection was ready for the request, including TLS and proxy tunnel.
     var wasSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     var times: TransferTimes {
@@ -162,7 +162,7 @@ extension EasyHandle {
 
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
-    /// `socketFailure` is the `errno` of opening a socket, which libcurl does not record.
+    /// `socketFailure` is the `errno` of a failed `socket`, which libcurl does not record.
     func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }
@@ -239,9 +239,10 @@ extension EasyHandle {
         return isOurs ? .exhausted(errorText(cause)) : .connect(errorText(cause))
     }
 
-    /// Sanitized libcurl message for a TLS error; other messages may contain a secret URL.
+    /// libcurl's message for a TLS error, without control characters.
     ///
-    /// The message may quote the peer's certificate.
+    /// The message may quote the peer's certificate. Messages of other errors may contain a secret
+    /// URL, so they are not used.
     private var details: String? {
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
         guard !octets.isEmpty else { return nil }
@@ -294,7 +295,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// The handle must be in no pool.
+    /// Stores an idle handle, which must be in no pool.
     func giveBack(_ handle: EasyHandle) {
         if idle.count < Self.maximumIdle { idle.append(handle) }
     }

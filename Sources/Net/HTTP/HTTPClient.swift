@@ -12,11 +12,10 @@ package final class HTTPClient: HTTPTransport {
 
         /// Maximum octets of all headers and bodies being received; further replies fail.
         ///
-        /// A provider may use at most as many octets as it leaves free: alone, half of the limit.
+        /// A provider may use at most half of the octets that the other providers leave free.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of headers, interim replies and trailers; each line counts 96 octets
-        /// more.
+        /// Maximum octets of headers, interim replies and trailers, plus 96 octets per line.
         package var headerOctets = 16 << 10
 
         /// Maximum connections per provider and certificate source; further requests wait.
@@ -50,9 +49,7 @@ package final class HTTPClient: HTTPTransport {
         memory = ReplyMemory(limit: limits.receivedOctets)
     }
 
-    /// Loads libcurl; returns the reason of a failure, or nil.
-    ///
-    /// Blocks on the disk.
+    /// Loads libcurl from the disk, which blocks; returns the reason of a failure, or nil.
     package nonisolated static func load() -> String? {
         // SAFETY: the text is valid until the next call on this thread.
         unsafe curl_library_load().map { unsafe String(cString: $0) }
@@ -84,14 +81,14 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // A completion handler may send again, but only after the whole reaction to the network
+        // Completion handlers may send again, so they run after all reactions to the network
         // change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }
     }
 
-    /// Returns the provider of a request; a new provider causes the removal of unused ones.
+    /// Returns the provider of a request; removes unused providers before it creates one.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now

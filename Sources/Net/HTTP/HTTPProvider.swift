@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Connections and memory of one provider, which other providers cannot use up.
+/// Connections and memory of one upstream or vendor, which other providers cannot exhaust.
 @ServiceLoop
 final class HTTPProvider {
     private let memory: ReplyMemory.Share
     let meter = LoopMeter()
 
-    /// Groups by source of trusted certificates; nil without TLS.
+    /// Groups by source of trusted certificates; the key is nil without TLS.
     ///
-    /// A connection must not be reused with other certificates, which libcurl does not check.
+    /// libcurl would reuse a connection for a request with other trusted certificates.
     private var groups: [TrustSource?: Group] = [:]
 
     private let limits: HTTPClient.Limits
@@ -35,8 +35,9 @@ final class HTTPProvider {
         self.memory = ReplyMemory.Share(of: memory)
     }
 
-    /// Returns the connections and handles for `request`; creates new ones after a change of the
-    /// certificates or an exhausted ``LoopBudget``.
+    /// Returns the connections and handles for `request`.
+    ///
+    /// Creates new ones after a change of the certificates or an exhausted ``LoopBudget``.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -72,7 +73,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Memory of one provider: at most as much as all providers leave free.
+    /// Memory of one provider, which is full if it exceeds the free memory.
     final class Share {
         private let whole: ReplyMemory
 

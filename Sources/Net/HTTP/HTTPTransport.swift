@@ -7,7 +7,7 @@ package protocol HTTPTransport: Sendable {
 
     /// Sends `request`; calls `completion` once, after `send` has returned, by `deadline`.
     ///
-    /// - Returns: a handle; `cancel()` completes the request before it returns.
+    /// - Returns: a handle, whose `cancel()` calls `completion` before `cancel()` returns.
     @discardableResult
     func send(
         _ request: HTTPRequest,
@@ -23,18 +23,19 @@ package protocol HTTPTransport: Sendable {
 
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
-    /// True if the server may have received and billed the request; final when the request has
-    /// ended.
+    /// True if the server may have received and billed the request.
+    ///
+    /// The value is final when the request has ended.
     var wasSent: Bool { get }
 }
 
 package struct HTTPRequest: Sendable, Hashable {
-    /// Absolute URL; its host is for TLS and `Host` only, and is never resolved.
+    /// Absolute URL; the host is used only for TLS and the `Host` header, and never resolved.
     package var url: String
 
     package var server: SocketAddress
 
-    /// Name of the upstream or vendor, which has separate connections, CPU time and memory.
+    /// Upstream or vendor; each one has its own connections, and own limits of CPU time and memory.
     package var provider = ""
 
     /// Body of a POST; nil for a GET.
@@ -47,16 +48,17 @@ package struct HTTPRequest: Sendable, Hashable {
 
     package var version: HTTPVersion = .automatic
 
-    /// HTTP proxy; the environment's proxies are never used.
+    /// HTTP proxy; proxies from environment variables are never used.
     ///
     /// The proxy opens a tunnel, unless the URL is `http` and its host is the address `server`.
     package var proxy: SocketAddress?
 
-    /// True to open a new connection, because an open one may be dead.
+    /// True to open a new connection, because existing connections may be dead.
     package var wantsFreshConnection = false
 
-    /// True if the request may be billed: after its connection ended, the request fails with
-    /// ``HTTPError/cutOff`` and is not repeated.
+    /// True if the request may be billed, and is therefore never repeated.
+    ///
+    /// If a reused connection ends without a reply, the request fails with ``HTTPError/cutOff``.
     package var isSentOnce = false
 
     package var wantsTimes = false
@@ -85,7 +87,7 @@ extension String {
 }
 
 package struct TransferTimes: Sendable, Hashable {
-    /// Time until the connection was open; zero if reused.
+    /// Time until the connection was open; zero for a reused connection.
     package var connected: Duration
 
     /// Time until the TLS handshake ended; zero without a handshake.
@@ -128,14 +130,15 @@ package struct HTTPReply: Sendable, Hashable {
 }
 
 package enum HTTPError: Error, Hashable {
-    /// The deadline has passed; a reused connection may be dead.
+    /// The deadline has passed; `reused` is true for a reused connection, which may be dead.
     case timedOut(reused: Bool)
 
     /// The connection failed, or ended before the first octet of the reply.
     case connect(String)
 
-    /// A reused connection ended before the first octet of the reply; the server may have received
-    /// the request.
+    /// A reused connection ended before the first octet of the reply.
+    ///
+    /// The server may have received the request.
     case cutOff
 
     /// TLS failed, for example because the certificate does not match.

@@ -2,17 +2,17 @@
 
 /// Leaky bucket for the CPU time that libcurl spends on a provider.
 ///
-/// A server can send endless frames that belong to no reply (RFC 9113 §10.5), or a reply in frames
-/// of one octet.
+/// A hostile server can send endless frames that belong to no reply (RFC 9113 §10.5), or a reply
+/// in frames of one octet.
 ///
 /// - Exhausted: one libcurl call overflows an empty bucket. The connections are ended, and requests
 ///   to the provider fail until the bucket is half empty.
 /// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
 ///   empty, because fewer and larger reads are cheaper.
 ///
-/// Each reply lowers the level by more than its usual CPU time.
+/// Each reply lowers the level by more than the usual CPU time of a reply.
 struct LoopBudget {
-    /// Capacity of the bucket, and limit of a negative level.
+    /// Capacity of the bucket; the lowest level is `-capacity`.
     static let capacity: Duration = .milliseconds(50)
 
     /// Level at which a throttled provider is read again, after at least 50 ms.
@@ -21,21 +21,21 @@ struct LoopBudget {
     /// Divisor of the leak: the bucket empties by 1/10 of the elapsed time.
     static let leak = 10
 
-    /// Time subtracted from the level, per octet and per ended transfer.
+    /// CPU time subtracted from the level, per octet and per ended transfer.
     ///
-    /// A reply usually takes 0.1 ms. libcurl checks all transfers of a connection at each event, up
-    /// to 1 ms.
+    /// A reply usually costs 0.1 ms. An event may cost 1 ms, because libcurl checks all transfers
+    /// of the connection.
     static let perOctet: Duration = .nanoseconds(100)
     static let perTransfer: Duration = .milliseconds(2)
 
-    /// Time allowed per transfer in flight, because each call checks all transfers.
+    /// CPU time of a call that is free per transfer in flight: each call checks all transfers.
     static let perTransferInFlight: Duration = .microseconds(1)
 
-    /// Level of the bucket at `updated`; negative if replies have earned time.
+    /// Level of the bucket at `updated`; negative if replies lowered it below zero.
     private(set) var level: Duration = .zero
     private var updated: Instant
 
-    /// True from an overflow until the level is ``resumptionLevel``.
+    /// True from a full bucket until the level falls to ``resumptionLevel``.
     private(set) var isThrottled = false
 
     /// True from an overflow by one call until the bucket is half empty.
@@ -58,7 +58,7 @@ struct LoopBudget {
         return min(level, .zero) + time - allowed > Self.capacity
     }
 
-    /// Adds the time of one libcurl call, less the time that replies earn.
+    /// Adds the CPU time of one libcurl call, minus ``perOctet`` and ``perTransfer``.
     ///
     /// - Parameter isStopped: true if the bucket overflowed during the call.
     mutating func charge(
@@ -81,9 +81,9 @@ struct LoopBudget {
         if isOverflow { isExhausted = true }
     }
 
-    /// Adds the time of a libcurl call with a failed TLS handshake, which earns nothing.
+    /// Adds the full CPU time of a libcurl call in which a TLS handshake failed.
     ///
-    /// One slow handshake does not exhaust the bucket: the error of the handshake says more.
+    /// One slow handshake does not exhaust the bucket, so the request fails with the TLS error.
     mutating func chargeFailedHandshake(_ time: Duration, at now: Instant) {
         update(to: now)
         level += time
@@ -93,10 +93,10 @@ struct LoopBudget {
 
 /// CPU time meter for libcurl calls that read from a provider.
 ///
-/// Measures a TLS handshake only if the handshake fails, because handshakes may exceed the budget.
+/// Charges a TLS handshake only if the handshake fails, because handshakes may exceed the budget.
 /// ``HandshakeLimit`` bounds the one handshake of a connection.
 ///
-/// Not isolated: C calls it on the service loop.
+/// Not isolated, because C code calls the meter, on the service loop.
 final class LoopMeter {
     private(set) var budget = LoopBudget(at: Clock.now)
 
@@ -122,7 +122,7 @@ final class LoopMeter {
         return budget.isThrottled ? budget.resumption : nil
     }
 
-    /// Starts a measurement; `reads` is true if the call may read without ``noteRecord()``.
+    /// Starts a measurement; `reads` is true without TLS, when ``noteRecord()`` is never called.
     func begin(reads: Bool, inFlight: Int) {
         (octets, isStopped, self.inFlight) = (0, false, inFlight)
         callStart = Clock.threadTime

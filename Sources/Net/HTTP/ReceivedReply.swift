@@ -3,7 +3,7 @@ import CCurl
 
 /// Received part of a reply.
 ///
-/// Not isolated: C calls it on the service loop.
+/// Not isolated, because C code calls it, on the service loop.
 // SAFETY: the owning handle lives while libcurl uses it; libcurl is called on the loop only.
 @safe
 final class ReceivedReply {
@@ -17,7 +17,7 @@ final class ReceivedReply {
 
     private var sendings = 0
 
-    /// Octets of the proxy's reply to CONNECT so far; nil without a tunnel, or once it is open.
+    /// Octets of the proxy's reply to CONNECT; nil without a tunnel, or once the tunnel is open.
     private var tunnelOctets: Int?
 
     /// True if libcurl must not repeat the request after a reused connection ended.
@@ -68,9 +68,9 @@ final class ReceivedReply {
         unsafe curl_easy_set_sending_callback(easy, sending, owner)
     }
 
-    /// Returns false to abort the transfer.
+    /// Counts a sending of the request; returns false to abort the transfer.
     private func takeSending() -> Bool {
-        // Also for a reused connection, whose tunnel was opened by an earlier request.
+        // The tunnel is open now; on a reused connection, an earlier request opened it.
         tunnelOctets = nil
         sendings += 1
         guard isSentOnce, sendings > 1 else { return true }
@@ -78,7 +78,7 @@ final class ReceivedReply {
         return false
     }
 
-    /// Passes octets from libcurl to `take`; the result -1 aborts the transfer.
+    /// Passes octets from libcurl to `take`; returns -1 to abort the transfer.
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,
         _ count: Int,
@@ -129,10 +129,10 @@ final class ReceivedReply {
         return fault == nil
     }
 
-    /// Parses one line of the reply to CONNECT; returns false unless the tunnel opens.
+    /// Parses one line of the reply to CONNECT; returns false to abort the transfer.
     ///
-    /// The rest of a refusal is not read: libcurl 7.88 discards its body octet by octet, in one
-    /// call, and the body can have any length.
+    /// Aborts at a refusal: libcurl 7.88 would discard its body octet by octet, in one call, and
+    /// the body can have any length.
     private func takeTunnelHeader(_ line: RawSpan, after before: Int) -> Bool {
         let octets = before + line.byteCount
         tunnelOctets = octets

@@ -5,7 +5,7 @@ private import Glibc
 /// Watches of libcurl's sockets, by descriptor.
 ///
 /// libcurl 7.88 closes some sockets without ending the watch. Therefore the loop watches a
-/// duplicate, and `open` detects reused descriptors.
+/// duplicate of each socket, and `open` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
     @ServiceLoop
@@ -56,7 +56,7 @@ final class WatchedSockets {
     /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
-    /// Octets of the receive buffer, hence per round trip; the kernel's default grows to 6 MiB.
+    /// Receive buffer, which limits the octets per round trip; the default grows to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }

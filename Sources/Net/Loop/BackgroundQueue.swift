@@ -5,7 +5,7 @@ internal import Locks
 
 /// Bounded queue with a thread for a handler that may block; drops and counts excess items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles `items` on the queue's thread; `dropped` items after them were lost.
+    /// Handles `items` on the queue's thread; `dropped` later items were lost.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {
@@ -63,7 +63,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         return isAdded
     }
 
-    /// Blocks until all items are handled or `time` has passed; only for the end of the process.
+    /// Blocks until all items are handled or `time` has passed; for the end of the process.
     package func flush(within time: Duration) {
         let end = Clock.now + time
         while state.withLock({ !$0.items.isEmpty || $0.taken > 0 }), Clock.now < end {

@@ -25,8 +25,8 @@ final class DescriptorWatch {
     // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
     private var source: OpaquePointer?
 
-    // SAFETY: isolated to the loop; only `report` calls it, after a thread check. Converted once,
-    // because each conversion allocates.
+    // SAFETY: isolated to the loop; only `report` calls the handler, after a thread check.
+    // Converted once, because each conversion allocates.
     fileprivate nonisolated(unsafe) let handler: (Events) -> Void
 
     /// Watches `descriptor` until cancelled or released; throws if memory or epoll watches run out.

@@ -11,9 +11,10 @@ private import Synchronization
 /// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then it dispatches
 /// at most 16 sources, so neither jobs nor sockets starve.
 ///
-/// **Waking.** Both sides hold the lock. The loop sets `polling` if the queue is empty, and clears
-/// it after the poll. A thread that queues a job while `polling` is set clears `polling` and writes
-/// to the eventfd, which ends the poll. So no job is lost, and a burst needs one system call.
+/// **Waking.** A lock guards the queue and `polling`. The loop sets `polling` if the queue is
+/// empty, and clears `polling` after the poll. A thread that queues a job while `polling` is set
+/// clears `polling` and writes to the eventfd. The write ends the poll. So no job is lost, and many
+/// jobs need only one system call.
 // SAFETY: see `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
@@ -21,15 +22,14 @@ package final class LoopExecutor: SerialExecutor {
 
     /// Queued job and the executor that must run it.
     ///
-    /// If the next function needs another executor, the runtime queues the task again, which takes
-    /// one more iteration.
+    /// If the task needs another executor, the Swift runtime queues it for the next iteration.
     fileprivate enum Job {
         case isolated(UnownedJob)
         case preferring(UnownedJob)
     }
 
     private struct State {
-        /// Jobs of other threads, for the next iteration.
+        /// Jobs that other threads queued for the next iteration.
         var jobs: [Job] = []
         var wakeups: [LoopWakeup] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
@@ -40,7 +40,7 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// Jobs of the loop's thread, for the next iteration.
+    /// Jobs that the loop's thread queued for the next iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
@@ -89,7 +89,7 @@ package final class LoopExecutor: SerialExecutor {
 // MARK: - Executor
 
 extension LoopExecutor {
-    /// Callable from any thread.
+    /// Queues a job; callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
 
     fileprivate func enqueue(_ job: Job) {
@@ -216,7 +216,7 @@ extension LoopExecutor {
         thread.store(0, ordering: .relaxed)
     }
 
-    /// Lets the thread prepare the sources again before it waits, because a timer was set.
+    /// Records that a timer was set: the thread calls `sd_event_prepare` again before it waits.
     func noteTimer() { unsafe hasUnarmedTimer = true }
 
     /// Sets the function that ``flushLater()`` schedules.
@@ -235,17 +235,15 @@ extension LoopExecutor {
         unsafe flush()
     }
 
-    /// Dispatches at most ``sourcesPerTurn`` ready sources, and waits for them.
-    ///
-    /// Stops when another thread has queued work, or when no source is ready and the loop has work.
+    /// Dispatches at most ``sourcesPerTurn`` sources, and waits for them if no job is queued.
     private func poll() {
         for _ in 0..<Self.sourcesPerTurn { guard dispatch() else { break } }
         flushIfDue()
     }
 
-    /// Dispatches one ready source; returns false if the thread has other work.
+    /// Dispatches one source; returns false if none was ready, or if another thread queued a job.
     ///
-    /// If no source is ready, flushes the datagrams, and waits unless there is other work.
+    /// If no source is ready, flushes the datagrams, then waits unless a job is queued.
     private func dispatch() -> Bool {
         var status = unsafe sd_event_prepare(event)
         var isSignalled = false

@@ -10,14 +10,14 @@ final class LoopTimer: Cancellable {
 
     fileprivate var index: Int?
 
-    /// If `deadline` has passed, `action` runs in the next iteration.
+    /// Schedules `action` at `deadline`, or in the next iteration if `deadline` has passed.
     init(at deadline: Instant, _ action: @escaping @ServiceLoop () -> Void) {
         self.deadline = deadline
         self.action = action
         TimerQueue.shared.insert(self)
     }
 
-    /// Creates the shared state while descriptors are available.
+    /// Creates the timer queue early, while descriptors are available.
     static func prepare() { _ = TimerQueue.shared }
 
     func cancel() { TimerQueue.shared.remove(self) }
@@ -25,7 +25,7 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one sd-event source.
 ///
-/// Only an earlier timer re-arms the source; after a cancellation, it may fire too early.
+/// Only an earlier timer re-arms the source, so the source may fire early after a cancellation.
 // SAFETY: see `source`.
 @safe
 @ServiceLoop
@@ -42,8 +42,7 @@ private final class TimerQueue {
     private enum Phase {
         case idle
 
-        /// First the sources that are ready run; the instant is the time at which the timers were
-        /// due.
+        /// The ready sources run first, then the timers that were due at the instant.
         case sources(Instant)
 
         case jobs
@@ -113,9 +112,9 @@ private final class TimerQueue {
         }
     }
 
-    /// Runs the timers that were due at `due`, and at most as many as are pending now.
+    /// Runs the timers that were due at `due`, but at most as many as are pending now.
     ///
-    /// Otherwise actions that set timers in the past could block the loop.
+    /// Without the maximum, actions that set timers in the past could block the loop.
     private func run(dueBy due: Instant) {
         phase = .idle
         for _ in 0..<heap.count {

@@ -5,12 +5,12 @@ private import Glibc
 package enum OwnProcess {
     /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
     ///
-    /// Call it before any secret is read.
+    /// Must be called before any secret is read.
     package static func close() throws(SocketError) {
         guard linux_close_process() == 0 else { throw .last("prctl") }
     }
 
-    /// Opens /dev/null for each standard descriptor that the caller has closed.
+    /// Opens /dev/null for each standard descriptor that the parent process has closed.
     ///
     /// Otherwise a socket could get the number of standard error, to which the log is written.
     package static func openStandardDescriptors() throws(SocketError) {

@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// Circular buffer of the latest records of one writer thread, readable by any thread.
 ///
-/// The writer takes no lock and never waits. A reader copies records, discards those that the
+/// The writer takes no lock and never waits. A reader copies records, discards copies that the
 /// writer may have overwritten meanwhile, and counts them as lost. All words are relaxed atomics.
 ///
-///     published - capacity <= valid records < published <= reserved
+///     reserved - capacity <= valid records < published <= reserved
 /// An unused buffer occupies no memory page.
 // SAFETY: every word is atomic; the indices are taken modulo the ring's size.
 @safe
@@ -14,7 +14,7 @@ package final class RecordRing: Sendable {
     /// Number of 64-bit words per record.
     package static let wordCount = 32
 
-    /// Octets of text after the five numbers of a record.
+    /// Maximum octets of text, which follows the five numbers of a record.
     package static let textOctets = (wordCount - 5) * 8
 
     package static let capacity = 4096
@@ -26,7 +26,7 @@ package final class RecordRing: Sendable {
     private let published = Atomic<UInt64>(0)
 
     package init() {
-        // Uninitialised; readers read records below `published` only.
+        // Uninitialised; readers read only records below `published`.
         unsafe words = .allocate(capacity: Self.capacity * Self.wordCount)
     }
 
@@ -41,10 +41,9 @@ package final class RecordRing: Sendable {
         atomicMemoryFence(ordering: .releasing)
     }
 
-    /// Writes the record at `offset` after the last complete one; writer thread only.
+    /// Writes one of the announced records, of which the first has offset 0; writer thread only.
     ///
-    /// Packs eight octets of `text` per word, the first octet lowest; truncates `text` to
-    /// `textOctets`.
+    /// Packs eight octets of `text` per word, little-endian; truncates `text` to `textOctets`.
     package func write(
         _ numbers: (UInt64, UInt64, UInt64, UInt64, UInt64),
         _ text: RawSpan,

@@ -42,7 +42,7 @@ extension ServiceLoop {
 // MARK: - Tasks
 
 extension ServiceLoop {
-    /// Starts a task that runs on the loop's thread; child tasks inherit the preference.
+    /// Starts a task on the loop's thread; child tasks also run on that thread.
     ///
     /// `Task { @ServiceLoop in … }` would need two thread changes (Swift 6.3).
     @discardableResult
@@ -62,7 +62,7 @@ extension ServiceLoop {
 // MARK: - Crossing over
 
 extension ServiceLoop {
-    /// Calls `body`, isolated to the loop, in a C callback; traps on any other thread.
+    /// Calls `body` isolated to the loop, for C callbacks; traps on any other thread.
     package static func assumeIsolated<Result: Sendable>(
         _ body: @ServiceLoop () throws -> Result
     ) rethrows -> Result {

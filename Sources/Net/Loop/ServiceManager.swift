@@ -38,7 +38,7 @@ package enum ServiceManager {
     /// Sends two watchdog notifications per interval until cancelled.
     ///
     /// Runs on the service loop, so systemd detects a hanging loop. Sends nothing while `isHealthy`
-    /// returns false or hangs; after false, retries after a thirtieth of an interval.
+    /// returns false or hangs; after false, calls `isHealthy` again after 1/30 of the interval.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {
@@ -50,7 +50,7 @@ package enum ServiceManager {
         }
     }
 
-    /// Waits up to 200 ms until the notifications are sent; only for the end of the process.
+    /// Waits up to 200 ms until the notifications are sent; for use at the end of the process.
     package static func flush() { notifier?.flush(within: .milliseconds(200)) }
 
     // MARK: - Taking

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import CLinux
 
-/// Network interfaces by index, and the changes of their names and states.
+/// Watch for changes of the names and states of network interfaces.
 @ServiceLoop
 package final class LinkWatch {
     /// Interface of this machine.
@@ -17,7 +17,7 @@ package final class LinkWatch {
         }
     }
 
-    /// Time in which changes are collected: an interface that comes up sends several messages.
+    /// Delay of an update, because an interface that comes up causes several messages.
     private static let settling = Duration.milliseconds(20)
 
     private static let burst = 64
@@ -90,7 +90,7 @@ package final class LinkWatch {
     private func update() {
         timer = nil
         guard let new = try? look.links() else {
-            // The kernel was busy: try again.
+            // The query failed because the kernel was busy.
             timer = LoopTimer(at: Clock.now + .seconds(1)) { [weak self] in self?.update() }
             return
         }
@@ -107,7 +107,6 @@ extension LinkWatch.Link {
 }
 
 extension NetworkLook {
-    /// Returns all interfaces by index.
     @ServiceLoop
     fileprivate func links() throws -> [Int32: LinkWatch.Link] {
         var links: [Int32: LinkWatch.Link] = [:]

@@ -31,7 +31,7 @@ enum NetworkFact: Hashable {
         /// Interface indexes; several for a multipath route.
         let interfaces: [Int32]
 
-        /// Address of the gateway; nil without a gateway or with several.
+        /// Address of the gateway; nil without a gateway or with several gateways.
         let gateway: [UInt8]?
 
         let metric: UInt32
@@ -44,7 +44,7 @@ enum NetworkFact: Hashable {
 // MARK: - Reading
 
 extension NetworkFact {
-    /// Parses `message`; nil unless it is a link, a usable address or a default route.
+    /// Parses a link, a usable address or a default route; returns nil for other messages.
     ///
     /// Usable addresses have passed duplicate address detection, and are neither loopback nor
     /// link-local. Routes are in the main table and do not reject packets.

@@ -3,7 +3,7 @@ private import CLinux
 
 /// Addresses, default routes and interfaces of this machine at one moment.
 ///
-/// The network is the same if ``ways`` and ``defaultRoutes`` are equal.
+/// Two states describe the same network if ``ways`` and ``defaultRoutes`` are equal.
 struct NetworkState: Hashable, Sendable {
     private(set) var addresses: Set<NetworkFact.Address> = []
 
@@ -15,8 +15,8 @@ struct NetworkState: Hashable, Sendable {
 
     /// Addresses at which other machines can reach this machine.
     ///
-    /// Excludes interfaces without carrier, and bridges without a default route, which change with
-    /// containers.
+    /// Excludes interfaces without carrier, and bridges without a default route: container
+    /// software adds and removes such bridges.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
         return addresses.filter { address in
@@ -50,7 +50,7 @@ extension NetworkState {
 extension NetworkState {
     /// Returns true if a notification differs from this state.
     ///
-    /// Address lifetimes, signal strength and container interfaces cause no query.
+    /// Returns false for changes of address lifetimes, signal strength or container interfaces.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
         let isEnd = [ROUTE_DELETED_LINK, ROUTE_DELETED_ADDRESS, ROUTE_DELETED_ROUTE]
             .contains(Int(message.type))

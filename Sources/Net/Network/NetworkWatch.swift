@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reports differences between two queries of the network state.
+/// Watch for changes of this machine's addresses and default routes.
 ///
-/// A kernel notification triggers a query. The first change is reported immediately, the next at
-/// least ``settling`` later. A loss is reported only if no replacement follows within ``settling``.
+/// A netlink notification triggers a query of the state. The first change is reported immediately,
+/// the next at least ``settling`` later. A loss is reported only if no replacement follows within
+/// ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     package struct Change: Sendable, Hashable, CustomStringConvertible {
@@ -19,10 +20,10 @@ package final class NetworkWatch {
         }
     }
 
-    /// Wait for the replacement of a loss, and minimum interval between changes.
+    /// Wait for the replacement of a lost address or route, and minimum interval between changes.
     ///
-    /// The interval doubles with each change that follows another one within ``memory``: each change
-    /// drops connections and may repeat billed requests.
+    /// If a change follows within ``memory``, the interval doubles, up to ``longestSettling``: each
+    /// change drops connections and may repeat billed requests.
     package nonisolated static let settling: Duration = .milliseconds(200)
     package nonisolated static let longestSettling: Duration = .seconds(5)
     package nonisolated static let memory: Duration = .seconds(30)
@@ -32,7 +33,7 @@ package final class NetworkWatch {
     private struct Wait {
         let timer: LoopTimer
 
-        /// True while a lost address or route may be replaced; a replacement ends the period.
+        /// True if a replacement of a lost address or route ends the wait.
         let isForReplacement: Bool
     }
 
@@ -124,7 +125,7 @@ extension NetworkWatch {
 
     /// Queries the state and calls the handler if the state has changed.
     ///
-    /// No loss is reported unless `isOverdue`: the wait for a replacement has ended.
+    /// If `isOverdue` is false, a loss is not reported, but starts the wait for a replacement.
     private func consider(isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
@@ -163,14 +164,14 @@ extension NetworkWatch {
 }
 
 extension NetworkWatch {
-    /// Minimum intervals after changes.
+    /// Minimum interval between changes, which grows if changes are frequent.
     package struct Pace: Sendable, Hashable {
         private var interval: Duration = .zero
         private var latest: Instant?
 
         package init() {}
 
-        /// Notes a change, and returns the minimum interval to the next one.
+        /// Records a change, and returns the minimum interval until the next change.
         package mutating func next(_ now: Instant) -> Duration {
             let isFollower = latest.map { now - $0 < NetworkWatch.memory } ?? false
             let doubled = min(interval * 2, NetworkWatch.longestSettling)

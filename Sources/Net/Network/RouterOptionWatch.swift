@@ -3,7 +3,7 @@ private import CLinux
 
 /// NAT64 prefix in a router advertisement (PREF64, RFC 8781 §4).
 package struct AnnouncedPrefix: Sendable, Hashable {
-    /// 16 octets; those after the prefix are zero.
+    /// Prefix, padded with zeros to 16 octets.
     package let octets: [UInt8]
 
     /// 32, 40, 48, 56, 64 or 96 bits.
@@ -25,17 +25,17 @@ package struct AnnouncedPortal: Sendable, Hashable {
     let interface: Int32
 }
 
-/// Reports NAT64 prefixes and captive portals in router advertisements.
+/// Watch for NAT64 prefixes and captive portals in router advertisements.
 ///
-/// The kernel passes the option on if it processes the advertisements of the link itself (`accept_ra`);
-/// systemd-networkd and NetworkManager process them in place of the kernel.
+/// The kernel reports these options only if the kernel processes the advertisements of the link
+/// (`accept_ra`), not if systemd-networkd or NetworkManager processes them.
 @ServiceLoop
 package final class RouterOptionWatch {
     private static let burst = 64
     private static let mostOptions = 4
     private static let pause: Duration = .milliseconds(100)
 
-    /// Time until which messages are read, but ignored.
+    /// End of the time in which messages are read, but ignored.
     private var resumption = Clock.now
 
     private let socket: OwnedDescriptor
@@ -104,9 +104,10 @@ package final class RouterOptionWatch {
         return name
     }
 
-    /// Reports each option once per ``pause``; a flood of advertisements costs only system calls.
+    /// Reports at most ``mostOptions`` different options, then ignores messages for ``pause``.
     ///
-    /// Lost messages are not noticed: the router repeats its advertisements.
+    /// So a flood of advertisements costs only system calls. The loss of a message does no harm,
+    /// because the router repeats its advertisements.
     private func read() {
         let now = Clock.now
         let isPaused = now < resumption
@@ -131,7 +132,7 @@ package final class RouterOptionWatch {
 
 // MARK: - Parsing
 
-/// Option of a router advertisement in a message of the kernel.
+/// Option of a router advertisement in a netlink message.
 private struct RouterOption {
     let type: UInt8
 
@@ -140,7 +141,7 @@ private struct RouterOption {
 
     let interface: Int32
 
-    /// Octets of `struct nduseroptmsg`, which precedes the option.
+    /// Size of `struct nduseroptmsg`, which precedes the option.
     private static let headOctets = 16
 
     init?(_ message: NetlinkMessage) {
@@ -164,10 +165,10 @@ extension AnnouncedPortal {
     /// URI of a network without a captive portal (RFC 8910 §2).
     private static let unrestricted = "urn:ietf:params:capport:unrestricted"
 
-    /// Returns nil for another option, or an empty one.
+    /// Returns nil for another option, or for an empty URI.
     init?(_ message: NetlinkMessage) {
         guard let option = RouterOption(message), option.type == Self.option else { return nil }
-        // Zeros fill the last unit.
+        // Zeros pad the URI to a multiple of eight octets.
         let uri = option.body.prefix { $0 != 0 }
         guard !uri.isEmpty else { return nil }
         isRestricted = !uri.elementsEqual(Self.unrestricted.utf8)
@@ -179,10 +180,10 @@ extension AnnouncedPrefix {
     private static let option: UInt8 = 38
     private static let bodyOctets = 14
 
-    /// Lengths of the prefix by its code (RFC 8781 §4).
+    /// Prefix lengths in bits; the index is the code in the option (RFC 8781 §4).
     private static let lengths = [96, 64, 56, 48, 40, 32]
 
-    /// Returns nil for another option, or an invalid one.
+    /// Returns nil for another option, or for an invalid prefix option.
     init?(_ message: NetlinkMessage) {
         guard let option = RouterOption(message), option.type == Self.option,
             option.body.count == Self.bodyOctets
@@ -191,7 +192,7 @@ extension AnnouncedPrefix {
         let word = UInt16(option.body[start]) << 8 | UInt16(option.body[start + 1])
         guard Self.lengths.indices.contains(Int(word & 7)) else { return nil }
         length = Self.lengths[Int(word & 7)]
-        // The lifetime is in units of eight seconds, which fill the upper 13 bits.
+        // The upper 13 bits contain the lifetime in units of eight seconds.
         lifetime = .seconds(Int64(word & ~7))
         interface = option.interface
         let kept = length / 8

@@ -2,21 +2,20 @@
 private import Glibc
 private import Locks
 
-/// Test which address families work towards the Internet: routes, and TCP connections.
+/// Test of the reachability of the Internet over IPv4 and over IPv6.
 ///
-/// Without a route, a family does not work.  With routes of both families, one of them can still be
-/// without effect: a router that has lost its IPv4 uplink keeps the route.  Then a TCP connection to
-/// servers that the daemon uses anyway decides.  Nothing is sent while only one family has a route,
-/// and no data is sent at all.
+/// An address family without a route does not work. A family with a route may not work either: a
+/// router that has lost its IPv4 uplink keeps the route. So if both families have a route, TCP
+/// connections to servers that the daemon uses anyway decide. No data is sent over them.
 @ServiceLoop
 package final class StackProbe {
-    /// Opens a connection, and closes it; false if that fails.
+    /// Opens and closes a connection; returns false on failure.
     package typealias Connect = @ServiceLoop (SocketAddress, _ deadline: Instant) async -> Bool
 
-    /// Time limit of a connection.
+    /// Time limit of a connection attempt.
     package static let patience = Duration.seconds(2)
 
-    /// Maximum servers of a family that are tested, all at the same time.
+    /// Maximum servers per family; all are tested at the same time.
     package static let maximumServers = 2
 
     private let routes: () -> NetworkStack
@@ -36,13 +35,13 @@ package final class StackProbe {
         self.connect = connect
     }
 
-    /// Families by their routes.
+    /// Families that have a route.
     package var byRoutes: NetworkStack { routes() }
 
-    /// Returns the families that work, of which `servers` are tested.
+    /// Returns the families that work, after a test of `servers`.
     ///
-    /// A family without a server, or with neither family's servers reachable, counts by its route:
-    /// the servers may be down.
+    /// If a family has no server, or no server is reachable, returns the families that have a
+    /// route: the servers may be down.
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }
@@ -57,7 +56,6 @@ package final class StackProbe {
         return NetworkStack(hasIPv4: hasIPv4, hasIPv6: hasIPv6)
     }
 
-    /// Returns true if one of the servers accepts a connection.
     private func reaches(_ servers: [SocketAddress], _ deadline: Instant) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             for server in servers {
@@ -82,7 +80,7 @@ package final class StackProbe {
     }
 }
 
-/// The families that work, for any thread; nil before the first test.
+/// Address families that work, readable by any thread; nil before the first test.
 package final class DetectedStack: Sendable {
     private let stack = Lock<NetworkStack?>(nil)
 

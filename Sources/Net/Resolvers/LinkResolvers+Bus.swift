@@ -14,14 +14,14 @@ extension SystemBus.Object {
         "org.freedesktop.NetworkManager.DnsManager"
     )
 
-    /// NetworkManager, with its view of the way to the Internet.
+    /// NetworkManager object with the property `Connectivity`.
     static let connectivity = SystemBus.Object(
         "org.freedesktop.NetworkManager",
         "/org/freedesktop/NetworkManager",
         "org.freedesktop.NetworkManager"
     )
 
-    /// Link of systemd-resolved; sd-bus escapes the first octet of a number in a path.
+    /// Link object of systemd-resolved; sd-bus escapes the first digit in its path: 2 is `_32`.
     static func resolvedLink(_ index: Int32) -> SystemBus.Object {
         let digits = "\(index)"
         let path = "_3" + digits
@@ -45,7 +45,6 @@ extension LinkResolvers {
         return Array(indexes.sorted().prefix(maximumLinks))
     }
 
-    /// Reads the properties of systemd-resolved and of its links.
     static func reading(
         resolved manager: BusValue,
         links: [Int32: BusValue],
@@ -53,7 +52,7 @@ extension LinkResolvers {
     ) -> [LinkResolvers] {
         indexes(inResolved: manager).compactMap { index in
             guard let name = index == 0 ? "" : names[index] else { return nil }
-            // An older systemd-resolved has no property with ports and names.
+            // Older versions of systemd-resolved have no `DNSEx`, which includes ports and names.
             let extended = manager["DNSEx"]?.items
             let encrypts = (links[index] ?? manager)["DNSOverTLS"]?.text == "yes"
             let servers = (extended ?? manager["DNS"]?.items ?? []).compactMap {
@@ -98,8 +97,8 @@ extension LinkResolvers.Server {
 extension LinkResolvers {
     /// Reads the property `Configuration` of NetworkManager's `DnsManager`.
     ///
-    /// Entries come in the order of their priority.  Entries with a negative priority exclude those
-    /// with a greater one (nm-settings(5), `dns-priority`).
+    /// Entries are sorted by priority. If the lowest priority is negative, entries with a greater
+    /// priority are ignored (nm-settings(5), `dns-priority`).
     static func reading(
         networkManager manager: BusValue
     ) -> (links: [LinkResolvers], unreadable: [String]) {
@@ -137,7 +136,7 @@ extension LinkResolvers {
 extension LinkResolvers.Server {
     /// Reads a server such as `192.0.2.53`, `fe80::1` or `dns+tls://192.0.2.53#dns.example`.
     ///
-    /// A name after a plain address is for programs that encrypt by themselves.
+    /// Without `dns+tls://`, the name is ignored, and the server is queried without TLS.
     fileprivate init?(networkManager text: String, _ link: String) {
         let scheme = text.firstRange(of: "://")
         let parts = text[(scheme?.upperBound ?? text.startIndex)...].split(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// DNS settings of a network link, as the program reports them that manages the link.
+/// DNS settings of a network link, as reported by the program that manages the link.
 package struct LinkResolvers: Sendable, Hashable {
     /// DNS server of a network.
     package struct Server: Sendable, Hashable {
@@ -31,13 +31,13 @@ package struct LinkResolvers: Sendable, Hashable {
 
     package var servers: [Server]
 
-    /// Routing domains, without `~`: their names are queried through this link.
+    /// Routing domains, without `~`; names in these domains are queried through this link.
     package var domains: [String]
 
-    /// True if the servers also answer names of no link's domains.
+    /// True if the servers also answer names outside the routing domains of all links.
     package var isDefault: Bool
 
-    /// True if names of no link's domains are queried through such links only (`~.`).
+    /// True for the domain `~.`: names outside all other domains use only links that have `~.`.
     package var takesAll = false
 
     package init(
@@ -63,10 +63,10 @@ package struct LinkResolvers: Sendable, Hashable {
 // MARK: - Routing domains
 
 extension LinkResolvers {
-    /// Sets the routing domains, of which `.` stands for all names.
+    /// Sets the routing domains; the domain `.` contains all names.
     ///
-    /// As in systemd-resolved, a link with routing domains does not answer other names, unless the
-    /// program says so.
+    /// As in systemd-resolved, a link with routing domains does not answer other names, unless
+    /// `isDefault` is true.
     mutating func route(_ routing: [String], isDefault: Bool? = nil) {
         takesAll = routing.contains { $0.isEmpty || $0 == "." }
         domains = Array(
@@ -79,7 +79,7 @@ extension LinkResolvers {
 // MARK: - resolv.conf
 
 extension LinkResolvers {
-    /// Reads a file in the format of resolv.conf(5); also returns the lines that are not readable.
+    /// Reads a file in the format of resolv.conf(5); also returns the unreadable lines.
     ///
     /// - Parameter isPrivate: true if the servers are only for the domains of the file, which
     ///   openresolv calls a private interface.
@@ -116,9 +116,9 @@ extension LinkResolvers {
 // MARK: - Merging
 
 extension LinkResolvers {
-    /// Merges the reports of several sources, of which the first one for a link counts.
+    /// Merges the settings from several sources; the first source that has a link counts.
     ///
-    /// Settings of the whole machine count only if no earlier source has any server.
+    /// A resolv.conf of the whole machine counts only if no earlier source has a server.
     ///
     /// - Parameters:
     ///   - running: names of the interfaces that are up; nil if unknown.
@@ -135,8 +135,8 @@ extension LinkResolvers {
                 guard entry.link.isEmpty || running?.contains(entry.link) ?? true,
                     result.count < maximumLinks
                 else { continue }
-                // A network could assign the address of a VPN's DNS server to this machine. The link
-                // then keeps its domains, without a server, so that no other server gets the names.
+                // A network could assign the address of a VPN's DNS server to this machine. The
+                // link then keeps its domains, without a server: no other server gets the names.
                 let keepsDomains =
                     !entry.link.isEmpty && !entry.domains.isEmpty
                     && entry.servers.contains { !$0.address.isOfThisHost }

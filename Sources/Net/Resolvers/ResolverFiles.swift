@@ -8,16 +8,16 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface whose servers are only for its domains.
+        /// Directory with a file for each interface whose servers answer only its own domains.
         var privates: String?
 
-        /// Directory with files `METRIC INTERFACE`; only the first interface is then used.
+        /// Directory with files named `METRIC INTERFACE`; if any, only the first interface is used.
         var exclusives: String?
     }
 
     var directories: [Directory]
 
-    /// Files of the whole machine, in order of preference, with the program that writes them.
+    /// Files of the whole machine, in order of preference, and the programs that write them.
     var files: [(source: LinkResolvers.Source, path: String)]
 
     /// Files of a system under `root`, which is empty except in tests.
@@ -44,12 +44,12 @@ package struct ResolverFiles: Sendable {
     /// Copy of `/etc/resolv.conf`, which `httpdnsctl setup` makes before it changes the file.
     package static let saved = "/etc/httpdnsd/network-resolv.conf"
 
-    /// Maximum octets that are read of a file.
+    /// Maximum octets read from a file.
     private static let largest = 64 << 10
 
     // MARK: - Reading
 
-    /// Reads a regular file; nil if there is none.
+    /// Returns the text of a regular file; nil if it cannot be read.
     static func text(_ path: String) -> String? {
         // SAFETY: the path lives during the call, and read writes at most the octets of the array.
         let raw = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -66,7 +66,6 @@ package struct ResolverFiles: Sendable {
         return count >= 0 ? String(decoding: octets[..<count], as: UTF8.self) : nil
     }
 
-    /// Returns the names in a directory, sorted.
     private static func entries(_ path: String) -> [String] {
         // SAFETY: the stream is closed once; an entry is valid until the next call.
         guard let stream = unsafe opendir(path) else { return [] }
@@ -105,7 +104,7 @@ package struct ResolverFiles: Sendable {
             )
             unreadable += lines
             if let index = result.firstIndex(where: { $0.link == entry.link }) {
-                // Two programs configure one interface, such as for IPv4 and for IPv6.
+                // Two programs configure one interface, for example for IPv4 and for IPv6.
                 let all = result[index].servers + entry.servers
                 result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
             } else {
@@ -117,7 +116,7 @@ package struct ResolverFiles: Sendable {
 
     /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `eth0.100.dhcp`.
     ///
-    /// NetworkManager stores the settings of all its interfaces in one file.
+    /// Returns "" for the file of NetworkManager, which has the settings of all interfaces.
     static func link(of file: String, _ links: Set<String>) -> String {
         if file == "NetworkManager" { return "" }
         var name = Substring(file)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The DNS servers and routing domains of the networks that this machine is connected to.
+/// Watch for the DNS servers and routing domains of this machine's networks.
 ///
 /// The sources are systemd-resolved and NetworkManager over D-Bus, the files of resolvconf,
 /// openresolv and dhcpcd, and the copy of `/etc/resolv.conf` that `httpdnsctl setup` has made.
@@ -9,10 +9,10 @@ package final class ResolverWatch {
     /// Called with the settings of all links when they have changed.
     private let handler: @ServiceLoop ([LinkResolvers]) -> Void
 
-    /// Called with an event that a log should have.
+    /// Called with a message for the log.
     private let report: @ServiceLoop (String) -> Void
 
-    /// Called when NetworkManager has found, or lost, a captive portal that blocks the network.
+    /// Called with true when NetworkManager detects a captive portal, and with false afterwards.
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
     private var hasPortal = false
 
@@ -27,14 +27,14 @@ package final class ResolverWatch {
     private var bus: SystemBus?
     private var watches: [FileWatch] = []
 
-    /// Reports of systemd-resolved and NetworkManager; nil if the program does not run.
+    /// Latest replies of systemd-resolved and NetworkManager; nil if the service does not run.
     private var resolved: (manager: BusValue, links: [Int32: BusValue])?
     private var networkManager: BusValue?
 
-    /// Number of the latest query of each service; replies to earlier ones are ignored.
+    /// Number of the latest query to each service; replies to earlier queries are ignored.
     private var queries: [String: UInt64] = [:]
 
-    /// Services that have not replied since the start: until then their files are not used.
+    /// Services that have not replied since the start; ``update()`` does nothing until all have.
     private var awaited: Set<String> = []
 
     private var timer: LoopTimer?
@@ -42,18 +42,18 @@ package final class ResolverWatch {
     private var latest: [LinkResolvers]?
     private var reported: Set<String> = []
 
-    /// Time in which changes are collected.
+    /// Delay of an update after a change, so that several changes cause one update.
     private static let settling = Duration.milliseconds(20)
 
-    /// Time to wait for the services after the start.
+    /// Maximum wait for the first replies of the services.
     private static let startTime = Duration.milliseconds(500)
 
     private static let maximumReports = 64
 
-    /// Creates a watch; `start` begins.
+    /// Creates a watch; ``start()`` starts it.
     ///
     /// - Parameters:
-    ///   - bus: address of the system bus; nil for the system's.
+    ///   - bus: address of the system bus; nil for the default address.
     ///   - isOwn: true for addresses of this machine.
     package init(
         _ files: ResolverFiles = ResolverFiles(),
@@ -123,7 +123,7 @@ package final class ResolverWatch {
 
     // MARK: - D-Bus
 
-    /// Names and states of links have changed, which systemd-resolved reports by their index.
+    /// Queries systemd-resolved again, because it identifies links by their index.
     private func linksChanged() {
         query(SystemBus.Object.resolved.service)
         changed()
@@ -218,7 +218,7 @@ package final class ResolverWatch {
             sources.append(list)
         }
         for (source, path) in files.files {
-            // The program itself has reported more.
+            // The service has reported more than its file contains.
             if source == .resolved && resolved != nil { continue }
             if source == .networkManager && networkManager != nil { continue }
             guard let text = ResolverFiles.text(path) else { continue }
@@ -242,8 +242,9 @@ package final class ResolverWatch {
 }
 
 extension SocketAddress {
-    /// True for loopback, unspecified and all other addresses of this machine, and for addresses
-    /// that no server has: multicast, broadcast and reserved ones.
+    /// True for all addresses of this machine, including loopback and unspecified addresses.
+    ///
+    /// Also true for multicast, broadcast and reserved addresses, which no server has.
     package var isOwn: Bool {
         if isUnspecified || !isIPv6 && (octets[0] == 127 || octets[0] >= 224) { return true }
         if isIPv6, octets[0] == 0xFF { return true }
@@ -251,7 +252,7 @@ extension SocketAddress {
     }
 }
 
-/// The DNS servers in a file in the format of resolv.conf(5), and their changes.
+/// Watch for the DNS servers in a file in the format of resolv.conf(5).
 @ServiceLoop
 package final class ResolverFileWatch {
     private let path: String
@@ -265,7 +266,7 @@ package final class ResolverFileWatch {
 
     private static let maximumReports = 64
 
-    /// Reads the file, calls `handler`, and again after each change of the servers.
+    /// Reads the file and calls `handler`, which is called again after each change of the servers.
     package init(
         _ path: String,
         isOwn: @escaping (SocketAddress) -> Bool = { $0.isOwn },

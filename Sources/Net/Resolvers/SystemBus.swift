@@ -4,13 +4,13 @@ private import Glibc
 
 /// Connection to the D-Bus system bus, which reads and watches properties of services.
 ///
-/// The connection waits for a bus that does not run yet, and connects again after the bus has
-/// restarted.  No service is started by a query.
+/// Waits for a bus that does not run yet, and connects again after a restart of the bus. A query
+/// never starts a service.
 // SAFETY: the only unsafe stored property is the connection, explained at `bus`.
 @safe
 @ServiceLoop
 package final class SystemBus {
-    /// Object of a service, with the interface whose properties are read.
+    /// D-Bus object of a service, and the interface whose properties are read.
     package struct Object: Sendable, Hashable {
         package let service: String
         package let path: String
@@ -30,7 +30,6 @@ package final class SystemBus {
     private let address: String
     private let services: [Object]
 
-    /// Called when the bus is connected, and after each change of a watched service.
     private let handler: @ServiceLoop (_ service: String) -> Void
 
     private var timer: LoopTimer?
@@ -38,15 +37,15 @@ package final class SystemBus {
     /// Maximum time for the reply to a query, in microseconds.
     private static let patience: UInt64 = 5_000_000
 
-    /// Time before another connection after a lost one.
+    /// Time between the loss of the connection and the next attempt to connect.
     private static let pause = Duration.seconds(1)
 
-    /// Connects to the bus, and watches the properties of `services`.
+    /// Creates a connection that watches the properties of `services`; ``open()`` connects.
     ///
     /// - Parameters:
-    ///   - address: the address of the bus; nil for the system's.
-    ///   - handler: is called with each service when the bus is connected, and with a service whose
-    ///     properties or owner have changed.
+    ///   - address: address of the bus; nil for the system bus.
+    ///   - handler: called with each service when the bus is connected or disconnected, and with a
+    ///     service whose properties or owner have changed.
     package init(
         _ address: String? = nil,
         watching services: [Object],
@@ -71,7 +70,7 @@ package final class SystemBus {
     /// True between `open` and `close`, also while the bus does not run.
     package var isOpen: Bool { unsafe bus != nil }
 
-    /// False if the bus does not run.
+    /// False if the socket of the bus does not exist.
     package var mayRun: Bool {
         let prefix = "unix:path="
         guard address.hasPrefix(prefix) else { return true }
@@ -149,7 +148,7 @@ package final class SystemBus {
         for service in services { handler(service.service) }
     }
 
-    /// Connects again later: the callback that reports the end still uses the connection.
+    /// Connects again after ``pause``: sd-bus uses the connection until this callback returns.
     private func disconnected() {
         for service in services { handler(service.service) }
         timer = LoopTimer(at: Clock.now + Self.pause) { [weak self] in self?.reopen() }
@@ -166,9 +165,9 @@ package final class SystemBus {
 
     // MARK: - Messages
 
-    /// Handler of messages, which the slot of a call or of a match owns.
+    /// Message handler, owned by the sd-bus slot of a call or match.
     private final class Box {
-        // SAFETY: isolated to the service loop; only `receive` calls it, which checks the thread.
+        // SAFETY: isolated to the service loop; called by `receive` only, which checks the thread.
         nonisolated(unsafe) let body: (BusMessage) -> Void
 
         init(_ body: @escaping @ServiceLoop (BusMessage) -> Void) {
@@ -195,7 +194,7 @@ package final class SystemBus {
         try unsafe own(box, slot, status, "sd_bus_add_match_async")
     }
 
-    /// Reads all properties of an object; nil if the service does not run or refuses.
+    /// Reads all properties of an object; `reply` gets nil if the service does not run or refuses.
     package func properties(_ object: Object, _ reply: @escaping Reply) {
         do throws(SocketError) {
             try call(object, reply)
@@ -240,7 +239,7 @@ package final class SystemBus {
         try unsafe own(box, slot, status, "sd_bus_call_async")
     }
 
-    /// Lets the slot own the box, and the connection the slot.
+    /// Makes the slot own the box, and the connection own the slot.
     private func own(
         _ box: Unmanaged<Box>,
         _ slot: OpaquePointer?,
@@ -252,7 +251,7 @@ package final class SystemBus {
             unsafe box.release()
             throw .system(call: call, code: -status)
         }
-        // SAFETY: the slot calls this once, when it is released.
+        // SAFETY: the slot calls this function once, when the slot is released.
         unsafe sd_bus_slot_set_destroy_callback(slot) { data in
             guard let data = unsafe data else { return }
             unsafe Unmanaged<Box>.fromOpaque(data).release()
@@ -271,7 +270,7 @@ package final class SystemBus {
     }
 }
 
-/// Message during the callback that receives it.
+/// D-Bus message, valid until the callback that received the message returns.
 // SAFETY: no callback stores the message.
 @safe
 private struct BusMessage {
@@ -279,7 +278,6 @@ private struct BusMessage {
 
     init(_ raw: OpaquePointer?) { unsafe self.raw = raw }
 
-    /// The first value; nil for an error reply.
     var value: BusValue? {
         guard let raw = unsafe raw else { return nil }
         return unsafe BusReader.value(of: raw)
@@ -291,7 +289,7 @@ private struct BusMessage {
 private struct BusReader {
     private static let deepest = 16
 
-    /// Values that are still read: the bus limits a message to 128 MiB.
+    /// Number of values that may still be read; the bus allows messages of 128 MiB.
     private var left = 20_000
 
     /// Returns the first value of a message; nil for an error reply.
@@ -302,7 +300,7 @@ private struct BusReader {
         return unsafe reader.next(message, 0)
     }
 
-    /// Returns the next value; nil at the end of a container, or for a value that is not read.
+    /// Returns the next value; nil at the end of a container, after an error, or beyond a limit.
     // SAFETY: the out-parameters have the types that D-Bus prescribes for each kind of value; texts
     // belong to the message and are copied.
     private mutating func next(_ message: OpaquePointer, _ depth: Int) -> BusValue? {
@@ -328,7 +326,7 @@ private struct BusReader {
         case UInt8(ascii: "i"), UInt8(ascii: "h"): return read(Int32(0))
         case UInt8(ascii: "u"): return read(UInt32(0))
         case UInt8(ascii: "x"): return read(Int64(0))
-        // The bits of a floating-point number are not used.
+        // A floating-point number becomes its bits, which no caller uses.
         case UInt8(ascii: "t"), UInt8(ascii: "d"): return read(UInt64(0))
         case UInt8(ascii: "s"), UInt8(ascii: "o"), UInt8(ascii: "g"):
             var text: UnsafePointer<CChar>?

@@ -37,17 +37,17 @@ package final class DatagramSocket {
         descriptor = consume opened
         watch = nil
         self.receiver = receiver
-        // Level-triggered: detecting an empty queue needs no system call.  The socket owns the
-        // watch.
+        // Level-triggered: detecting an empty queue needs no system call. `unowned`, because the
+        // socket owns the watch.
         watch = try DescriptorWatch(raw, .readable) { [unowned self] _ in receive() }
     }
 
     /// Bound address; nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// Queues one datagram until the end of the loop iteration.
+    /// Queues a datagram, which is sent at the end of the loop iteration.
     ///
-    /// The receiver gets send errors, possibly of an earlier datagram.
+    /// The receiver gets send errors; throws ``SocketError/closed`` after ``close()``.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }

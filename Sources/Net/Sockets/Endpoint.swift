@@ -19,7 +19,7 @@ final class Endpoint {
 
     private var watch: DescriptorWatch?
 
-    /// Unconsumed edges since the last attempt.
+    /// Edges since the last attempt that have ended no wait.
     private var edges: Direction = []
 
     private var reader: Waiter?
@@ -71,7 +71,7 @@ final class Endpoint {
 
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until an edge after the last attempt, or `deadline`.
+    /// Suspends until an edge since the last attempt, or until `deadline`.
     func wait(
         for direction: Direction,
         until deadline: Instant?

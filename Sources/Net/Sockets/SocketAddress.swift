@@ -3,7 +3,7 @@ package import Glibc
 
 /// IPv4 or IPv6 address and port.
 ///
-/// Parses literals only: resolving a name would query the daemon itself.
+/// Parses address literals only, because resolving a name would query this daemon.
 package struct SocketAddress: Sendable, Hashable {
     /// Address in network byte order: 4 or 16 octets.
     package let octets: [UInt8]

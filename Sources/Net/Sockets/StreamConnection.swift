@@ -2,7 +2,7 @@
 private import CLinux
 private import Glibc
 
-/// TCP or Unix stream connection; one task may read while another writes.
+/// TCP or Unix stream connection; one task may read while another task writes.
 // SAFETY: pointers are valid during the calls, and the callers bound the octets.
 @ServiceLoop
 package final class StreamConnection {
@@ -134,15 +134,14 @@ package final class StreamConnection {
 
     // MARK: - Without waiting
 
-    /// Sets an observer of later edges; the caller must then try to read once.
+    /// Sets an observer of later readiness edges; the caller must then try to read once.
     package func observe(_ observer: @escaping @ServiceLoop (Readiness) -> Void) {
         endpoint.observer = observer
     }
 
-    /// Receives at most `limit` octets into `buffer`: 0 at the end of input, nil if none are
-    /// pending.
+    /// Receives up to `limit` octets; returns 0 at the end of input, nil without pending data.
     ///
-    /// After fewer octets, new data causes an edge, but the end of input perhaps none.
+    /// After fewer than `limit` octets, new data causes an edge, but the end of input may not.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,

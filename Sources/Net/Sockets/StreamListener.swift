@@ -5,21 +5,21 @@ import Glibc
 // SAFETY: the system calls use paths as C strings; lstat writes one `stat`.
 @ServiceLoop
 package final class StreamListener {
-    /// Maximum connections that wait for `accept`; net.core.somaxconn may reduce it.
+    /// Maximum connections that wait for `accept`; net.core.somaxconn may reduce this number.
     static let backlog: Int32 = 1024
 
     static let pause: Duration = .milliseconds(100)
 
     static let row = 16
 
-    /// Octets of the buffers of an accepted TCP connection; Linux doubles both values.
+    /// Buffer sizes of an accepted TCP connection in octets; Linux doubles both values.
     ///
-    /// Otherwise the buffers grow to several MiB (tcp(7)).
+    /// By default, the buffers grow to several MiB (tcp(7)).
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
 
     private var inRow = 0
 
-    /// Called at each pause of `accept`; connections stay in the backlog.
+    /// Called when ``accept()`` pauses; new connections then stay in the backlog.
     package var onPause: (@ServiceLoop (SocketError) -> Void)?
 
     private let endpoint: Endpoint
@@ -120,7 +120,7 @@ package final class StreamListener {
         }
     }
 
-    /// Makes ``accept()`` throw `SocketError.closed`.
+    /// Closes the socket and removes its file; ``accept()`` then throws `SocketError.closed`.
     package func close() {
         endpoint.close()
         guard let file, let now = Self.status(of: file.path),
@@ -143,7 +143,7 @@ package final class StreamListener {
     }
 
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        // Another process has removed the file; the next `bind` reports other errors.
+        // If another process has removed the file, the next `bind` succeeds.
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)

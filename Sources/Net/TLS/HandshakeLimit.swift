@@ -3,12 +3,12 @@ internal import COpenSSL
 
 /// Limit of the messages in one TLS handshake, for OpenSSL's message callbacks.
 ///
-/// OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1) during a handshake, in one call as long as
-/// they arrive.
+/// During a handshake, one OpenSSL call reads and ignores HelloRequests (RFC 5246 §7.4.1.1) until
+/// no more arrive.
 enum HandshakeLimit {
     /// Maximum number of records and messages in one handshake.
     ///
-    /// OpenSSL's longest chain, 100 KiB in records of 1,300 octets, needs 160.
+    /// OpenSSL's longest certificate chain, 100 KiB in records of 1,300 octets, needs 160.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(

@@ -48,9 +48,9 @@ package final class TLSClient {
         try Self.check(unsafe SSL_CTX_set_alpn_protos(context, list, UInt32(list.count)) == 0)
     }
 
-    /// Allows elliptic curves only; returns false if OpenSSL rejects the setting.
+    /// Allows key exchange over elliptic curves only; returns false if OpenSSL rejects the setting.
     ///
-    /// A handshake over a large finite field could block the loop for a second.
+    /// Key exchange over a large finite field could block the loop for a second.
     nonisolated static func restrictKeyExchange(of context: OpaquePointer) -> Bool {
         var curves = Array("X25519:P-256:P-384:P-521".utf8CString)
         // SAFETY: both texts end with NUL and are copied.
@@ -61,7 +61,7 @@ package final class TLSClient {
         return areCurvesSet && areCiphersSet
     }
 
-    /// Disables renegotiation and compression, which only attacks use, and limits the certificates.
+    /// Disables renegotiation and compression, which only attackers use, and limits the chain.
     ///
     /// A HelloRequest (RFC 5246 §7.4.1.1) could start an endless handshake. Certificates cost CPU
     /// time before the server is authenticated.

@@ -40,7 +40,7 @@ enum TrustSource: Hashable, Sendable {
     /// Certificates of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     case system
 
-    /// Certificates in the file of `ca-file`.
+    /// Certificates in the file that the setting `ca-file` names.
     case file(String)
 
     init(_ file: String?) { self = file.map { .file($0) } ?? .system }
@@ -52,10 +52,10 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// Directories of files, named by subject hash, which OpenSSL reads when needed.
+    /// Directories of files named by subject hash; OpenSSL reads a file when needed.
     var directories: [String] { self == .system ? Self.systemDirectories : [] }
 
-    /// Versions of files and directories, which change with contents and link targets.
+    /// Versions of files and directories; a version changes with the content or link target.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
     private static let systemFile: String? = {
