@@ -9,7 +9,7 @@ package struct ReceivedDatagram: Sendable {
     /// Control message with the destination address; empty unless the socket is a wildcard socket.
     let control: [UInt8]
 
-    /// Copy without the query's octets, with which a reply can still be sent.
+    /// Copy without the octets of the query, which are not needed to send a reply.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self
         datagram.octets = []
@@ -18,7 +18,7 @@ package struct ReceivedDatagram: Sendable {
 }
 
 extension DatagramListener {
-    /// Sends a reply from the queried address without blocking; returns false if it was dropped.
+    /// Sends a reply from the queried address without blocking; returns false on failure.
     @discardableResult
     package func send(_ octets: [UInt8], inReplyTo query: ReceivedDatagram) -> Bool {
         var name = query.client

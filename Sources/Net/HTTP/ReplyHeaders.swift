@@ -17,7 +17,7 @@ struct ReplyHeaders {
     /// True if the body has a content encoding, which the request did not allow.
     private(set) var isEncoded = false
 
-    /// Parses one line; libcurl uses one format for all HTTP versions.
+    /// Parses one header line; libcurl uses the HTTP/1.1 format for all versions.
     mutating func take(_ line: RawSpan) {
         octets += line.byteCount + Self.lineOctets
         if Self.begins(line, with: "http/") {

@@ -22,7 +22,7 @@ package final class Alarm {
         timer?.timer.cancel()
         timer = nil
         guard let instant else { return }
-        // Retains the alarm: a weak reference would double the cost of `set`.
+        // The timer retains the alarm, because a weak reference would double the cost of `set`.
         timer = (clocks.timer(instant) { [self] in rings() }, instant)
     }
 

@@ -13,10 +13,10 @@ package final class CancellationSignal {
     private var second: Action?
     private var others: [Action] = []
 
-    /// DNS client to whose limits this work counts; nil for work of the daemon.
+    /// DNS client whose limits apply to this work; nil for work of the daemon.
     package let client: (any Hashable & Sendable)?
 
-    /// True if the DNS client waits; false for a refresh that the client has caused.
+    /// True if the DNS client waits for the result; false for a refresh after its query.
     package let isAwaited: Bool
 
     package init(client: (any Hashable & Sendable)? = nil, isAwaited: Bool = true) {

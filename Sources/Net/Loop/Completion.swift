@@ -24,8 +24,7 @@ package struct Completion<Value>: ~Copyable {
         handler(value)
     }
 
-    /// Returns a completion handler for an earlier step; `body` receives its result and this
-    /// handler.
+    /// Returns a handler for an earlier step; `body` gets the result of the step and this handler.
     @inlinable
     package consuming func after<Earlier>(
         _ body: @escaping @ServiceLoop (Earlier, consuming Completion) -> Void

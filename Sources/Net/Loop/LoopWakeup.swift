@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Synchronization
 
-/// Calls a handler on the service loop at the request of any thread.
+/// Handler on the service loop, which any thread can schedule by ``ring()``.
 ///
-/// The handler runs after each `ring` and sees all writes before it; several rings may share one
-/// run.
+/// The handler runs after each `ring`, and sees all writes before the `ring`. Several calls of
+/// `ring` may cause one run.
 // SAFETY: see `handler`.
 @safe
 package final class LoopWakeup: Sendable {
     private let rung = Atomic(false)
 
-    // SAFETY: isolated to the loop; only `call` calls it.  Converted once, because each conversion
-    // allocates.
+    // SAFETY: isolated to the loop; only `call` calls the handler. Converted once, because each
+    // conversion allocates.
     private nonisolated(unsafe) let handler: () -> Void
 
     @ServiceLoop
@@ -19,7 +19,7 @@ package final class LoopWakeup: Sendable {
         unsafe self.handler = unsafeBitCast(handler, to: (() -> Void).self)
     }
 
-    /// Schedules a call: an atomic exchange, and a system call if the loop sleeps.
+    /// Schedules the handler, by an atomic exchange, and a system call if the loop sleeps.
     package func ring() {
         guard !rung.exchange(true, ordering: .acquiringAndReleasing) else { return }
         LoopExecutor.shared.enqueue(self)

@@ -5,8 +5,7 @@ private import Glibc
 extension ServiceLoop {
     /// Blocks `signals` in the calling thread and the threads that it starts later.
     ///
-    /// Call it before any other thread exists: a thread that does not block a signal could receive
-    /// it.
+    /// Must be called before other threads exist: they could receive the signals.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
         // SAFETY: the first call initialises the set.
@@ -16,7 +15,7 @@ extension ServiceLoop {
         precondition(error == 0, "cannot block signals: \(errorText(error))")
     }
 
-    /// Returns the process signals that arrive until the stream is released.
+    /// Returns a stream of the signals that arrive until the stream is released.
     ///
     /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked or has another stream.
     @ServiceLoop

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Attempts and decisions for one DNS question, for `explain`; must not contain secrets.
+/// Record of the attempts and decisions for one DNS question, for `explain`, without secrets.
 @ServiceLoop
 package final class Trace {
-    /// Maximum number of attempts, and of notes; excess ones are only counted.
+    /// Maximum number of attempts, and of notes; further ones are only counted.
     package static let limit = 64
 
     package enum Why: String, Sendable {
@@ -67,7 +67,7 @@ package final class Trace {
 
     package init() {}
 
-    /// Nil if the trace is full.
+    /// Records the start of an attempt; returns nil if the trace is full.
     package func begin(
         _ name: String,
         _ server: String,

@@ -38,7 +38,7 @@ package final class WorkerThread: Sendable {
 
     private func detach() { pthread_detach(thread) }
 
-    /// Interrupts system calls until the thread ends; the thread must check after each call.
+    /// Interrupts system calls until the thread ends; after each call, the thread checks for the end.
     package func joinInterrupting() {
         let error = linux_join_interrupting(thread)
         precondition(error == 0, "cannot join a worker thread")
@@ -53,7 +53,7 @@ package final class WorkerThread: Sendable {
         var failure: SocketError?
         let result: Result? = await withCheckedContinuation { continuation in
             do throws(SocketError) {
-                // Not joined: releasing large values may take 70 ms.
+                // Not joined, because the thread may need 70 ms to release large values.
                 try WorkerThread(named: name) { continuation.resume(returning: body()) }.detach()
             } catch {
                 failure = error

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Replacement of IPv4 servers by addresses of the NAT64, where IPv4 does not work.
+/// Translation of IPv4 server addresses to NAT64 addresses, where IPv4 does not work.
 @ServiceLoop
 package final class AddressTranslation {
     /// Returns the IPv6 octets for IPv4 octets; nil if the address cannot be translated.
@@ -8,14 +8,14 @@ package final class AddressTranslation {
 
     private let hasRoute: (SocketAddress) -> Bool
 
-    /// Returns true for a server to which IPv4 has a route that does not work.
+    /// Returns true for an IPv4 server that is unreachable although a route exists.
     package var isBroken: @ServiceLoop (SocketAddress) -> Bool = { _ in false }
 
     private var embed: Embedding?
 
     private var known: [SocketAddress: SocketAddress] = [:]
 
-    /// Limit of `known`: vendors can name new servers.
+    /// Limit of `known`, because replies of vendors can contain new servers.
     static let maximumKnown = 1_024
 
     package init(
@@ -24,7 +24,7 @@ package final class AddressTranslation {
         self.hasRoute = hasRoute
     }
 
-    /// Sets another NAT64, or none, and discards known routes.
+    /// Sets the NAT64, or nil if there is none, and discards earlier translations.
     package func use(_ embed: Embedding?) {
         self.embed = embed
         known = [:]

@@ -9,9 +9,9 @@ struct NetworkLook {
 
     static let maximumReply = 4 << 20
 
-    /// Maximum octets of a reply with routes, of which a router may have a million.
+    /// Maximum octets of a reply with routes; a router may have a million routes.
     ///
-    /// The kernel lists the shortest prefixes first, hence the default routes.
+    /// The kernel lists the shortest prefixes first, so the default routes are not cut off.
     static let maximumRoutes = 64 << 10
 
     @Sendable
@@ -94,7 +94,7 @@ struct NetworkLook {
 }
 
 extension NetlinkMessage {
-    /// The `errno` that ends a reply, 0 on success.
+    /// The `errno` at the end of a reply, 0 on success; nil for other messages.
     fileprivate var endCode: Int32? {
         get throws(NetlinkError) {
             switch Int(type) {

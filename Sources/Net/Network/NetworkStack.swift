@@ -20,10 +20,10 @@ package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
     ]
     .compactMap(\.self)
 
-    /// Stack of this machine, by its routes to the Internet.
+    /// Returns the families for which this machine has a route to the Internet.
     ///
     /// Loopback and link-local source addresses do not count. A translator on this machine
-    /// (464XLAT) has an IPv4 route.
+    /// (464XLAT) counts as IPv4 route.
     package static func ofMachine() -> NetworkStack {
         let sources = targets.compactMap(SocketAddress.source).filter { !$0.isLinkLocal }
         return NetworkStack(

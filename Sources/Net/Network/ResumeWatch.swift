@@ -2,13 +2,13 @@
 private import CLinux
 private import Glibc
 
-/// Reports when the machine resumes from suspension.
+/// Watch for the resume of this machine after suspension.
 ///
 /// The kernel cancels the timer at every resume. CLOCK_BOOTTIME minus CLOCK_MONOTONIC grows only
 /// during suspension. A pause of a virtual machine is not detected.
 @ServiceLoop
 package final class ResumeWatch {
-    /// Shortest reported suspension; connections survive shorter ones.
+    /// Shortest reported suspension; connections survive shorter suspensions.
     package static let shortestSleep: Duration = .seconds(5)
 
     private let timer: OwnedDescriptor

@@ -2,7 +2,7 @@
 internal import Glibc
 
 extension SocketAddress {
-    /// Source address for packets to `target`; sends nothing.
+    /// Returns the source address for packets to `target`, nil without a route; sends nothing.
     package static func source(towards target: SocketAddress) -> SocketAddress? {
         guard
             let socket = try? OwnedDescriptor.socket(target.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Value in a D-Bus message; a variant is its content.
+/// Value in a D-Bus message; a variant is represented by its content.
 package indirect enum BusValue: Sendable, Hashable {
     case boolean(Bool)
     case number(Int64)

@@ -62,7 +62,7 @@ final class Endpoint {
         }
     }
 
-    /// Error that the kernel holds for the socket (SO_ERROR); 0 if none.
+    /// Pending error of the socket (SO_ERROR); 0 if none.
     var pendingError: Int32 { descriptor?.pendingError ?? EBADF }
 
     var isConnected: Bool { descriptor?.isConnected ?? false }

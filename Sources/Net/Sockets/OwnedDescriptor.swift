@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// File descriptor, closed with its owner.
+/// File descriptor that is closed when its owner is released.
 // SAFETY: pointers are valid during the calls, with their sizes; sockaddr_storage fits any address.
 struct OwnedDescriptor: ~Copyable {
     /// Number of the descriptor; must not be stored.
@@ -74,7 +74,7 @@ struct OwnedDescriptor: ~Copyable {
         }
     }
 
-    /// Error that the kernel holds for the socket; reading clears it.
+    /// Pending error of the socket (SO_ERROR), which the call clears.
     var pendingError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

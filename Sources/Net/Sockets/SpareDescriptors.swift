@@ -20,7 +20,7 @@ package enum SpareDescriptors {
         refill()
     }
 
-    /// On EMFILE releases a spare descriptor and repeats `call`, which opens a descriptor.
+    /// Opens a descriptor by `call`; on EMFILE, releases a spare descriptor and repeats `call`.
     static func open(_ call: () -> Int32) -> Int32 {
         let first = call()
         return first < 0 && errno == EMFILE && giveUp() ? call() : first
@@ -34,7 +34,7 @@ package enum SpareDescriptors {
         }
     }
 
-    /// Called by every closed `OwnedDescriptor`.
+    /// Opens missing spare descriptors; called when an `OwnedDescriptor` is closed.
     static func refill() {
         stock.withLock { stock in
             while stock.kept.count < stock.wanted {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Octet stream over TCP or TLS; one task may read while another writes.
+/// Octet stream over TCP or TLS; one task may read while another task writes.
 @ServiceLoop
 package protocol OctetStream: AnyObject, Sendable {
     /// Returns 1 to `limit` octets; empty at the end of input.
@@ -15,7 +15,7 @@ package protocol OctetStream: AnyObject, Sendable {
         deadline: Instant?
     ) async throws(SocketError)
 
-    /// Waiting tasks get `SocketError.closed`.
+    /// Closes the stream; waiting tasks get `SocketError.closed`.
     func close()
 }
 

@@ -11,11 +11,12 @@ package final class TLSConnection: OctetStream {
 
     private var octetsWithoutData = 0
 
-    /// Maximum of `octetsWithoutData`, two records (RFC 8446 §5.2): key updates must not block the
-    /// loop.
+    /// Maximum of `octetsWithoutData`: two records (RFC 8446 §5.2).
+    ///
+    /// Otherwise endless key updates could block the loop.
     private static let controlLimit = 32 << 10
 
-    /// Maximum octets per read, whose records are processed without a pause.
+    /// Maximum octets per read; the records of one read are processed without a pause.
     private static let inputLimit = 16 << 10
 
     /// Reads since the task yielded; many reads of short records would otherwise block the loop.
@@ -118,7 +119,7 @@ package final class TLSConnection: OctetStream {
         stream.close()
     }
 
-    /// Returns false at the end of the stream.
+    /// Passes received octets to the engine; returns false at the end of the stream.
     private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: Self.inputLimit, deadline: deadline)
         guard !octets.isEmpty else { return false }

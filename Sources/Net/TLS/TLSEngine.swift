@@ -37,7 +37,7 @@ final class TLSEngine {
     }
 
     isolated deinit {
-        // Without this, OpenSSL would invalidate the session of a lost connection as truncated.
+        // Otherwise OpenSSL would discard the session of a connection without close_notify.
         unsafe SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         unsafe SSL_free(connection)
     }

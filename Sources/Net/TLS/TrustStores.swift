@@ -10,7 +10,7 @@ package final class TrustStores {
     package enum Notice: Sendable {
         case reloaded(source: String)
 
-        /// The previous certificates remain in force.
+        /// The previous certificates remain in use.
         case failed(source: String, TLSError)
     }
 
@@ -36,7 +36,7 @@ package final class TrustStores {
 
     private init() {}
 
-    /// Parses the system's certificates: 20 ms, on a worker thread.
+    /// Parses the system's certificates, which takes 20 ms; for a worker thread.
     package nonisolated static func prepare() { _ = system }
 
     /// Returns the store of `source`; throws if its certificates were never readable.
