@@ -3,7 +3,7 @@ internal import CLinux
 internal import Glibc
 package import Synchronization
 
-/// Bound UDP socket that receives queries; each worker has one.
+/// Bound UDP socket that receives queries; each worker has its own socket.
 ///
 /// The socket is blocking, because `recvmmsg` needs less CPU time than epoll.
 package final class DatagramListener: Sendable {
@@ -16,7 +16,7 @@ package final class DatagramListener: Sendable {
 
     package let batches = Atomic<UInt64>(0)
 
-    /// True if systemd passed the socket and keeps it open, so the socket must remain usable.
+    /// True if systemd passed the socket and keeps it open.
     package let isAdopted: Bool
 
     /// Receive buffer for 10,000 queries; the default size of 208 KiB holds 276.

@@ -18,7 +18,7 @@ package final class FileThread: Sendable {
 
     /// Queue of the thread, which never ends; nil without a free descriptor or thread.
     ///
-    /// If nil, the caller accesses the files itself, and may block.
+    /// If nil, accesses block the caller.
     private let queue: BackgroundQueue<@Sendable () -> Void>?
     private let done: Int32
 

@@ -3,8 +3,8 @@ private import Glibc
 
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
-/// One inotify(7) watch is on the directory or its nearest existing ancestor. Another watch is on
-/// the file, because the first one does not report writes to a link target or to a mounted file.
+/// One inotify(7) watch is on the directory or its nearest existing ancestor. Another watch, on the
+/// file, reports writes to a link target or a mounted file.
 ///
 /// `sd_event_add_inotify` is not used: it fails with EINVAL if an inode number is reused.
 @ServiceLoop

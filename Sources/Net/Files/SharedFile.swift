@@ -7,8 +7,6 @@ internal import Glibc
 /// is either old or new. Line feeds pad shorter content, because the process could be killed before
 /// `ftruncate`. For larger content, the file is extended first, so a full disk leaves the old
 /// content. A new file is never empty; an empty file is damaged.
-///
-/// A ``FileThread`` accesses the file, because the file system may not respond.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {
@@ -43,14 +41,11 @@ package final class SharedFile: Sendable {
     // SAFETY: used on the thread only.
     private nonisolated(unsafe) var lockedUntil: Instant?
 
-    /// Clock; tests replace it.
     private let now: @Sendable () -> Instant
 
     /// Creates the file at first use, with the content `initial` and mode 0600.
     ///
     /// Also creates the directory, with mode 0700.
-    ///
-    /// - Parameter thread: accesses the file.
     package init(
         _ path: String,
         initial: [UInt8],

@@ -201,7 +201,7 @@ extension EasyHandle {
         try set(CURLOPT_HTTPHEADER, to: headers)
     }
 
-    /// True if `line` has a control character, which could end the header.
+    /// True if `line` has a control character, which could end the line.
     private nonisolated static func hasControl(_ line: String) -> Bool {
         line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }

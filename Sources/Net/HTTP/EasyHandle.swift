@@ -54,7 +54,7 @@ final class EasyHandle {
 // MARK: - Requests
 
 extension EasyHandle {
-    /// Request properties that determine the options: all except URL, body and time limit.
+    /// Request properties that determine the options of a handle.
     struct Kind: Hashable {
         private let server: SocketAddress
         private let headers: [String]
@@ -62,7 +62,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Returns nil for a request whose options are not reused.
+        /// Returns nil if the options of `request` must not be reused.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -241,8 +241,8 @@ extension EasyHandle {
 
     /// libcurl's message for a TLS error, without control characters.
     ///
-    /// The message may quote the peer's certificate. Messages of other errors may contain a secret
-    /// URL, so they are not used.
+    /// The message may quote the peer's certificate. Messages for other errors may contain a
+    /// secret URL.
     private var details: String? {
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
         guard !octets.isEmpty else { return nil }

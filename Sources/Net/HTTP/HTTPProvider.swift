@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Connections and memory of one upstream or vendor, which other providers cannot exhaust.
+/// Connections and memory of one provider (vendor or upstream), which others cannot exhaust.
 @ServiceLoop
 final class HTTPProvider {
     private let memory: ReplyMemory.Share

@@ -56,9 +56,9 @@ package struct HTTPRequest: Sendable, Hashable {
     /// True to open a new connection, because existing connections may be dead.
     package var wantsFreshConnection = false
 
-    /// True if the request may be billed, and is therefore never repeated.
+    /// True to send the request at most once, because it may be billed.
     ///
-    /// If a reused connection ends without a reply, the request fails with ``HTTPError/cutOff``.
+    /// If its connection ends early, the request fails with ``HTTPError/cutOff``.
     package var isSentOnce = false
 
     package var wantsTimes = false

@@ -28,10 +28,10 @@ struct LoopBudget {
     static let perOctet: Duration = .nanoseconds(100)
     static let perTransfer: Duration = .milliseconds(2)
 
-    /// CPU time of a call that is free per transfer in flight: each call checks all transfers.
+    /// CPU time not charged per transfer in flight, because each call checks all transfers.
     static let perTransferInFlight: Duration = .microseconds(1)
 
-    /// Level of the bucket at `updated`; negative if replies lowered it below zero.
+    /// Level of the bucket at `updated`; negative after many replies.
     private(set) var level: Duration = .zero
     private var updated: Instant
 
@@ -103,7 +103,6 @@ final class LoopMeter {
     /// Thread CPU time at the first read of the current call.
     private var start: Duration?
 
-    /// Thread CPU time at the start of the current call.
     private var callStart: Duration = .zero
 
     private var octets = 0
@@ -148,7 +147,6 @@ final class LoopMeter {
         return Clock.threadTime - start
     }
 
-    /// Charges the current call, in which a TLS handshake failed.
     func chargeFailedHandshake() {
         budget.chargeFailedHandshake(Clock.threadTime - callStart, at: Clock.now)
     }

@@ -15,7 +15,6 @@ final class Transfer: RequestHandle {
     /// Number of connections opened for the request; valid after its end.
     var connectionsOpened = 0
 
-    /// True if the server may have received the request; valid after its end.
     var wasSent = false
 
     /// Strong reference: a replaced pool lives until its last request has ended.

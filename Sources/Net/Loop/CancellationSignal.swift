@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cancellation of work; each stage registers an action that frees its resources.
+/// Cancellation of work; each stage of the work registers an action that frees resources.
 @ServiceLoop
 package final class CancellationSignal {
     package private(set) var isCancelled = false

@@ -11,10 +11,9 @@ private import Synchronization
 /// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then it dispatches
 /// at most 16 sources, so neither jobs nor sockets starve.
 ///
-/// **Waking.** A lock guards the queue and `polling`. The loop sets `polling` if the queue is
-/// empty, and clears `polling` after the poll. A thread that queues a job while `polling` is set
-/// clears `polling` and writes to the eventfd. The write ends the poll. So no job is lost, and many
-/// jobs need only one system call.
+/// **Waking.** A lock guards the queue and `polling`. The loop sets `polling` before a poll if the
+/// queue is empty. A thread that queues a job while `polling` is set clears `polling` and writes to
+/// the eventfd, which ends the poll. So no job is lost, and many jobs need one system call.
 // SAFETY: see `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
@@ -219,7 +218,6 @@ extension LoopExecutor {
     /// Records that a timer was set: the thread calls `sd_event_prepare` again before it waits.
     func noteTimer() { unsafe hasUnarmedTimer = true }
 
-    /// Sets the function that ``flushLater()`` schedules.
     @ServiceLoop
     func setFlush(_ flush: @escaping @ServiceLoop () -> Void) {
         unsafe self.flush = unsafeBitCast(flush, to: (() -> Void).self)

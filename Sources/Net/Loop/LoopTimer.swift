@@ -114,7 +114,7 @@ private final class TimerQueue {
 
     /// Runs the timers that were due at `due`, but at most as many as are pending now.
     ///
-    /// Without the maximum, actions that set timers in the past could block the loop.
+    /// Otherwise actions that set timers in the past could block the loop.
     private func run(dueBy due: Instant) {
         phase = .idle
         for _ in 0..<heap.count {

@@ -38,7 +38,7 @@ package final class WorkerThread: Sendable {
 
     private func detach() { pthread_detach(thread) }
 
-    /// Interrupts system calls until the thread ends; after each call, the thread checks for the end.
+    /// Interrupts the thread's system calls until it ends; the thread must check after each call.
     package func joinInterrupting() {
         let error = linux_join_interrupting(thread)
         precondition(error == 0, "cannot join a worker thread")

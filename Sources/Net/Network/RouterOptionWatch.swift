@@ -21,7 +21,6 @@ package struct AnnouncedPortal: Sendable, Hashable {
     /// False if the router announces that no captive portal exists.
     package let isRestricted: Bool
 
-    /// Index of the interface that received the advertisement.
     let interface: Int32
 }
 
@@ -106,8 +105,8 @@ package final class RouterOptionWatch {
 
     /// Reports at most ``mostOptions`` different options, then ignores messages for ``pause``.
     ///
-    /// So a flood of advertisements costs only system calls. The loss of a message does no harm,
-    /// because the router repeats its advertisements.
+    /// So a flood of advertisements costs only system calls. Lost messages are not noticed: the
+    /// router repeats its advertisements.
     private func read() {
         let now = Clock.now
         let isPaused = now < resumption

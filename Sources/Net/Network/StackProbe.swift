@@ -4,9 +4,9 @@ private import Locks
 
 /// Test of the reachability of the Internet over IPv4 and over IPv6.
 ///
-/// An address family without a route does not work. A family with a route may not work either: a
-/// router that has lost its IPv4 uplink keeps the route. So if both families have a route, TCP
-/// connections to servers that the daemon uses anyway decide. No data is sent over them.
+/// An address family without a route does not work. If both families have a route, TCP connections
+/// to servers that the daemon uses anyway decide, because a router without an IPv4 uplink keeps the
+/// route. No data is sent.
 @ServiceLoop
 package final class StackProbe {
     /// Opens and closes a connection; returns false on failure.

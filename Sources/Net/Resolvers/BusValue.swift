@@ -8,7 +8,6 @@ package indirect enum BusValue: Sendable, Hashable {
     /// String, object path or signature.
     case text(String)
 
-    /// Array of octets.
     case octets([UInt8])
 
     /// Array or structure.

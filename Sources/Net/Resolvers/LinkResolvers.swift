@@ -116,7 +116,7 @@ extension LinkResolvers {
 // MARK: - Merging
 
 extension LinkResolvers {
-    /// Merges the settings from several sources; the first source that has a link counts.
+    /// Merges the settings of several sources; for each link, the first source counts.
     ///
     /// A resolv.conf of the whole machine counts only if no earlier source has a server.
     ///

@@ -6,13 +6,11 @@
 /// openresolv and dhcpcd, and the copy of `/etc/resolv.conf` that `httpdnsctl setup` has made.
 @ServiceLoop
 package final class ResolverWatch {
-    /// Called with the settings of all links when they have changed.
     private let handler: @ServiceLoop ([LinkResolvers]) -> Void
 
-    /// Called with a message for the log.
     private let report: @ServiceLoop (String) -> Void
 
-    /// Called with true when NetworkManager detects a captive portal, and with false afterwards.
+    /// Called with true when NetworkManager detects a captive portal, with false when it is gone.
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
     private var hasPortal = false
 
@@ -34,7 +32,7 @@ package final class ResolverWatch {
     /// Number of the latest query to each service; replies to earlier queries are ignored.
     private var queries: [String: UInt64] = [:]
 
-    /// Services that have not replied since the start; ``update()`` does nothing until all have.
+    /// Services that have not replied since the start; ``update()`` waits for all replies.
     private var awaited: Set<String> = []
 
     private var timer: LoopTimer?
@@ -123,7 +121,7 @@ package final class ResolverWatch {
 
     // MARK: - D-Bus
 
-    /// Queries systemd-resolved again, because it identifies links by their index.
+    /// Queries systemd-resolved again, which reports links by index.
     private func linksChanged() {
         query(SystemBus.Object.resolved.service)
         changed()
@@ -232,7 +230,6 @@ package final class ResolverWatch {
         handler(merged)
     }
 
-    /// Reports each unreadable line once.
     private func note(_ unreadable: [String], in source: String) {
         for line in unreadable where reported.count < Self.maximumReports {
             guard reported.insert("\(source)\0\(line)").inserted else { continue }

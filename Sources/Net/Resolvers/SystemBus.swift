@@ -37,7 +37,7 @@ package final class SystemBus {
     /// Maximum time for the reply to a query, in microseconds.
     private static let patience: UInt64 = 5_000_000
 
-    /// Time between the loss of the connection and the next attempt to connect.
+    /// Time before another attempt to connect.
     private static let pause = Duration.seconds(1)
 
     /// Creates a connection that watches the properties of `services`; ``open()`` connects.
@@ -284,7 +284,6 @@ private struct BusMessage {
     }
 }
 
-/// Reader of the content of a D-Bus message.
 // SAFETY: the message lives during the call that reads it.
 private struct BusReader {
     private static let deepest = 16

@@ -89,7 +89,7 @@ package final class StreamConnection {
 
     /// Reads at most 65,535 octets.
     ///
-    /// If no read waits, the deadline is checked at every sixteenth read.
+    /// While data is always pending, the deadline is checked at every sixteenth read.
     package func read(
         upTo limit: Int,
         deadline: Instant?

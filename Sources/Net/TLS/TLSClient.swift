@@ -61,7 +61,7 @@ package final class TLSClient {
         return areCurvesSet && areCiphersSet
     }
 
-    /// Disables renegotiation and compression, which only attackers use, and limits the chain.
+    /// Disables renegotiation and compression, which only attackers use; limits certificates.
     ///
     /// A HelloRequest (RFC 5246 §7.4.1.1) could start an endless handshake. Certificates cost CPU
     /// time before the server is authenticated.
