@@ -122,9 +122,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy of a datagram, for a later reply.
-    ///
-    /// - Parameter most: maximum number of octets to copy; nil for all octets.
+    /// Returns a copy of a datagram, or of its first `most` octets, for a later reply.
     package func copy(_ slot: Int, first most: Int? = nil) -> ReceivedDatagram {
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(

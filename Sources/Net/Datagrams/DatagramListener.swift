@@ -73,7 +73,7 @@ package final class DatagramListener: Sendable {
     /// Queries in flight retain the listener, and an open socket would still receive datagrams
     /// (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
-        // Fails only without a free descriptor; `deinit` then closes the socket.
+        // Fails only without a free descriptor; the release of the listener then closes the socket.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 

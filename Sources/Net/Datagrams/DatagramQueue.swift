@@ -74,7 +74,6 @@ final class DatagramQueue {
         append(.listener(listener), listener.descriptor, at: slot)
     }
 
-    /// Copies the first `length` octets of a datagram to the next slot; returns the slot.
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
         // Failures are reported in `flush`, because their handlers may queue other datagrams.

@@ -162,7 +162,7 @@ extension EasyHandle {
 
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
-    /// `socketFailure` is the `errno` of a failed `socket`, which libcurl does not record.
+    /// `socketFailure` is the `errno` of a failed `socket` call, which libcurl does not record.
     func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }
@@ -186,7 +186,6 @@ extension EasyHandle {
         return reply
     }
 
-    /// True if a reused connection ended before the first octet of the reply.
     func wasCutOff(_ code: CURLcode) -> Bool {
         guard [CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code) else {
             return false

@@ -88,7 +88,6 @@ package final class HTTPClient: HTTPTransport {
         }
     }
 
-    /// Returns the provider of a request; removes unused providers before it creates one.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now

@@ -73,7 +73,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Memory of one provider, which is full if it exceeds the free memory.
+    /// Reply memory of one provider; full if larger than the memory that is still free.
     final class Share {
         private let whole: ReplyMemory
 

@@ -35,7 +35,7 @@ package struct HTTPRequest: Sendable, Hashable {
 
     package var server: SocketAddress
 
-    /// Upstream or vendor; each one has its own connections, and own limits of CPU time and memory.
+    /// Vendor or upstream; each has its own connections, and limits of CPU time and memory.
     package var provider = ""
 
     /// Body of a POST; nil for a GET.
@@ -58,7 +58,7 @@ package struct HTTPRequest: Sendable, Hashable {
 
     /// True to send the request at most once, because it may be billed.
     ///
-    /// If its connection ends early, the request fails with ``HTTPError/cutOff``.
+    /// If a reused connection ends without a reply, the request fails with ``HTTPError/cutOff``.
     package var isSentOnce = false
 
     package var wantsTimes = false

@@ -25,7 +25,6 @@ package final class LoopWakeup: Sendable {
         LoopExecutor.shared.enqueue(self)
     }
 
-    /// Calls the handler; only the thread of the loop may call this function.
     func call() {
         LoopExecutor.shared.checkIsolated()
         _ = rung.exchange(false, ordering: .acquiringAndReleasing)

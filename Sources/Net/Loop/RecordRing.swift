@@ -41,7 +41,7 @@ package final class RecordRing: Sendable {
         atomicMemoryFence(ordering: .releasing)
     }
 
-    /// Writes one of the announced records, of which the first has offset 0; writer thread only.
+    /// Writes the announced record number `offset`, counted from 0; writer thread only.
     ///
     /// Packs eight octets of `text` per word, little-endian; truncates `text` to `textOctets`.
     package func write(

@@ -38,7 +38,9 @@ package final class WorkerThread: Sendable {
 
     private func detach() { pthread_detach(thread) }
 
-    /// Interrupts the thread's system calls until it ends; the thread must check after each call.
+    /// Interrupts the thread's system calls until the thread ends.
+    ///
+    /// After each system call, the thread must check whether to end.
     package func joinInterrupting() {
         let error = linux_join_interrupting(thread)
         precondition(error == 0, "cannot join a worker thread")

@@ -21,7 +21,6 @@ enum NetworkFact: Hashable {
     struct Address: Hashable {
         let index: Int32
 
-        /// Address in network byte order.
         let octets: [UInt8]
     }
 

@@ -23,7 +23,7 @@ package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
     /// Returns the families for which this machine has a route to the Internet.
     ///
     /// Loopback and link-local source addresses do not count. A translator on this machine
-    /// (464XLAT) counts as IPv4 route.
+    /// (464XLAT) counts as an IPv4 route.
     package static func ofMachine() -> NetworkStack {
         let sources = targets.compactMap(SocketAddress.source).filter { !$0.isLinkLocal }
         return NetworkStack(

@@ -40,7 +40,7 @@ package final class ResolverWatch {
     private var latest: [LinkResolvers]?
     private var reported: Set<String> = []
 
-    /// Delay of an update after a change, so that several changes cause one update.
+    /// Delay of an update, so that several changes cause one update.
     private static let settling = Duration.milliseconds(20)
 
     /// Maximum wait for the first replies of the services.

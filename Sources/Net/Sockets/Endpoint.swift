@@ -19,7 +19,7 @@ final class Endpoint {
 
     private var watch: DescriptorWatch?
 
-    /// Edges since the last attempt that have ended no wait.
+    /// Edges since the last attempt that no wait has consumed.
     private var edges: Direction = []
 
     private var reader: Waiter?

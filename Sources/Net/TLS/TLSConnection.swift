@@ -13,7 +13,7 @@ package final class TLSConnection: OctetStream {
 
     /// Maximum of `octetsWithoutData`: two records (RFC 8446 §5.2).
     ///
-    /// Otherwise endless key updates could block the loop.
+    /// Without this limit, endless key updates could block the loop.
     private static let controlLimit = 32 << 10
 
     /// Maximum octets per read; the records of one read are processed without a pause.
