@@ -70,8 +70,8 @@ package final class DatagramListener: Sendable {
 
     /// Releases the address after all threads have stopped receiving; later replies are dropped.
     ///
-    /// Queries in flight retain the listener, and an open socket would still receive datagrams
-    /// (SO_REUSEPORT). An adopted socket stays open.
+    /// Queries in flight retain the listener, and the kernel would still distribute datagrams to an
+    /// open socket (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
         // Fails only without a free descriptor; the release of the listener then closes the socket.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }

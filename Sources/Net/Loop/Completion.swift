@@ -2,8 +2,8 @@
 
 /// Completion handler that is called exactly once.
 ///
-/// A call consumes the handler, so a second call does not compile. A release without a call stops a
-/// debug build.
+/// A call consumes the handler, so a second call does not compile. A release without a call traps
+/// in debug builds.
 @frozen
 package struct Completion<Value>: ~Copyable {
     package typealias Handler = @ServiceLoop (Value) -> Void

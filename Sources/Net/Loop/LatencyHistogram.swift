@@ -64,7 +64,7 @@ package struct LatencySum: Sendable {
         buckets[..<LatencyHistogram.bucket(microseconds)].reduce(0, +)
     }
 
-    /// Sum of all durations in microseconds, at most a sixteenth off.
+    /// Sum of all durations in microseconds; the error is at most 1/16.
     package var microseconds: Double {
         var lower: UInt64 = 0
         return buckets.enumerated().reduce(0) { sum, bucket in

@@ -50,9 +50,7 @@ package final class ResolverWatch {
 
     /// Creates a watch; ``start()`` starts it.
     ///
-    /// - Parameters:
-    ///   - bus: address of the system bus; nil for the default address.
-    ///   - isOwn: true for addresses of this machine.
+    /// - Parameter bus: address of the system bus; nil for the default address.
     package init(
         _ files: ResolverFiles = ResolverFiles(),
         bus: String? = nil,
