@@ -176,6 +176,9 @@ private final class ScriptedBus: Sendable {
         try set(properties, isNew: isNew)
     }
 
+    /// Ends the service, as a restart does.
+    func stopService() throws { _ = try service.stop() }
+
     /// Sets properties: their number, then name, type and value of each.
     func set(_ properties: [String], isNew: Bool = false) throws {
         let member = isNew ? "AddProperties" : "UpdateProperties"
@@ -239,6 +242,39 @@ struct NetworkResolverTests {
         #expect(Set(queries[0].filter { $0.contains("corp") }) == ["app.corp.example.com."])
         #expect(queries[0].count { $0.contains("corp") } == 1)
         #expect(Set(queries[1].filter { $0 != "." }) == ["app.corp.example.com."])
+    }
+
+    @Test("a VPN for all names leaks none when systemd-resolved stops and when its link goes down")
+    func allNames() throws {
+        let links = try TwoLinks()
+        let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
+        let lan = (index: try links.index(of: "cable"), address: TwoLinks.lan, domain: String?.none)
+        let vpn = (
+            index: try links.index(of: "tun0"), address: TwoLinks.vpn, domain: String?.some(".")
+        )
+        try bus.set([lan, vpn], isNew: true)
+        try TwoLinks.shell(
+            links.machine,
+            """
+            mkdir -p /run/systemd/resolve
+            echo nameserver \(TwoLinks.lan) > /run/systemd/resolve/resolv.conf
+            """
+        )
+        let daemon = try TestDaemon(
+            Self.settings,
+            listen: "127.0.0.1:53",
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
+            in: links.machine
+        )
+        _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.vpn)")
+        #expect(try daemon.dig("app.corp.example.com", "A").data("A") == ["203.0.113.2"])
+        try bus.stopService()
+        #expect(try daemon.dig("one.example.com", "A").text.contains("NXDOMAIN"))
+        try TwoLinks.shell(links.machine, "ip link del tun0")
+        _ = try daemon.program.line(with: "network resolvers: none (tun0: the link with `~.` is")
+        #expect(try daemon.dig("two.example.com", "A").text.contains("SERVFAIL"))
+        try daemon.stop()
+        #expect(Set(try links.queries()[0]).isSubset(of: ["."]))
     }
 
     @Test("the files of openresolv, and those of `from`, are followed")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import Testing
 
 @testable import Net
@@ -58,11 +59,75 @@ struct LinkResolversTests {
         "the interface of a resolvconf file is the longest name before a dot",
         arguments: [
             ("eth0", "eth0"), ("eth0.dhclient", "eth0"), ("eth0.100.dhcp", "eth0.100"),
-            ("tun9.openvpn", "tun9.openvpn"), ("NetworkManager", ""),
+            ("tun9.openvpn", "tun9.openvpn"), ("NetworkManager", ""), ("tun.wg0", "wg0"),
         ]
     )
     func interface(_ file: String, _ link: String) {
-        #expect(ResolverFiles.link(of: file, ["eth0", "eth0.100"]) == link)
+        #expect(ResolverFiles.link(of: file, ["eth0", "eth0.100", "wg0"]) == link)
+    }
+
+    /// Creates `files` with the text `nameserver 192.0.2.N` below a directory, and reads it.
+    private static func read(
+        _ directory: String,
+        _ files: [(path: String, host: Int)],
+        _ interfaces: Set<String>
+    ) throws -> [LinkResolvers] {
+        let root = FileManager.default.temporaryDirectory.path + "/net-tests-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        for (path, host) in files {
+            let file = URL(fileURLWithPath: "\(root)/run/resolvconf/\(path)")
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try "domain corp.example.com\nnameserver 192.0.2.\(host)\n"
+                .write(to: file, atomically: false, encoding: .utf8)
+        }
+        let all = ResolverFiles(root: root)
+        let found = try #require(all.directories.first { $0.path.hasSuffix("/" + directory) })
+        return all.read(found, interfaces).links
+    }
+
+    @Test(
+        "the servers of a VPN precede those of the network below",
+        arguments: ["interface", "interfaces"]
+    )
+    func order(_ directory: String) throws {
+        let links = try Self.read(
+            directory,
+            [
+                ("\(directory)/eth0.dhclient", 1), ("\(directory)/tun0.openvpn", 2),
+                ("\(directory)/usb0", 3), ("\(directory)/wlan0", 4), ("metrics/000303 wlan0", 0),
+            ],
+            ["eth0", "tun0", "usb0", "wlan0"]
+        )
+        #expect(links.map(\.link).first == "tun0")
+        #expect(links.map(\.link).last == (directory == "interface" ? "usb0" : "wlan0"))
+        #expect(links.count == 4)
+    }
+
+    @Test("of two files of an interface, the private one has servers for its domains only")
+    func privateFile() throws {
+        let links = try Self.read(
+            "interfaces",
+            [("interfaces/tun0.a", 1), ("interfaces/tun0.b", 2), ("private/tun0.b", 0)],
+            ["tun0"]
+        )
+        #expect(links.map(\.isDefault) == [true, false])
+        #expect(links.map(\.domains) == [[], ["corp.example.com"]])
+        let servers = try ["192.0.2.1", "192.0.2.2"].map { [try Self.server($0)] }
+        #expect(links.map(\.servers) == servers)
+    }
+
+    @Test("an exclusive interface takes all names")
+    func exclusiveFile() throws {
+        let links = try Self.read(
+            "interfaces",
+            [("interfaces/eth0", 1), ("interfaces/wg0", 2), ("exclusive/000 wg0", 0)],
+            ["eth0", "wg0"]
+        )
+        #expect(links.map(\.link) == ["wg0"])
+        #expect(links.map(\.takesAll) == [true])
     }
 
     // MARK: - systemd-resolved
@@ -128,6 +193,13 @@ struct LinkResolversTests {
             ).flatMap(\.servers)
         }
         #expect(servers(strict) == [try Self.server("192.0.2.1:853", tls: "dns.example")])
+        let unnamed = Self.resolved([(2, [192, 0, 2, 1], 0, "")], [])
+        let links = LinkResolvers.reading(
+            resolved: unnamed,
+            links: [2: strict],
+            names: [2: "eth0"]
+        )
+        #expect(links.flatMap(\.servers) == [try Self.server("192.0.2.1:853", tls: "192.0.2.1")])
         #expect(
             servers(.table(["DNSOverTLS": .text("opportunistic")])) == [
                 try Self.server("192.0.2.1")
@@ -169,6 +241,7 @@ struct LinkResolversTests {
                     Self.entry("tun0", ["198.51.100.1"], ["~corp.example.com", "example.com"]),
                     Self.entry("eth0", ["192.0.2.1", "x"], ["lan.example"]),
                     Self.entry("eth0", ["2001:db8::1", "dns+tls://192.0.2.2#dns.example"]),
+                    Self.entry("eth0", ["dns+tls://192.0.2.3"]),
                 ])
             ])
         )
@@ -179,6 +252,7 @@ struct LinkResolversTests {
             links[1].servers == [
                 try Self.server("192.0.2.1"), try Self.server("2001:db8::1"),
                 try Self.server("192.0.2.2:853", tls: "dns.example"),
+                try Self.server("192.0.2.3:853", tls: "192.0.2.3"),
             ]
         )
         #expect(unreadable == ["x"])
@@ -195,6 +269,7 @@ struct LinkResolversTests {
             ])
         )
         #expect(links.map(\.link) == ["tun0"])
+        #expect(links.map(\.takesAll) == [true])
     }
 
     // MARK: - Merging
@@ -238,6 +313,11 @@ struct LinkResolversTests {
         let found = LinkResolvers.merged([[entry]], running: ["tun0"], isOwn: { _ in true })
         #expect(found.count == count)
         #expect(found.allSatisfy { $0.servers.isEmpty && $0.domains == ["corp.example.com"] })
+
+        var taker = LinkResolvers(.resolved, link: "tun0", servers: entry.servers)
+        taker.takesAll = true
+        let takers = LinkResolvers.merged([[taker]], running: ["tun0"], isOwn: { _ in true })
+        #expect(takers.map(\.takesAll) == Array(repeating: true, count: link.isEmpty ? 1 : count))
 
         let whole = LinkResolvers(.file, link: "", servers: [try Self.server("192.0.2.9")])
         let all = LinkResolvers.merged(

@@ -55,6 +55,37 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
     }
 
+    @Test("all names are held for 5 s after a link with `~.` went down")
+    func heldNames() throws {
+        var plan = NetworkPlan()
+        let ether = try Self.link("eth0", "192.0.2.1")
+        var vpn = try Self.link("tun0", "198.51.100.1")
+        vpn.takesAll = true
+        _ = plan.use([ether], now: Self.start)
+        _ = plan.use([ether, vpn], now: Self.start)
+        _ = plan.use([ether], now: Self.start + .seconds(4))
+        #expect(plan.servers.isEmpty)
+        #expect(plan.absence == "tun0: the link with `~.` is down")
+        // Another change does not prolong the hold.
+        _ = plan.use([ether], now: Self.start + .seconds(6))
+        _ = plan.expire(now: Self.start + .seconds(8))
+        #expect(plan.servers.isEmpty)
+        #expect(plan.wake == Self.start + .seconds(9))
+        let outcome = plan.expire(now: Self.start + .seconds(9))
+        #expect(Self.hosts(outcome.servers) == ["198.51.100.1"])
+        #expect(Self.hosts(plan.servers) == ["192.0.2.1"])
+        #expect(plan.absence == nil && plan.wake == nil)
+        // A link that returns soon ends the hold.
+        _ = plan.use([ether, vpn], now: Self.start + .seconds(10))
+        _ = plan.use([ether], now: Self.start + .seconds(11))
+        _ = plan.use([ether, vpn], now: Self.start + .seconds(12))
+        #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
+        vpn.servers = []
+        _ = plan.use([ether, vpn], now: Self.start + .seconds(13))
+        #expect(plan.servers.isEmpty)
+        #expect(plan.absence == "tun0: the DNS server of this link is an address of this machine")
+    }
+
     @Test("names are held for 5 s after their link went down, then they are ordinary")
     func held() throws {
         var plan = NetworkPlan()

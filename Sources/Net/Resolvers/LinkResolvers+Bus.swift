@@ -73,22 +73,23 @@ extension LinkResolvers {
 
 extension LinkResolvers.Server {
     /// Reads `(iiay)` or `(iiayqs)`: index, family, address, port and name in the certificate.
+    ///
+    /// Without a name, the certificate must contain the address, as systemd-resolved requires.
     fileprivate init?(resolved parts: [BusValue], _ index: Int32, encrypts: Bool) {
         guard parts.count >= 3, parts[0].number == Int64(index), let octets = parts[2].octets else {
             return nil
         }
         let port = parts.count > 3 ? parts[3].number ?? 0 : 0
         let name = parts.count > 4 ? parts[4].text ?? "" : ""
-        let tlsName = encrypts && !name.isEmpty ? name : nil
         let isLinkLocal = SocketAddress(octets: octets, port: 0)?.isLinkLocal ?? false
         guard
             let address = SocketAddress(
                 octets: octets,
-                port: port == 0 ? (tlsName == nil ? 53 : 853) : UInt16(clamping: port),
+                port: port == 0 ? (encrypts ? 853 : 53) : UInt16(clamping: port),
                 scope: isLinkLocal ? UInt32(clamping: index) : 0
             )
         else { return nil }
-        self.init(address, tlsName: tlsName)
+        self.init(address, tlsName: encrypts ? (name.isEmpty ? address.host : name) : nil)
     }
 }
 
@@ -126,6 +127,7 @@ extension LinkResolvers {
             } else {
                 var new = LinkResolvers(.networkManager, link: link, servers: servers)
                 new.route(routing)
+                if limit < .max, new.isDefault { new.takesAll = true }
                 links.append(new)
             }
         }
@@ -136,23 +138,25 @@ extension LinkResolvers {
 extension LinkResolvers.Server {
     /// Reads a server such as `192.0.2.53`, `fe80::1` or `dns+tls://192.0.2.53#dns.example`.
     ///
-    /// Without `dns+tls://`, the name is ignored, and the server is queried without TLS.
+    /// Without `dns+tls://`, the name is ignored, and the server is queried without TLS.  With
+    /// `dns+tls://` and no name, the certificate must contain the address.
     fileprivate init?(networkManager text: String, _ link: String) {
         let scheme = text.firstRange(of: "://")
         let parts = text[(scheme?.upperBound ?? text.startIndex)...].split(
             separator: "#",
             maxSplits: 1
         )
-        let name = parts.count > 1 ? String(parts[1]) : nil
-        let tlsName: String?
+        let encrypts: Bool
         switch scheme.map({ text[..<$0.lowerBound] }) {
-        case nil, "dns+udp": tlsName = nil
-        case "dns+tls": tlsName = name
+        case nil, "dns+udp": encrypts = false
+        case "dns+tls": encrypts = true
         default: return nil
         }
         guard let host = parts.first,
-            let address = SocketAddress(String(host), defaultPort: tlsName == nil ? 53 : 853)
+            let address = SocketAddress(String(host), defaultPort: encrypts ? 853 : 53)
         else { return nil }
+        let name = parts.count > 1 ? String(parts[1]) : address.host
+        let tlsName = encrypts ? name : nil
         guard address.isLinkLocal, address.isIPv6, address.scope == 0 else {
             self.init(address, tlsName: tlsName)
             return

@@ -54,6 +54,11 @@ package struct LinkResolvers: Sendable, Hashable {
         self.isDefault = isDefault
     }
 
+    /// True if both have the same interface and answer the same names.
+    func hasSameNames(as other: LinkResolvers) -> Bool {
+        link == other.link && isDefault == other.isDefault && domains == other.domains
+    }
+
     /// Maximum servers and routing domains of a link, and maximum links.
     package static let maximumServers = 8
     package static let maximumDomains = 64
@@ -138,7 +143,7 @@ extension LinkResolvers {
                 // A network could assign the address of a VPN's DNS server to this machine. The
                 // link then keeps its domains, without a server: no other server gets the names.
                 let keepsDomains =
-                    !entry.link.isEmpty && !entry.domains.isEmpty
+                    !entry.link.isEmpty && (entry.takesAll || !entry.domains.isEmpty)
                     && entry.servers.contains { !$0.address.isOfThisHost }
                 entry.servers.removeAll { isOwn($0.address) }
                 guard !entry.servers.isEmpty || keepsDomains else { continue }

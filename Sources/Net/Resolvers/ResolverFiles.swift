@@ -13,6 +13,14 @@ package struct ResolverFiles: Sendable {
 
         /// Directory with files named `METRIC INTERFACE`; if any, only the first interface is used.
         var exclusives: String?
+
+        /// Directory with files named `METRIC INTERFACE`; these interfaces follow all others.
+        var metrics: String?
+
+        /// Prefixes of interface names, in the order in which the program lists the interfaces.
+        ///
+        /// VPNs have the first prefixes: their servers precede those of the network below.
+        var order: [String] = []
     }
 
     var directories: [Directory]
@@ -28,9 +36,17 @@ package struct ResolverFiles: Sendable {
                 source: .resolvconf,
                 path: openresolv + "/interfaces",
                 privates: openresolv + "/private",
-                exclusives: openresolv + "/exclusive"
+                exclusives: openresolv + "/exclusive",
+                metrics: openresolv + "/metrics",
+                order: ["tap", "tun", "vpn", "wg", "ppp", "ippp"]
             ),
-            Directory(source: .resolvconf, path: openresolv + "/interface"),
+            Directory(
+                source: .resolvconf,
+                path: openresolv + "/interface",
+                order: [
+                    "tun", "tap", "hso", "vpn", "em", "en", "br", "eth", "wl", "ath", "wifi", "ppp",
+                ]
+            ),
             Directory(source: .dhcpcd, path: root + "/run/dhcpcd/hook-state/resolv.conf"),
         ]
         files = [
@@ -82,6 +98,19 @@ package struct ResolverFiles: Sendable {
         return names.sorted()
     }
 
+    /// Returns the files of a directory in the order in which the program lists their servers.
+    private static func names(_ directory: Directory) -> [String] {
+        let listed = (directory.metrics.map(entries) ?? []).compactMap {
+            $0.split(separator: " ").last.map(String.init)
+        }
+        let metrics = Dictionary(zip(listed, 0...), uniquingKeysWith: { first, _ in first })
+        func rank(_ name: String) -> Int {
+            if let metric = metrics[name] { return directory.order.count + 1 + metric }
+            return directory.order.firstIndex(where: name.hasPrefix) ?? directory.order.count
+        }
+        return entries(directory.path).map { (rank($0), $0) }.sorted { $0 < $1 }.map(\.1)
+    }
+
     /// Reads a directory; `links` are the names of all interfaces.
     func read(
         _ directory: Directory,
@@ -90,20 +119,20 @@ package struct ResolverFiles: Sendable {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
         let privates = Set(directory.privates.map(Self.entries) ?? [])
-        var names = Self.entries(directory.path)
-        if let first = directory.exclusives.map(Self.entries)?.first?.split(separator: " ").last {
-            names = names.filter { $0 == first }
-        }
+        var names = Self.names(directory)
+        let exclusive = directory.exclusives.map(Self.entries)?.first?.split(separator: " ").last
+        if let exclusive { names = names.filter { $0 == exclusive } }
         for name in names {
             guard let text = Self.text("\(directory.path)/\(name)") else { continue }
-            let (entry, lines) = LinkResolvers.reading(
+            var (entry, lines) = LinkResolvers.reading(
                 resolvConf: text,
                 directory.source,
                 link: Self.link(of: name, links),
                 isPrivate: privates.contains(name)
             )
             unreadable += lines
-            if let index = result.firstIndex(where: { $0.link == entry.link }) {
+            entry.takesAll = exclusive != nil
+            if let index = result.firstIndex(where: { $0.hasSameNames(as: entry) }) {
                 // Two programs configure one interface, for example for IPv4 and for IPv6.
                 let all = result[index].servers + entry.servers
                 result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
@@ -114,16 +143,19 @@ package struct ResolverFiles: Sendable {
         return (result, unreadable)
     }
 
-    /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `eth0.100.dhcp`.
+    /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `tun.wg0`.
     ///
+    /// wg-quick adds the prefix `tun.`, because Debian's resolvconf lists such files first.
     /// Returns "" for the file of NetworkManager, which has the settings of all interfaces.
     static func link(of file: String, _ links: Set<String>) -> String {
         if file == "NetworkManager" { return "" }
-        var name = Substring(file)
-        while true {
-            if links.contains(String(name)) { return String(name) }
-            guard let dot = name.lastIndex(of: ".") else { return file }
-            name = name[..<dot]
+        let parts = file.split(separator: ".", omittingEmptySubsequences: false)
+        for count in stride(from: parts.count, to: 0, by: -1) {
+            for start in 0...parts.count - count {
+                let name = parts[start..<start + count].joined(separator: ".")
+                if links.contains(name) { return name }
+            }
         }
+        return file
     }
 }

@@ -29,6 +29,15 @@ package final class ResolverWatch {
     private var resolved: (manager: BusValue, links: [Int32: BusValue])?
     private var networkManager: BusValue?
 
+    /// Timers that remove the latest reply of a service that no longer runs.
+    private var absences: [String: LoopTimer] = [:]
+
+    /// Time for the restart of a service, during which its latest reply stays valid.
+    ///
+    /// The file of a service contains neither routing domains nor TLS. Its servers would get names
+    /// that the service does not send to them.
+    private static let restartTime = Duration.seconds(5)
+
     /// Number of the latest query to each service; replies to earlier queries are ignored.
     private var queries: [String: UInt64] = [:]
 
@@ -105,8 +114,8 @@ package final class ResolverWatch {
     package func stop() {
         bus?.close()
         (links, bus, watches) = (nil, nil, [])
-        for timer in [timer, patience] { timer?.cancel() }
-        (timer, patience) = (nil, nil)
+        for timer in [timer, patience].compactMap(\.self) + absences.values { timer.cancel() }
+        (timer, patience, absences) = (nil, nil, [:])
     }
 
     private func attempt(_ what: String, _ body: () throws -> Void) {
@@ -170,6 +179,20 @@ package final class ResolverWatch {
         of object: SystemBus.Object,
         _ links: [Int32: BusValue]
     ) {
+        let isKnown = object == .resolved ? resolved != nil : networkManager != nil
+        guard reply == nil, isKnown else { return store(reply, of: object, links) }
+        guard absences[object.service] == nil else { return }
+        absences[object.service] = LoopTimer(at: Clock.now + Self.restartTime) { [weak self] in
+            self?.store(nil, of: object, [:])
+        }
+    }
+
+    private func store(
+        _ reply: BusValue?,
+        of object: SystemBus.Object,
+        _ links: [Int32: BusValue]
+    ) {
+        absences.removeValue(forKey: object.service)?.cancel()
         if object == .resolved {
             resolved = reply.map { ($0, links) }
         } else {

@@ -191,7 +191,10 @@ package final class LearnedNetwork {
                 return new
             }
         }
-        upstream.use(servers(plan.servers))
+        upstream.use(
+            servers(plan.servers),
+            absence: plan.absence ?? "the network names no DNS server"
+        )
         guard self.upstream != nil else { return }
         var all: [Name: Learned] = [:]
         for route in plan.routes {
@@ -241,11 +244,12 @@ package final class LearnedNetwork {
 
     private var text: String {
         let servers = plan.servers.map { $0.address.host }.joined(separator: ", ")
+        let absence = plan.absence.map { " (\($0))" } ?? ""
         let routes = plan.routes.map { route in
             let state = route.heldUntil == nil ? "" : ", held"
             return "\(route.domain.text) (\(route.link)\(state))"
         }
-        return "network resolvers: \(servers.isEmpty ? "none" : servers)"
+        return "network resolvers: \(servers.isEmpty ? "none\(absence)" : servers)"
             + (routes.isEmpty ? "" : "; routing domains: \(routes.joined(separator: ", "))")
     }
 }

@@ -4,8 +4,9 @@ internal import Net
 
 /// Servers and routes from the DNS settings of all links: a state machine without clock or I/O.
 ///
-/// A routing domain of a removed link is held for ``ResolverLimits/domainHold``: no server gets its
-/// names.  A link that returns soon therefore leaks none of its names to other servers.
+/// The names of a removed link are held for ``ResolverLimits/domainHold``: no server gets them. A
+/// link that returns soon therefore leaks none of its names to other servers.  These are the names
+/// in its routing domains; for a link with `~.`, all names without a routing domain.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
@@ -37,6 +38,23 @@ struct NetworkPlan: Sendable, Hashable {
     /// Servers for names without a routing domain.
     private(set) var servers: [Server] = []
 
+    /// Link with `~.`, the only source of ``servers``; nil for none.
+    private var taker: String?
+
+    /// End of the hold of names without a routing domain; nil while they are not held.
+    private var heldUntil: Instant?
+
+    /// Value of ``servers`` after this hold.
+    private var laterServers: [Server] = []
+
+    /// Reason, for errors, if ``servers`` is empty because of a link with `~.`.
+    var absence: String? {
+        guard servers.isEmpty, let taker else { return nil }
+        return heldUntil == nil
+            ? "\(taker): the DNS server of this link is an address of this machine"
+            : "\(taker): the link with `~.` is down"
+    }
+
     private(set) var routes: [Route] = []
 
     /// Removed servers, and the time at which the answers of each server become invalid.
@@ -48,7 +66,9 @@ struct NetworkPlan: Sendable, Hashable {
     }
 
     /// Time of the next ``expire(now:)``; nil if nothing is held.
-    var wake: Instant? { (routes.compactMap(\.heldUntil) + former.values).min() }
+    var wake: Instant? {
+        (([heldUntil] + routes.map(\.heldUntil)).compactMap(\.self) + former.values).min()
+    }
 
     // MARK: - Events
 
@@ -56,9 +76,7 @@ struct NetworkPlan: Sendable, Hashable {
     mutating func use(_ links: [LinkResolvers], now: Instant) -> Outcome {
         var outcome = Outcome()
         let before = allServers
-        let takers = links.filter(\.takesAll)
-        let ordinary = takers.isEmpty ? links.filter(\.isDefault) : takers
-        servers = ordinary.flatMap(\.servers).uniqued()
+        selectServers(links, now: now)
         var wanted: [Name: Route] = [:]
         for link in links {
             for text in link.domains {
@@ -98,10 +116,32 @@ struct NetworkPlan: Sendable, Hashable {
         return outcome
     }
 
+    /// Selects the servers for names without a routing domain.
+    private mutating func selectServers(_ links: [LinkResolvers], now: Instant) {
+        let takers = links.filter(\.takesAll)
+        guard takers.isEmpty else {
+            servers = takers.flatMap(\.servers).uniqued()
+            (taker, heldUntil, laterServers) = (takers[0].link, nil, [])
+            return
+        }
+        let ordinary = links.filter(\.isDefault).flatMap(\.servers).uniqued()
+        guard taker != nil else {
+            servers = ordinary
+            return
+        }
+        (servers, laterServers) = ([], ordinary)
+        heldUntil = heldUntil ?? now + ResolverLimits.domainHold
+    }
+
     /// Ends the holds that are due: other servers now get the names.
     mutating func expire(now: Instant) -> Outcome {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }
+        if isDue(heldUntil) {
+            servers = laterServers
+            (taker, heldUntil, laterServers) = (nil, nil, [])
+            for server in servers { former[server] = nil }
+        }
         outcome.domains = routes.filter { isDue($0.heldUntil) }.map(\.domain)
         routes.removeAll { isDue($0.heldUntil) }
         outcome.servers = former.filter { $0.value <= now }.map(\.key)
