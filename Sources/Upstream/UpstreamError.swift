@@ -16,6 +16,11 @@ package enum UpstreamError: Error, Hashable {
     /// The server limits the rate of queries (HTTP 429, RFC 6585 §4).
     case rateLimited
 
+    /// The server returned another HTTP status than 200 and 429.
+    ///
+    /// Some servers limit the rate with 503, so this error alone does not show an outage.
+    case httpStatus(Int)
+
     /// The connection was lost or the reply was invalid.
     case broken(String)
 
@@ -46,6 +51,7 @@ extension UpstreamError: CustomStringConvertible {
         case .declined(let rcode, because: let code?): "answered \(rcode) (\(code))"
         case .declined(let rcode, because: nil): "answered \(rcode)"
         case .rateLimited: "answered with HTTP status 429"
+        case .httpStatus(let status): "answered with HTTP status \(status)"
         case .broken(let why): why
         case .untrusted(let why): "cannot be trusted: \(why)"
         case .loop: "leads back to this server"
@@ -61,7 +67,7 @@ extension UpstreamError: CustomStringConvertible {
         switch self {
         case .timedOut: "timeout"
         case .unreachable: "unreachable"
-        case .declined: "declined"
+        case .declined, .httpStatus: "declined"
         case .rateLimited: "rate-limited"
         case .broken: "broken"
         case .untrusted: "untrusted"
@@ -76,10 +82,13 @@ extension UpstreamError: CustomStringConvertible {
     /// True if the server responded, but declined to answer.
     var isDecline: Bool {
         switch self {
-        case .declined, .rateLimited: true
+        case .declined, .rateLimited, .httpStatus: true
         default: false
         }
     }
+
+    /// True if the same query is not sent to the server again.
+    var isFinal: Bool { if case .httpStatus = self { false } else { isDecline } }
 
     var isOurs: Bool { if case .exhausted = self { true } else { false } }
 }

@@ -65,7 +65,7 @@ struct UsageFileTests {
             units: units,
             unitsThisMonth: units
         )
-        return UsageFile.octets(["a": record], today: today)
+        return UsageFile.octets(["a": record])
     }
 
     @Test("the counts of other days are stored; earlier versions take them for vendors")
@@ -76,7 +76,7 @@ struct UsageFileTests {
         record.add(UsageAmount(calls: 1, units: 2))
         record.move(to: today)
         record.move(to: today + 1)
-        let octets = UsageFile.octets(["a": record], today: today)
+        let octets = UsageFile.octets(["a": record])
         #expect(UsageFile.records(octets) == ["a": record])
         #expect(record.former.map(\.use) == [UsageAmount(calls: 9, units: 11)])
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
@@ -167,10 +167,33 @@ struct UsageFileTests {
         #expect(throws: UsageStoreError.self) { try file.reset("a", today: today) }
     }
 
-    @Test("vendors that were not used for two months are removed")
-    func old() {
-        let records = ["a": UsageRecord(day: today - 62), "b": UsageRecord(day: today - 61)]
-        let kept = UsageFile.records(UsageFile.octets(records, today: today))
-        #expect(kept?.keys.sorted() == ["b"])
+    @Test("a clock that is years ahead removes no other vendor's counts")
+    func clockAhead() throws {
+        let folder = try #require(folder)
+        let file = UsageFile(directory: folder.path)
+        func use(_ vendor: String, _ today: Int64) -> UInt64? {
+            file.update(vendor, today: today, durably: true) {
+                $0.add(UsageAmount(calls: 1, units: 5))
+                return true
+            }?.unitsToday
+        }
+        #expect(use("b", today) == 5)
+        #expect(use("a", today + 1_000) == 5)
+        #expect(use("b", today) == 10)
+    }
+
+    @Test("if the text is too long for a file, the records with the earliest days are left out")
+    func tooMany() throws {
+        let records = Dictionary(
+            uniqueKeysWithValues: (0..<4_000).map { number in
+                let name = "vendor-\(number)"
+                return (name, UsageRecord(day: today + Int64(number)))
+            }
+        )
+        let octets = UsageFile.octets(records)
+        #expect(octets.count <= SharedFile.largest)
+        let kept = try #require(UsageFile.records(octets))
+        #expect(kept.count > 1_000)
+        #expect(kept["vendor-3999"] != nil && kept["vendor-0"] == nil)
     }
 }

@@ -129,7 +129,7 @@ struct HTTPSTransportTests {
     @ServiceLoop
     func `only HTTP status 200 is accepted`(_ status: Int) async throws {
         let transport = ScriptedTransport { _, request in Self.answer(request, status: status) }
-        await #expect(throws: UpstreamError.broken("answered with HTTP status \(status)")) {
+        await #expect(throws: UpstreamError.httpStatus(status)) {
             try await ask(transport)
         }
         #expect(transport.sent.count == 1)

@@ -178,7 +178,7 @@ struct UpstreamGroupTests {
             ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
         )
         #expect(try await harness.ask(group, within: .milliseconds(1_800)) == .success("isp"))
-        #expect(harness.takeAsked() == "doh@0 dot@400 isp@1333")
+        #expect(harness.takeAsked() == "doh@0 dot@400 isp@1500")
         #expect(harness.takeChecked() == "doh@400 dot@800")
         #expect(doh.waits == [1_200])
         #expect(dot.waits == [933])
@@ -222,6 +222,32 @@ struct UpstreamGroupTests {
             }
         }
         #expect(harness.asked.allSatisfy { $0.hasPrefix("dot") })
+        #expect(group.health.health(of: dot).isFit)
+    }
+
+    @Test(arguments: [250, 400, 700])
+    @ServiceLoop
+    func `a silent name is not sent in the clear if the round trip to the server is long`(
+        _ roundTrip: Int
+    ) async throws {
+        // A query over the open connection takes a round trip, a new connection takes three.
+        var isDead = false
+        let dot = ScriptedUpstream(
+            "dot",
+            in: harness,
+            isProtected: true,
+            repeatsAfter: .seconds(1),
+            own: .answer(roundTrip)
+        ) { _ in isDead ? .silence : .answer(roundTrip) }
+        let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
+        #expect(try await harness.ask(group) == .success("dot"))
+        await harness.advance(by: .seconds(5))
+        isDead = true
+        dot.own = .answer(3 * roundTrip)
+        for _ in 0..<3 {
+            #expect(try await harness.ask(group) == .failure(.timedOut))
+            await harness.advance(by: .seconds(5))
+        }
         #expect(group.health.health(of: dot).isFit)
     }
 
@@ -330,6 +356,28 @@ struct UpstreamGroupTests {
         // Unprotected upstreams replace servers that are down, but not paused servers.
         #expect(group.health.pause("doh"))
         #expect(try await harness.ask(group) == .failure(.paused))
+    }
+
+    @Test
+    @ServiceLoop
+    func `an HTTP status does not replace a protected upstream that answers other queries`()
+        async throws
+    {
+        // nginx limits the rate with 503; one client must not send the names of others in the clear.
+        var isLimited = false
+        let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in
+            isLimited ? .fail(.httpStatus(503), 5) : .answer(5)
+        }
+        let group = harness.group(doh, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
+        for round in 0..<40 {
+            isLimited = round % 10 != 0
+            let expected: Result<String, UpstreamError> =
+                isLimited ? .failure(.httpStatus(503)) : .success("doh")
+            #expect(try await harness.ask(group) == expected)
+            await harness.advance(by: UpstreamLimits.probeSpacing)
+            isLimited = false
+            await harness.advance(by: .seconds(60))
+        }
     }
 
     @Test
@@ -472,6 +520,7 @@ struct UpstreamGroupTests {
         (.broken("closed"), "broken", "closed"),
         (.untrusted("expired"), "untrusted", "cannot be trusted: expired"),
         (.rateLimited, "rate-limited", "answered with HTTP status 429"),
+        (.httpStatus(503), "declined", "answered with HTTP status 503"),
         (.loop, "loop", "leads back to this server"),
         (.exhausted("socket: too many"), "exhausted", "socket: too many"),
     ])

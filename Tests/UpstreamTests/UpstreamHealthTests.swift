@@ -490,7 +490,7 @@ struct AttemptPlanTests {
             var health = ServerHealth()
             for _ in 0..<Int.random(in: 0...3, using: &random) {
                 let time = Duration.milliseconds(Int.random(in: 1...500, using: &random))
-                health.answered(in: time, now: start - .seconds(1))
+                _ = health.answered(in: time, now: start - .seconds(1))
                 health.measured(time)
             }
             if Int.random(in: 0..<4, using: &random) == 0 {

@@ -20,13 +20,11 @@ final class UsageFile: UsageStore {
 
     private nonisolated static let header = "httpdnsd usage 1"
 
-    private nonisolated static let longestAge: Int64 = 62
-
     /// Maximum number in a record, so that sums do not overflow.
     private nonisolated static let largestNumber: UInt64 = 1 << 60
 
     nonisolated init(directory: String) {
-        file = SharedFile(directory + "/usage.state", initial: Self.octets([:], today: 0))
+        file = SharedFile(directory + "/usage.state", initial: Self.octets([:]))
     }
 
     func update(
@@ -43,7 +41,7 @@ final class UsageFile: UsageStore {
                 record.move(to: today)
                 let isChanged = change(&record) || record.day != records[vendor]?.day
                 records[vendor] = record
-                return (isChanged ? Self.octets(records, today: today) : nil, record)
+                return (isChanged ? Self.octets(records) : nil, record)
             }
             problem =
                 result == nil
@@ -67,7 +65,7 @@ final class UsageFile: UsageStore {
                 // A damaged file loses the counts of the other vendors, too.
                 var records = Self.records(octets) ?? [:]
                 records[vendor] = UsageRecord(day: today)
-                return (Self.octets(records, today: today), ())
+                return (Self.octets(records), ())
             }
             problem = nil
         } catch {
@@ -81,27 +79,40 @@ final class UsageFile: UsageStore {
 // MARK: - Text
 
 extension UsageFile {
-    /// Returns the text, without vendors that were not used for ``longestAge`` days.
-    nonisolated static func octets(_ records: [String: UsageRecord], today: Int64) -> [UInt8] {
-        let records = records.filter { today - $0.value.day < longestAge }
-        var text = header + "\n"
-        for (vendor, record) in records.sorted(by: { $0.key < $1.key }) {
-            text += line(
-                (record.day, record.latestDay),
-                UsageAmount(calls: record.callsToday, units: record.unitsToday),
-                record.unitsThisMonth,
-                vendor
-            )
-            for former in record.former {
-                let days = (former.day, former.until)
-                text += line(days, former.use, former.unitsOfMonth, vendor + before)
-            }
-            if record.ahead != .none || record.aheadOfMonth > 0 {
-                let days = (record.latestDay, record.latestDay)
-                text += line(days, record.ahead, record.aheadOfMonth, vendor + ahead)
-            }
+    /// Returns the text.
+    ///
+    /// If the text would be too long for a file, the records with the earliest days are left out. A
+    /// record does not expire: the clock may be wrong.
+    nonisolated static func octets(_ records: [String: UsageRecord]) -> [UInt8] {
+        var length = header.utf8.count + checksumLength
+        let newest = records.sorted { ($1.value.day, $0.key) < ($0.value.day, $1.key) }
+        let entries = newest.map { ($0.key, lines($0.key, $0.value)) }.prefix {
+            length += $0.1.utf8.count
+            return length <= SharedFile.largest
         }
+        let sorted = entries.sorted { $0.0 < $1.0 }
+        let text = header + "\n" + sorted.map(\.1).joined()
         return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
+    }
+
+    private nonisolated static let checksumLength = 32
+
+    private nonisolated static func lines(_ vendor: String, _ record: UsageRecord) -> String {
+        var text = line(
+            (record.day, record.latestDay),
+            UsageAmount(calls: record.callsToday, units: record.unitsToday),
+            record.unitsThisMonth,
+            vendor
+        )
+        for former in record.former {
+            let days = (former.day, former.until)
+            text += line(days, former.use, former.unitsOfMonth, vendor + before)
+        }
+        if record.ahead != .none || record.aheadOfMonth > 0 {
+            let days = (record.latestDay, record.latestDay)
+            text += line(days, record.ahead, record.aheadOfMonth, vendor + ahead)
+        }
+        return text
     }
 
     private nonisolated static let before = " (before)"

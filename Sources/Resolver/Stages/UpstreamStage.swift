@@ -261,7 +261,7 @@ package final class UpstreamStage {
             .exhausted(query)
         case .withdrawn, .noServer:
             .absent(query, "\(error)")
-        case .timedOut, .declined, .rateLimited, .broken:
+        case .timedOut, .declined, .rateLimited, .httpStatus, .broken:
             .failure(
                 query,
                 .noReachableAuthority,

@@ -14,7 +14,8 @@ extension HealthTable {
     ///
     /// - Parameters:
     ///   - began: the start of the unanswered attempt.
-    ///   - end: the deadline of the probe, at least ``UpstreamLimits/fairWait`` after the start.
+    ///   - end: the deadline of the probe. A probe has at least ``UpstreamLimits/fairWait``; over a
+    ///     stream, also at least ``ServerHealth/connectionTime``.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -49,7 +50,12 @@ extension HealthTable {
             probed(server, page, $0.began, $0.failure)
         }
         let probe = Probe(server, clocks, silentSince: began, completion)
-        let end = max(end, start + UpstreamLimits.fairWait)
+        // A probe of a stream uses a new connection. A slow path must not fail the probe.
+        let minimum =
+            server.repeatsAfter == .zero
+            ? UpstreamLimits.fairWait
+            : max(UpstreamLimits.fairWait, page.health.connectionTime)
+        let end = max(end, start + minimum)
         let patience = page.health.patience
         guard start > now else { return probe.begin(until: end, repeatingAfter: patience) }
         ServiceLoop.task { [clocks] in

@@ -115,7 +115,10 @@ package final class HealthTable {
     // MARK: - Outcomes of clients' queries
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
-        page.health.answered(in: now - began, now: now)
+        let isSlow = page.health.answered(in: now - began, now: now)
+        // The time of a probe, which decides the use of unprotected servers, needs a measurement.
+        let isDue = isSlow && server.isProtected && !page.health.isProbed
+        if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)
         if page.health.rests { probe(server, until: now + server.timeout) }
     }

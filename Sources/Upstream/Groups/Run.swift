@@ -182,7 +182,7 @@ final class Run {
             )
         }
         guard !isOver else { return }
-        perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next, now)
+        perform(plan.failed(failed.number, isFinal: error.isFinal, now: now), .next, now)
     }
 
     /// Marks a server as suspected, and probes the server.

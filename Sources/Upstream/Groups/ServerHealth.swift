@@ -99,6 +99,11 @@ extension ServerHealth {
         min(shortest.doubled(1) + UpstreamLimits.resolvingTime, UpstreamLimits.longestPatience)
     }
 
+    /// Time for a query over a new connection: four round trips with TLS 1.2.
+    var connectionTime: Duration {
+        min(shortest.doubled(2) + UpstreamLimits.resolvingTime, UpstreamLimits.connect)
+    }
+
     /// True if the server is backed off because of failures, not because of a loop.
     var rests: Bool { rest != nil && !loops }
 
@@ -149,12 +154,14 @@ extension ServerHealth {
 // MARK: - Replies to clients' queries
 
 extension ServerHealth {
-    mutating func answered(in time: Duration, now: Instant) {
+    /// Records an answer; returns true if it took longer than the known round trip.
+    mutating func answered(in time: Duration, now: Instant) -> Bool {
+        defer { shortest = min(shortest, time) }
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
-        shortest = min(shortest, time)
         receivedAt = now
         answeredAt = now
         declines = 0
+        return time > shortest
     }
 
     mutating func declined(now: Instant) { receivedAt = now }

@@ -133,7 +133,7 @@ extension HTTPSTransport {
     ) throws(UpstreamError) -> UpstreamReply {
         guard reply.status != 429 else { throw .rateLimited }
         guard reply.status == 200 else {
-            throw .broken("answered with HTTP status \(reply.status)")
+            throw .httpStatus(reply.status)
         }
         guard isMessage(reply.contentType) else {
             throw .broken("sent a body that is not a DNS message")
