@@ -9,6 +9,7 @@ extension Resolver {
     package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
         SnapshotValidity(
             routes: routes,
+            routingDomains: activeRoutes.domains,
             standard: NameSources(nil, plan),
             sources: routes.examples.map { NameSources($0, plan) },
             answers: plan.answers,

@@ -73,8 +73,11 @@ package struct UpstreamExchange {
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with changed letter case, possibly forged: the query must be repeated over TCP.
-        case caseLost
+        /// Reply with changed letter case or unreadable records: the query must be repeated over TCP.
+        ///
+        /// The reply may be forged. It may also contain records of a client's own domain, so it does
+        /// not count as foreign.
+        case doubtful
 
         case reply(UpstreamReply)
     }
@@ -85,7 +88,7 @@ package struct UpstreamExchange {
     ///
     /// The question is not decoded, because the first name of a message cannot be compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
-        if isBareError(octets) { return .caseLost }
+        if isBareError(octets) { return .doubtful }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
             // QR set, OPCODE 0, QDCOUNT 1.
             octets[2] & 0xF8 == 0x80, octets[4] == 0, octets[5] == 1
@@ -97,8 +100,7 @@ package struct UpstreamExchange {
         else { return .foreign }
         let keepsCase = received.extracting(name).hasSameCase(as: sent.extracting(name))
         if keepsCase, let reply = plain(octets) { return .reply(.plain(reply)) }
-        guard let reply = try? Message(parsing: octets) else { return .foreign }
-        guard keepsCase else { return .caseLost }
+        guard keepsCase, let reply = try? Message(parsing: octets) else { return .doubtful }
         return reply.header.isTruncated ? .truncated : .reply(.message(reply))
     }
 
@@ -120,7 +122,7 @@ package struct UpstreamExchange {
     package func judgeStream(_ octets: [UInt8]) -> UpstreamReply? {
         switch validate(octets) {
         case .reply(let reply): return reply
-        case .caseLost:
+        case .doubtful:
             guard let message = try? Message(parsing: octets), !message.header.isTruncated else {
                 return nil
             }

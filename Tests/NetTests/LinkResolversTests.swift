@@ -274,6 +274,23 @@ struct LinkResolversTests {
 
     // MARK: - Merging
 
+    private static let up: [String: UInt32] = ["eth0": 2, "eth1": 3, "eth2": 4, "tun0": 5]
+
+    @Test("packets to the servers of routing domains leave through their link")
+    func bound() throws {
+        let server = try Self.server("192.0.2.1")
+        var taker = LinkResolvers(.resolved, link: "eth1", servers: [server])
+        taker.takesAll = true
+        let links = [
+            LinkResolvers(.resolved, link: "eth0", servers: [server]),
+            LinkResolvers(.resolved, link: "tun0", servers: [server], domains: ["corp.example"]),
+            taker,
+        ]
+        let found = LinkResolvers.merged([links], running: Self.up, isOwn: { _ in false })
+        #expect(found.map { $0.servers[0].address.link } == [0, 5, 3])
+        #expect(found.allSatisfy { $0.servers[0].unbound == server })
+    }
+
     @Test("the first source of a link counts; links that are down and own addresses are left out")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
@@ -291,10 +308,12 @@ struct LinkResolversTests {
             [try link(.file, "", "192.0.2.5")],
         ]
         let isOwn: (SocketAddress) -> Bool = { $0.octets[0] == 127 }
-        let found = LinkResolvers.merged(sources, running: ["eth0", "eth1", "eth2"], isOwn: isOwn)
+        var running = Self.up
+        running["tun0"] = nil
+        let found = LinkResolvers.merged(sources, running: running, isOwn: isOwn)
         #expect(found.map(\.link) == ["eth0", "eth2"])
         #expect(found.map(\.source) == [.resolved, .resolvconf])
-        let last = LinkResolvers.merged(sources, running: [], isOwn: isOwn)
+        let last = LinkResolvers.merged(sources, running: [:], isOwn: isOwn)
         #expect(last.map(\.source) == [.file])
     }
 
@@ -310,19 +329,19 @@ struct LinkResolversTests {
             domains: ["corp.example.com"],
             isDefault: false
         )
-        let found = LinkResolvers.merged([[entry]], running: ["tun0"], isOwn: { _ in true })
+        let found = LinkResolvers.merged([[entry]], running: Self.up, isOwn: { _ in true })
         #expect(found.count == count)
         #expect(found.allSatisfy { $0.servers.isEmpty && $0.domains == ["corp.example.com"] })
 
         var taker = LinkResolvers(.resolved, link: "tun0", servers: entry.servers)
         taker.takesAll = true
-        let takers = LinkResolvers.merged([[taker]], running: ["tun0"], isOwn: { _ in true })
+        let takers = LinkResolvers.merged([[taker]], running: Self.up, isOwn: { _ in true })
         #expect(takers.map(\.takesAll) == Array(repeating: true, count: link.isEmpty ? 1 : count))
 
         let whole = LinkResolvers(.file, link: "", servers: [try Self.server("192.0.2.9")])
         let all = LinkResolvers.merged(
             [[entry], [whole]],
-            running: ["tun0"],
+            running: Self.up,
             isOwn: { $0.octets.last == 1 }
         )
         #expect(all.last?.servers == whole.servers)

@@ -79,7 +79,10 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            guard !address.isIPv6 else { return dependencies.way(settings, address, tls) }
+            // NAT64 is a service of another network than that of the link.
+            guard !address.isIPv6, address.link == 0 else {
+                return dependencies.way(settings, address, tls)
+            }
             return TranslatedTransport(to: address, dependencies.translation) {
                 dependencies.way(settings, $0, tls)
             }

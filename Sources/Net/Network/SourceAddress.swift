@@ -7,8 +7,6 @@ extension SocketAddress {
         guard
             let socket = try? OwnedDescriptor.socket(target.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)
         else { return nil }
-        // SAFETY: the address lives during the call.
-        let status = unsafe target.withSockaddr { unsafe connect(socket.raw, $0, $1) }
-        return status == 0 ? socket.localAddress : nil
+        return socket.connect(to: target) == 0 ? socket.localAddress : nil
     }
 }

@@ -89,8 +89,13 @@ extension LinkResolvers.Server {
                 scope: isLinkLocal ? UInt32(clamping: index) : 0
             )
         else { return nil }
-        self.init(address, tlsName: encrypts ? (name.isEmpty ? address.host : name) : nil)
+        self.init(address, tlsName: encrypts ? (name.isEmpty ? address.literal : name) : nil)
     }
+}
+
+extension SocketAddress {
+    /// Address without port and interface.
+    fileprivate var literal: String { String(host.prefix { $0 != "%" }) }
 }
 
 // MARK: - NetworkManager
@@ -155,7 +160,7 @@ extension LinkResolvers.Server {
         guard let host = parts.first,
             let address = SocketAddress(String(host), defaultPort: encrypts ? 853 : 53)
         else { return nil }
-        let name = parts.count > 1 ? String(parts[1]) : address.host
+        let name = parts.count > 1 ? String(parts[1]) : address.literal
         let tlsName = encrypts ? name : nil
         guard address.isLinkLocal, address.isIPv6, address.scope == 0 else {
             self.init(address, tlsName: tlsName)

@@ -4,7 +4,7 @@
 package struct LinkResolvers: Sendable, Hashable {
     /// DNS server of a network.
     package struct Server: Sendable, Hashable {
-        package let address: SocketAddress
+        package var address: SocketAddress
 
         /// Name in the certificate of a server with DNS over TLS; nil for plain DNS.
         package let tlsName: String?
@@ -126,18 +126,19 @@ extension LinkResolvers {
     /// A resolv.conf of the whole machine counts only if no earlier source has a server.
     ///
     /// - Parameters:
-    ///   - running: names of the interfaces that are up; nil if unknown.
+    ///   - running: indexes of the interfaces that are up, by name; nil if unknown.
     ///   - isOwn: true for addresses of this machine, which are removed.
     static func merged(
         _ sources: [[LinkResolvers]],
-        running: Set<String>?,
+        running: [String: UInt32]?,
         isOwn: (SocketAddress) -> Bool
     ) -> [LinkResolvers] {
         var result: [LinkResolvers] = []
         for source in sources {
             let known = Set(result.map(\.link))
             for var entry in source where !known.contains(entry.link) {
-                guard entry.link.isEmpty || running?.contains(entry.link) ?? true,
+                let index = running?[entry.link]
+                guard entry.link.isEmpty || running == nil || index != nil,
                     result.count < maximumLinks
                 else { continue }
                 // A network could assign the address of a VPN's DNS server to this machine. The
@@ -148,12 +149,28 @@ extension LinkResolvers {
                 entry.servers.removeAll { isOwn($0.address) }
                 guard !entry.servers.isEmpty || keepsDomains else { continue }
                 if entry.servers.isEmpty { entry.isDefault = false }
+                if entry.takesAll || !entry.domains.isEmpty, let index { entry.bind(to: index) }
                 let isLast = entry.link.isEmpty && entry.source == .file
                 if isLast, result.contains(where: { !$0.servers.isEmpty }) { continue }
                 result.append(entry)
             }
         }
         return result
+    }
+}
+
+extension LinkResolvers {
+    private mutating func bind(to index: UInt32) {
+        for place in servers.indices { servers[place].address.link = index }
+    }
+}
+
+extension LinkResolvers.Server {
+    /// The same server without the interface, which has a new index after each start.
+    package var unbound: LinkResolvers.Server {
+        var server = self
+        server.address.link = 0
+        return server
     }
 }
 

@@ -216,7 +216,13 @@ package final class ResolverWatch {
         guard awaited.isEmpty else { return }
         let all = links?.links
         let names = Set((all ?? [:]).values.map(\.name))
-        let running = all.map { Set($0.values.lazy.filter(\.isRunning).map(\.name)) }
+        let running = all.map { links in
+            let running = links.lazy.filter(\.value.isRunning)
+            return Dictionary(
+                running.map { ($0.value.name, UInt32(clamping: $0.key)) },
+                uniquingKeysWith: { first, _ in first }
+            )
+        }
         var sources: [[LinkResolvers]] = []
         if let resolved {
             let list = LinkResolvers.reading(

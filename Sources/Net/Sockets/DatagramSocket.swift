@@ -30,9 +30,8 @@ package final class DatagramSocket {
         receiver: any DatagramReceiving
     ) throws(SocketError) {
         let opened = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)
-        // SAFETY: the pointer is valid during the call.
-        let status = unsafe peer.withSockaddr { unsafe Glibc.connect(opened.raw, $0, $1) }
-        guard status == 0 else { throw .last("connect") }
+        let error = opened.connect(to: peer)
+        guard error == 0 else { throw .system(call: "connect", code: error) }
         let raw = opened.raw
         descriptor = consume opened
         watch = nil

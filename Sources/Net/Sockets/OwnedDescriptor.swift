@@ -53,6 +53,26 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("bind") }
     }
 
+    /// Connects to `peer` through ``SocketAddress/link``.
+    ///
+    /// Linux before 5.7 requires a privilege for the choice of the link. Without the privilege, the
+    /// routing table decides.
+    ///
+    /// - Returns: `errno`; 0 for success.
+    func connect(to peer: SocketAddress) -> Int32 {
+        if peer.link != 0 {
+            // SO_BINDTOIFINDEX in <asm-generic/socket.h>.
+            let bindToIndex: Int32 = 62
+            do throws(SocketError) {
+                try set(bindToIndex, at: SOL_SOCKET, to: Int32(clamping: peer.link))
+            } catch {
+                guard error.isForbidden else { return error.code }
+            }
+        }
+        let status = unsafe peer.withSockaddr { unsafe Glibc.connect(raw, $0, $1) }
+        return status == 0 ? 0 : errno
+    }
+
     /// Bound address; nil if the family is not IP.
     var localAddress: SocketAddress? {
         SocketAddress(localOf: raw)

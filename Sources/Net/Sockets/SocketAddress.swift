@@ -13,6 +13,11 @@ package struct SocketAddress: Sendable, Hashable {
     /// Interface index of a link-local IPv6 address, otherwise 0.
     package let scope: UInt32
 
+    /// Index of the interface for all packets to this address; 0 to follow the routing table.
+    ///
+    /// A network can add a route to the address of a VPN's server, for example by DHCP.
+    package var link: UInt32 = 0
+
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
         guard octets.count == 4 || octets.count == 16 else { return nil }
         self.octets = octets

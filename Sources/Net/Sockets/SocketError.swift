@@ -19,9 +19,15 @@ package enum SocketError: Error, Hashable {
 
     case unusable(name: String, why: String)
 
+    /// All local ports are in use for the address and port of the peer.
+    case noPort
+
     case system(call: String, code: Int32)
 
     static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
+
+    /// Number of a system error; 0 for other errors.
+    var code: Int32 { if case .system(_, let code) = self { code } else { 0 } }
 
     package var isAddressInUse: Bool {
         if case .system(_, EADDRINUSE) = self { true } else { false }
@@ -42,8 +48,9 @@ package enum SocketError: Error, Hashable {
         }
     }
 
+    /// True if this machine lacks descriptors, memory or ports.
     package var isShortage: Bool {
-        guard case .system(_, let code) = self else { return false }
+        guard case .system(_, let code) = self else { return self == .noPort }
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
     }
 }
@@ -59,6 +66,7 @@ extension SocketError: CustomStringConvertible {
         case .notSocket(let path):
             "\(path): not a socket; remove the file or choose another path"
         case .pathTooLong(let path): "\(path): the path of a Unix socket must have 1 to 107 octets"
+        case .noPort: "connect: no free local port"
         case .unusable(let name, let why): "the socket `\(name)` from systemd \(why)"
         case .system(let call, let code): "\(call): \(errorText(code))"
         }

@@ -27,8 +27,9 @@ package final class StreamConnection {
     ) async throws(SocketError) -> StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
-        let status = unsafe peer.withSockaddr { unsafe Glibc.connect(descriptor.raw, $0, $1) }
-        let error = status == 0 ? 0 : errno
+        let error = descriptor.connect(to: peer)
+        // Without an address of the family, the error is the same.
+        if error == EADDRNOTAVAIL, SocketAddress.source(towards: peer) != nil { throw .noPort }
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 

@@ -11,6 +11,9 @@ internal import HTTPDNS
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
+    /// Routing domains of links, whose names have other servers than before the restart.
+    let routingDomains: [Name]
+
     /// Sources of names without a route; `sources`, by `RouteTable.Match.sources`, is for routes.
     let standard: NameSources
     let sources: [NameSources]
@@ -71,7 +74,10 @@ package struct SnapshotValidity: Sendable {
             origins.isSynthesized(answer.server) || origins.isLearned(answer.server)
         }
         let judge = judge(former)
-        return { !dependsOnNetwork($0) && judge($0) }
+        return { [routes, routingDomains] answer in
+            !dependsOnNetwork(answer) && !routes.areTaken(routingDomains, answer.question.name)
+                && judge(answer)
+        }
     }
 
     private func judge(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {

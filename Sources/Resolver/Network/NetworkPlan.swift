@@ -57,7 +57,7 @@ struct NetworkPlan: Sendable, Hashable {
 
     private(set) var routes: [Route] = []
 
-    /// Removed servers, and the time at which the answers of each server become invalid.
+    /// Removed servers without their interfaces, and the time at which their answers become invalid.
     private var former: [Server: Instant] = [:]
 
     /// All servers in use.
@@ -101,7 +101,8 @@ struct NetworkPlan: Sendable, Hashable {
                 return held
             }
             // A returning link with other servers may be in another network.
-            if new.link != old.link || old.heldUntil != nil && new.servers != old.servers {
+            let isMoved = new.servers.map(\.unbound) != old.servers.map(\.unbound)
+            if new.link != old.link || old.heldUntil != nil && isMoved {
                 outcome.domains.append(old.domain)
             }
             return new
@@ -109,10 +110,10 @@ struct NetworkPlan: Sendable, Hashable {
         outcome.domains += wanted.keys
         routes += wanted.values.sorted { $0.domain.text < $1.domain.text }
         let after = allServers
-        for server in before.subtracting(after) where former[server] == nil {
-            former[server] = now + ResolverLimits.domainHold
+        for server in before.subtracting(after) where former[server.unbound] == nil {
+            former[server.unbound] = now + ResolverLimits.domainHold
         }
-        for server in after { former[server] = nil }
+        for server in after { former[server.unbound] = nil }
         return outcome
     }
 
@@ -140,7 +141,7 @@ struct NetworkPlan: Sendable, Hashable {
         if isDue(heldUntil) {
             servers = laterServers
             (taker, heldUntil, laterServers) = (nil, nil, [])
-            for server in servers { former[server] = nil }
+            for server in servers { former[server.unbound] = nil }
         }
         outcome.domains = routes.filter { isDue($0.heldUntil) }.map(\.domain)
         routes.removeAll { isDue($0.heldUntil) }

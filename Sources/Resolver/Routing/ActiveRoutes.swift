@@ -39,10 +39,15 @@ final class ActiveRoutes {
         return portal
     }
 
+    /// Routing domains of all links.
+    var domains: [Name] { network?.domains.map(\.domain) ?? [] }
+}
+
+extension RouteTable {
     /// True if `name` is in a routing domain, and no route of the settings has precedence.
     func areTaken(_ domains: [Name], _ name: Name) -> Bool {
         domains.contains { domain in
-            name.isEqualOrBelow(domain) && table.route(for: name)?.yields(to: domain) ?? true
+            name.isEqualOrBelow(domain) && route(for: name)?.yields(to: domain) ?? true
         }
     }
 }

@@ -62,8 +62,8 @@ extension Resolver: DNS64.Resolving {
         let numbers = origins.numbers(named: change.sources)
         let domains = change.domains
         return CacheSweep(removingFrom: cache, now: clocks.now()) {
-            [activeRoutes] name, _, _, number in
-            numbers.contains(number) || activeRoutes.areTaken(domains, name)
+            [routes] name, _, _, number in
+            numbers.contains(number) || routes.areTaken(domains, name)
         }
     }
 

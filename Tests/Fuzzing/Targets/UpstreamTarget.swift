@@ -73,14 +73,16 @@ private enum UpstreamOracle {
         case .truncated:
             try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "wrong reply")
             try promise(message?.header.isTruncated == true, "not truncated")
-        case .caseLost where octets.count == 12:
+        case .doubtful where octets.count == 12:
             // A server that cannot parse the query returns only a header.
             try promise(octets[..<2] == exchange.message[..<2], "wrong ID")
             let rcode = message?.rcode
             try promise(rcode == .formErr || rcode == .notImp, "a bare header without an error")
-        case .caseLost:
-            try promise(isOurs && octets[12..<end] != exchange.message[12..<end], "case unchanged")
-            try promise(message?.question == query.question, "wrong question")
+        case .doubtful:
+            try promise(isOurs, "another ID")
+            guard let message else { return }
+            try promise(octets[12..<end] != exchange.message[12..<end], "case unchanged")
+            try promise(message.question == query.question, "wrong question")
         case .reply(let reply):
             try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "wrong reply")
             try promise(exchange.judgeStream(octets) == reply, "another result over TCP")

@@ -50,11 +50,16 @@ final class Namespace: Sendable {
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// Connects two namespaces; `address` and `far` include prefix lengths.
-    func connect(to other: Namespace, _ address: String, _ far: String) throws {
-        try ip("link add cable type veth peer name cable netns \(other.keeper.pid)")
-        try other.ip("address add \(far) dev cable", "link set cable up")
-        try ip("address add \(address) dev cable", "link set cable up")
+    /// Connects two namespaces by a link `name`; `address` and `far` include prefix lengths.
+    func connect(
+        to other: Namespace,
+        _ address: String,
+        _ far: String,
+        name: String = "cable"
+    ) throws {
+        try ip("link add \(name) type veth peer name \(name) netns \(other.keeper.pid)")
+        try other.ip("address add \(far) dev \(name)", "link set \(name) up")
+        try ip("address add \(address) dev \(name)", "link set \(name) up")
     }
 
     /// Runs ip(8) with each of the lines of arguments.
