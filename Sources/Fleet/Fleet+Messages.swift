@@ -67,7 +67,7 @@ extension Fleet {
     }
 
     private func takeNew(_ flush: FleetFlush) {
-        guard let now, flushes.add(flush) else { return }
+        guard let now, flushes.add(flush, now: now) else { return }
         onFlush?(flush, .milliseconds(max(0, now - flush.at)))
     }
 
@@ -81,7 +81,7 @@ extension Fleet {
     ) {
         guard link.isUsable, let now else { return completion(false) }
         let flush = FleetFlush(scope, isSoft: isSoft, at: now)
-        _ = flushes.add(flush)
+        _ = flushes.add(flush, now: now)
         let sealed = seal.seal(flush.octets, for: FleetMessage.flushContext)
         let commands = [
             RedisCodec.command([Array("LPUSH".utf8), flushKey, sealed]),

@@ -116,12 +116,12 @@ struct SettingsProblemTests {
         BadText(
             "a size without unit",
             isp + "cache: {size: 64}",
-            "f:2:15: `cache.size` 1MiB 64GiB `64` `64MiB`"
+            "f:2:15: `cache.size` 1MiB 32GiB `64` `64MiB`"
         ),
         BadText(
             "a size with another unit",
             isp + "cache: {size: 64MB}",
-            "f:2:15: `cache.size` 1MiB 64GiB `64MB` `64MiB`"
+            "f:2:15: `cache.size` 1MiB 32GiB `64MB` `64MiB`"
         ),
         BadText(
             "a duration without unit",

@@ -33,7 +33,7 @@ struct SettingsValueTests {
         "sizes",
         arguments: [
             ("1MiB", 1 << 20), ("1024KiB", 1 << 20), ("1048577B", (1 << 20) + 1),
-            ("64GiB", 64 << 30),
+            ("32GiB", 32 << 30),
         ]
     )
     func sizes(text: String, octets: Int) throws {

@@ -18,14 +18,20 @@ final class Run {
     let file: CacheFile
     var hot: [HotEntry]?
 
-    init(_ path: String, _ hours: TestClock, size: Int = 1 << 20, routes: RouteTable = RouteTable())
-    {
+    init(
+        _ path: String,
+        _ hours: TestClock,
+        size: Int = 1 << 20,
+        routes: RouteTable = RouteTable(),
+        network: LearnedNetwork? = nil
+    ) {
         cache = AnswerCache(limit: size, origin: hours.now, seed: 5)
         self.hours = hours
         resolver = Resolver(
             routes: routes,
             standard: nil,
             policy: TTLPolicy(),
+            network: network,
             cache: cache,
             clocks: hours.clocks
         )

@@ -7,6 +7,7 @@ import Net
 import Resolver
 import TestWorld
 import Testing
+import Upstream
 
 @testable import Configuration
 @testable import Daemon
@@ -29,6 +30,26 @@ struct CacheFileTests {
         try await fill(run)
         await run.finish()
         return run
+    }
+
+    @ServiceLoop
+    @Test
+    func `no answer in a routing domain of a link is restored`() async throws {
+        try await life { run in
+            for name in ["app.corp.example.com", "www.example.com"] {
+                try run.insert(name, server: "isp/udp://192.0.2.53")
+            }
+        }
+        let network = LearnedNetwork(clocks: hours.clocks)
+        let upstream = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
+        network.use(upstream, health: HealthTable(clocks: hours.clocks)) { _, _ in nil }
+        network.use([
+            LinkResolvers(.resolved, link: "tun0", servers: [], domains: ["corp.example.com"])
+        ])
+        let new = Run(path, hours, network: network)
+        await new.start()
+        #expect(try new.entry("app.corp.example.com") == nil)
+        #expect(try new.entry("www.example.com") != nil)
     }
 
     @ServiceLoop

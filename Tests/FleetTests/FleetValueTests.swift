@@ -119,9 +119,15 @@ struct FleetValueTests {
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()
-        let first = list.add(FleetFlush(.tree(try Name("example.com")), isSoft: false, at: 100))
+        let first = list.add(
+            FleetFlush(.tree(try Name("example.com")), isSoft: false, at: 100),
+            now: 200
+        )
         #expect(first)
-        let again = list.add(FleetFlush(.tree(try Name("example.com")), isSoft: false, at: 100))
+        let again = list.add(
+            FleetFlush(.tree(try Name("example.com")), isSoft: false, at: 100),
+            now: 200
+        )
         #expect(!again)
         #expect(list.covers(name, fetchedAt: 100, now: 200))
         #expect(!list.covers(name, fetchedAt: 101, now: 200))
@@ -130,14 +136,25 @@ struct FleetValueTests {
         #expect(!list.covers(name, fetchedAt: 100, now: 100 - 2_001))
         for index in 0..<FleetLimits.flushes {
             list.add(
-                FleetFlush(.name(try Name("n\(index).test")), isSoft: false, at: 101 + Int64(index))
+                FleetFlush(
+                    .name(try Name("n\(index).test")),
+                    isSoft: false,
+                    at: 101 + Int64(index)
+                ),
+                now: 300
             )
         }
         #expect(list.flushes.count <= FleetLimits.flushes)
         #expect(list.covers(other, fetchedAt: 100, now: 300))
         #expect(!list.covers(other, fetchedAt: 101, now: 300))
-        list.add(FleetFlush(.all, isSoft: true, at: 290))
+        list.add(FleetFlush(.all, isSoft: true, at: 290), now: 300)
         #expect(list.flushes.isEmpty && list.covers(other, fetchedAt: 290, now: 300))
+        // The Redis clock was ahead for a moment.
+        for ahead: Int64 in [10_000, 3_600_000] {
+            list.add(FleetFlush(.all, isSoft: false, at: 400 + ahead), now: 400 + ahead)
+            list.add(FleetFlush(.name(name), isSoft: false, at: 400), now: 400)
+            #expect(list.covers(name, fetchedAt: 400, now: 400))
+        }
         let flush = FleetFlush(.name(name), isSoft: true, at: 5)
         #expect(try FleetFlush(octets: flush.octets) == flush)
     }

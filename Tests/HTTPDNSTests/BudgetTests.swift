@@ -331,6 +331,35 @@ struct BudgetCountTests {
         }
     }
 
+    @Test(
+        "a clock that is behind at each boot gives no second budget",
+        arguments: [1, 100],
+        [0, 3]
+    )
+    func clockBehindAtBoot(_ daysBehind: Int64, _ calls: Int) {
+        var budget = ownBudget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 25))
+        // The month has at least four more days.
+        #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
+        var total = 1
+        for boot in 0..<4 {
+            let today = midnight + Int64(boot) * day
+            for hour in [today, today + 3_600] {
+                let wrong = hour - daysBehind * day
+                for _ in 0..<calls where budget.spend(units: 1, wallSeconds: wrong) != nil {
+                    total += 1
+                }
+                // The wrong clock passes midnight.
+                if calls > 0, budget.spend(units: 1, wallSeconds: wrong + day) != nil {
+                    total += 1
+                }
+                total += spendAll(&budget, at: hour)
+            }
+            if boot == 0, calls == 0 { #expect(total == 10) }
+        }
+        #expect(total <= 25)
+        #expect(budget.usage(wallSeconds: midnight + 3 * day)?.unitsThisMonth == UInt64(total))
+    }
+
     private func ownBudget(_ rule: Budget.Rule) -> Budget {
         Budget(rule, vendor: "v", cheapest: 1, store: UsageMemory())
     }

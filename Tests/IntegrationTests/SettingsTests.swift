@@ -72,12 +72,12 @@ struct SettingsTests {
     func refusedCache() throws {
         let settings = """
             listen: ["127.0.0.1:0"]
-            cache: {size: 64GiB}
+            cache: {size: 32GiB}
             upstreams: [{name: isp, url: "udp://127.0.0.1:9"}]
             """
         let scratch = try Scratch()
         let file = try scratch.write(settings, to: "httpdnsd.yaml")
-        let limit = "--as=\(32 << 30)"
+        let limit = "--as=\(16 << 30)"
         let end = try run("prlimit", [limit, Product.daemon, "--config", file])
         #expect(end.status == 1 && end.errors.contains("reduce `cache.size`"), "\(end.errors)")
     }

@@ -366,7 +366,7 @@ struct HTTPClientTests {
         )
         request.certificateFile = server.authorityFile
         let error = await failure(of: request)
-        guard case .tls = error else {
+        guard case .connect = error else {
             Issue.record("\(String(describing: error))")
             return
         }

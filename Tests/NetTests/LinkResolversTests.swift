@@ -276,6 +276,19 @@ struct LinkResolversTests {
 
     private static let up: [String: UInt32] = ["eth0": 2, "eth1": 3, "eth2": 4, "tun0": 5]
 
+    @Test("a link with more routing domains than the maximum takes all names")
+    func manyDomains() throws {
+        func links(_ count: Int) -> [LinkResolvers] {
+            let manager = Self.resolved(
+                [(2, [192, 0, 2, 1], 0, "")],
+                (1...count).map { (2, "d\($0).example", true) }
+            )
+            return LinkResolvers.reading(resolved: manager, links: [:], names: [2: "tun0"])
+        }
+        #expect(links(LinkResolvers.maximumDomains).map(\.takesAll) == [false])
+        #expect(links(LinkResolvers.maximumDomains + 1).map(\.takesAll) == [true])
+    }
+
     @Test("packets to the servers of routing domains leave through their link")
     func bound() throws {
         let server = try Self.server("192.0.2.1")

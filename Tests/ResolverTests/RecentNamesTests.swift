@@ -49,9 +49,9 @@ struct RecentNamesTests {
         #expect(origins.number("one") == 1)
         #expect(origins.name(2) == "two")
         #expect(origins.name(AnswerSourceRegistry.itself) == "httpdnsd")
-        #expect(origins.name(77) == "?")
+        #expect(origins.name(77) == "unknown")
         for index in 3...65_535 { _ = origins.number("n\(index)") }
-        #expect(origins.number("one too many") == AnswerSourceRegistry.itself)
+        #expect(origins.number("one too many") == AnswerSourceRegistry.unknown)
         #expect(origins.number("two") == 2)
     }
 

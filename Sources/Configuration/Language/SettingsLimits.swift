@@ -71,7 +71,7 @@ enum SettingsLimits {
     static let parameters = 0...100
 
     /// Cache size in octets.
-    static let cacheSize = (1 << 20)...(64 << 30)
+    static let cacheSize = (1 << 20)...(32 << 30)
 
     /// TTL, at most 7 days; RFC 2181 §8 allows 68 years.
     static let ttl: ClosedRange<Duration> = .zero...(.seconds(7 * 86_400))

@@ -108,8 +108,8 @@ extension UsageFile {
             let days = (former.day, former.until)
             text += line(days, former.use, former.unitsOfMonth, vendor + before)
         }
-        if record.ahead != .none || record.aheadOfMonth > 0 {
-            let days = (record.latestDay, record.latestDay)
+        if record.ahead != .none || record.aheadOfMonth > 0 || record.behind != nil {
+            let days = (record.behind ?? record.latestDay, record.latestDay)
             text += line(days, record.ahead, record.aheadOfMonth, vendor + ahead)
         }
         return text
@@ -160,6 +160,7 @@ extension UsageFile {
                 let vendor = String(name.dropLast(ahead.count))
                 records[vendor]?.ahead = use
                 records[vendor]?.aheadOfMonth = month
+                records[vendor]?.behind = numbers[0] == numbers[1] ? nil : numbers[0]
             } else {
                 records[name] = UsageRecord(
                     day: numbers[0],

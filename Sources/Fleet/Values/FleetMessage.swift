@@ -99,18 +99,24 @@ struct FlushList: Sendable {
     /// Time of the latest flush of all names.
     private var all: Int64 = .min
 
-    /// Adds a flush; returns false if the flush is known already.
+    /// Adds a flush; returns false if the flush is known already, or far in the future.
     ///
-    /// If the list is full, its oldest flush becomes a flush of all names.
+    /// If the Redis clock was ahead, earlier flushes are in the future. They do not hide `flush`.
+    /// Beyond ``FleetLimits/clockStep``, they are removed. If the list is full, its oldest flush becomes a flush of all names.
     @discardableResult
-    mutating func add(_ flush: FleetFlush) -> Bool {
+    mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
+        let horizon = now + FleetLimits.clockStep
+        if all > horizon { all = .min }
+        flushes.removeAll { $0.at > horizon }
+        guard flush.at <= horizon, flush.at > all || all > now + FleetLimits.clockTolerance else {
+            return false
+        }
         if case .all = flush.scope {
-            guard flush.at > all else { return false }
             all = flush.at
             flushes.removeAll { $0.at <= all }
             return true
         }
-        guard flush.at > all, !flushes.contains(flush) else { return false }
+        guard !flushes.contains(flush) else { return false }
         flushes.append(flush)
         if flushes.count > FleetLimits.flushes,
             let oldest = flushes.min(by: { $0.at < $1.at })

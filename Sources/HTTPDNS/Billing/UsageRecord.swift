@@ -47,6 +47,12 @@ package struct UsageRecord: Sendable, Hashable {
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
+    /// Day without counts to which the clock moved back from ``latestDay``; nil while the clock is
+    /// not behind.
+    ///
+    /// The counts of ``latestDay`` continue on this day.
+    package var behind: Int64?
+
     package init(day: Int64) {
         self.day = day
         latestDay = day
@@ -77,6 +83,10 @@ package struct UsageRecord: Sendable, Hashable {
     }
 
     private mutating func moveForward(to today: Int64) {
+        if behind != nil {
+            catchUp(to: min(today, latestDay))
+            guard today > latestDay else { return }
+        }
         former.append(
             Former(day: day, until: today, use: useToday, unitsOfMonth: unitsThisMonth)
         )
@@ -84,13 +94,33 @@ package struct UsageRecord: Sendable, Hashable {
         let month = Self.month(of: today)
         // A month that the clock reached before does not restart at zero.
         let isKnown = month == Self.month(of: latestDay)
-        if today != latestDay {
+        if today > latestDay {
             ahead = .none
             if !isKnown { aheadOfMonth = 0 }
         }
-        useToday = ahead
-        if month > Self.month(of: day) { unitsThisMonth = aheadOfMonth }
-        (day, latestDay) = (today, today)
+        useToday = today < latestDay ? .none : ahead
+        if month > Self.month(of: day) { unitsThisMonth = isKnown ? aheadOfMonth : 0 }
+        (day, latestDay) = (today, max(latestDay, today))
+    }
+
+    /// Moves forward after a step back to a day without counts.
+    ///
+    /// ``ahead`` and ``aheadOfMonth`` get the use since then.
+    private mutating func catchUp(to today: Int64) {
+        guard let behind else { return }
+        ahead = ahead + (day == behind ? useToday.less(ahead) : useToday)
+        useToday = .none
+        let isOtherMonth = Self.month(of: day) != Self.month(of: behind)
+        let counted = isOtherMonth ? 0 : aheadOfMonth
+        let isLatest = today == latestDay
+        if isLatest || Self.month(of: today) != Self.month(of: day) {
+            aheadOfMonth += unitsThisMonth - min(unitsThisMonth, counted)
+            unitsThisMonth = 0
+        }
+        day = today
+        guard isLatest else { return }
+        (useToday, unitsThisMonth) = (ahead, aheadOfMonth)
+        (ahead, aheadOfMonth, self.behind) = (.none, 0, nil)
     }
 
     private mutating func moveBack(to today: Int64) {
@@ -102,7 +132,12 @@ package struct UsageRecord: Sendable, Hashable {
         }
         // Without counts of that day, the counts continue: a machine without a battery for its clock
         // starts in the distant past, and must not add up the days before.
-        guard former.contains(where: { $0.day == today }) else { return }
+        guard former.contains(where: { $0.day == today }) else {
+            if isLatest { aheadOfMonth = unitsThisMonth }
+            if isLatest || day == behind { behind = today }
+            return
+        }
+        behind = nil
         var sum = isLatest ? use.less(ahead) : use
         var month = unitsThisMonth
         while let last = former.last, last.day >= today {

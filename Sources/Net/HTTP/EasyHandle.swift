@@ -207,6 +207,9 @@ extension EasyHandle {
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             if received.isSentOnce, wasCutOff(code) { return .cutOff }
             return received.headers.octets == 0 ? .connect(text) : .broken(text)
+        case CURLE_SSL_CONNECT_ERROR:
+            // Not an invalid certificate: for example, the peer closed the connection.
+            return .connect(details ?? text)
         case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0,

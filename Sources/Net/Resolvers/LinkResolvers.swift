@@ -61,7 +61,9 @@ package struct LinkResolvers: Sendable, Hashable {
 
     /// Maximum servers and routing domains of a link, and maximum links.
     package static let maximumServers = 8
-    package static let maximumDomains = 64
+    ///
+    /// systemd-resolved has the same maximum of domains.
+    package static let maximumDomains = 1_024
     package static let maximumLinks = 64
 }
 
@@ -73,7 +75,8 @@ extension LinkResolvers {
     /// As in systemd-resolved, a link with routing domains does not answer other names, unless
     /// `isDefault` is true.
     mutating func route(_ routing: [String], isDefault: Bool? = nil) {
-        takesAll = routing.contains { $0.isEmpty || $0 == "." }
+        takesAll =
+            routing.count > Self.maximumDomains || routing.contains { $0.isEmpty || $0 == "." }
         domains = Array(
             routing.filter { !$0.isEmpty && $0 != "." }.prefix(Self.maximumDomains)
         )

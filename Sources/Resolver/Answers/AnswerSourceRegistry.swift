@@ -9,6 +9,12 @@ package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
+    /// Number of all sources that have no number of their own, because the numbers are used up.
+    ///
+    /// A hostile network can cause this with ever new DNS servers. The answers therefore count as
+    /// learned and unprotected, and each change of the network removes them.
+    package static let unknown = UInt16.max
+
     /// Answer source, and the vendor to call if an answer of the source is not in the cache.
     private struct Origin: Hashable {
         let name: String
@@ -42,7 +48,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     /// Returns the number of the source `name`; registers the source if it is new.
     ///
-    /// If all 65,535 numbers are in use, the result is `itself`.
+    /// If all numbers are in use, the result is ``unknown``.
     ///
     /// - Parameter vendor: the vendor of a server, or the vendor that an upstream replaces.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
@@ -52,7 +58,9 @@ package final class AnswerSourceRegistry: Sendable {
     private func number(of origin: Origin) -> UInt16 {
         table.withLock { table in
             if let known = table.numbers[origin] { return known }
-            guard let new = UInt16(exactly: table.origins.count) else { return Self.itself }
+            guard let new = UInt16(exactly: table.origins.count), new < Self.unknown else {
+                return Self.unknown
+            }
             table.origins.append(origin)
             table.numbers[origin] = new
             return new
@@ -81,7 +89,7 @@ package final class AnswerSourceRegistry: Sendable {
         return origin.name == vendor + "/fleet" || origin.name.hasPrefix(vendor + "/fleet/")
     }
 
-    package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
+    package func name(_ number: UInt16) -> String { origin(number)?.name ?? "unknown" }
 
     /// Returns the numbers of all servers of a vendor or an upstream.
     package func numbers(of source: String) -> Set<UInt16> {
@@ -97,7 +105,7 @@ package final class AnswerSourceRegistry: Sendable {
     func numbers(named names: Set<String>) -> Set<UInt16> {
         table.withLock { table in
             let known = table.origins.indices.filter { names.contains(table.origins[$0].name) }
-            return Set(known.compactMap(UInt16.init(exactly:)))
+            return Set(known.compactMap(UInt16.init(exactly:)) + [Self.unknown])
         }
     }
 
@@ -131,6 +139,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     /// True if the source is a server from the network or a file.
     func isLearned(_ number: UInt16) -> Bool {
+        guard number != Self.unknown else { return true }
         let upstream = name(number).prefix { $0 != "/" }
         return table.withLock { $0.learnedUpstreams.contains(String(upstream)) }
     }
@@ -141,6 +150,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     /// True if answers can be forged in transit: plain DNS, or unauthenticated vendor replies.
     package func isUnprotected(_ number: UInt16) -> Bool {
+        guard number != Self.unknown else { return true }
         let parts = name(number).split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }
         if parts[1].hasPrefix("udp:") || parts[1].hasPrefix("tcp:") { return true }

@@ -99,7 +99,7 @@ package final class UpstreamStage {
                     provenance(of: reply.upstream),
                     isBelieved: isBelieved
                 )
-                resolution.hasLostAttempt = reply.isOfRepetition
+                resolution.hasLostAttempt = reply.hadLoss
                 work.end(resolution)
             case .message(let message):
                 complete(Answered(message, reply.upstream, isBelieved: isBelieved), work)

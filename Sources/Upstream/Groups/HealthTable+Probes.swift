@@ -15,7 +15,7 @@ extension HealthTable {
     /// - Parameters:
     ///   - began: the start of the unanswered attempt.
     ///   - end: the deadline of the probe. A probe has at least ``UpstreamLimits/fairWait``; over a
-    ///     stream, also at least ``ServerHealth/connectionTime``.
+    ///     stream, also at least ``ServerHealth/patience`` and ``ServerHealth/connectionTime``.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -50,11 +50,11 @@ extension HealthTable {
             probed(server, page, $0.began, $0.failure)
         }
         let probe = Probe(server, clocks, silentSince: began, completion)
-        // A probe of a stream uses a new connection. A slow path must not fail the probe.
+        // A probe of a stream may need a new connection. A slow path must not fail the probe.
         let minimum =
             server.repeatsAfter == .zero
             ? UpstreamLimits.fairWait
-            : max(UpstreamLimits.fairWait, page.health.connectionTime)
+            : max(UpstreamLimits.fairWait, page.health.patience + page.health.connectionTime)
         let end = max(end, start + minimum)
         let patience = page.health.patience
         guard start > now else { return probe.begin(until: end, repeatingAfter: patience) }
@@ -110,7 +110,11 @@ extension HealthTable {
     }
 }
 
-/// Health probe of one server; over UDP, the query is repeated.
+/// Health probe of one server.
+///
+/// Over UDP, the query is repeated.  Over a stream, the probe first uses an open connection, and
+/// then a new one: a firewall may refuse further connections while the server answers on the open
+/// connection.
 @ServiceLoop
 private final class Probe {
     /// Time of the first query, and the failure; nil for success.
@@ -138,25 +142,28 @@ private final class Probe {
         began = clocks.now()
     }
 
+    private var isDatagram: Bool { server.repeatsAfter == .zero }
+
     func begin(until end: Instant, repeatingAfter pause: Duration) {
         began = clocks.now()
-        ask(until: end)
-        guard server.repeatsAfter == .zero, completion != nil else { return }
+        ask(until: end, repeating: nil)
+        let queries = isDatagram ? UpstreamLimits.probeDatagrams : silentSince == nil ? 1 : 2
+        guard queries > 1, completion != nil else { return }
         ServiceLoop.task { [self] in
-            for number in 1..<UpstreamLimits.probeDatagrams {
+            for number in 1..<queries {
                 let next = began + pause * number
                 guard next < end else { return }
                 try? await clocks.sleep(next)
                 guard completion != nil else { return }
-                ask(until: end)
+                ask(until: end, repeating: silentSince)
             }
         }
     }
 
-    private func ask(until end: Instant) {
+    private func ask(until end: Instant, repeating earlier: Instant?) {
         running += 1
         let completion = Completion<Attempt> { [self] in ended($0) }
-        server.ask(Attempt(.probe, deadline: end, repeating: silentSince, completion))
+        server.ask(Attempt(.probe, deadline: end, repeating: earlier, completion))
     }
 
     private func ended(_ attempt: Attempt) {
@@ -164,6 +171,8 @@ private final class Probe {
         switch attempt.outcome {
         case .success: complete(nil)
         case .failure(.timedOut) where running > 0: break
+        // The open connection may still answer.
+        case .failure where running > 0 && !isDatagram: break
         case .failure(.timedOut) where clocks.now() - attempt.deadline > UpstreamLimits.lateness:
             // The reply may be unread: a busy daemon is not a failure of the server.
             complete(.exhausted("the daemon was too busy to read the reply"))

@@ -150,7 +150,8 @@ final class Run {
             let reply = UpstreamGroup.Reply(
                 answer: reply,
                 upstream: server,
-                isOfRepetition: attempt.earlier != nil
+                hadLoss: attempt.earlier.map { now - attempt.began < (attempt.began - $0) / 2 }
+                    ?? false
             )
             end(.success(reply))
         case .failure(let error):

@@ -53,8 +53,10 @@ package final class UpstreamGroup {
         package let answer: UpstreamReply
         package let upstream: any Forwarding
 
-        /// True if the server did not answer an earlier attempt of the query in time.
-        package let isOfRepetition: Bool
+        /// True if a query or its reply was lost: a repetition of the query was answered soon.
+        ///
+        /// If the name itself is slow, the repetition takes about as long as the first query.
+        package let hadLoss: Bool
     }
 
     /// Result of a query; a failure is the first error response, or else the last failure.

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Resolver
+
+@Suite("Sources of answers")
+struct AnswerSourceTests {
+    @Test("when all numbers are used up, new sources count as learned and unprotected")
+    func exhausted() {
+        let origins = AnswerSourceRegistry()
+        let first = origins.number("network/udp://192.0.2.1")
+        for number in 0..<70_000 { _ = origins.number("network/udp://server-\(number)") }
+        let last = origins.number("network/udp://192.0.2.2")
+        #expect(last == AnswerSourceRegistry.unknown)
+        #expect(origins.isLearned(last) && origins.isUnprotected(last))
+        #expect(origins.number("network/udp://192.0.2.1") == first)
+        // A change of the network removes these answers.
+        #expect(origins.numbers(named: []) == [last])
+    }
+}
