@@ -99,6 +99,9 @@ package enum FleetLimits {
     /// Maximum age in milliseconds of a flush message; older messages are replays.
     static let flushAge: Int64 = 60_000
 
+    /// Minimum number of calls that a machine claims of a budget in advance, if enough is left.
+    static let callsOfBlock: UInt64 = 64
+
     /// Pause before another claim of a budget that is used up.
     static let claimPause: Duration = .seconds(1)
 

@@ -84,6 +84,9 @@ package final class Attempt {
     /// Client to which limits charge the query; nil for the daemon itself.
     var client: ClientNetwork? { cancellation?.client as? ClientNetwork }
 
+    /// True after the completion, for example because the server was withdrawn.
+    var isOver: Bool { completion == nil }
+
     var isCancelled: Bool { cancellation?.isCancelled ?? false }
 
     func begin(at forwarder: Forwarder, _ now: Instant, usesEDNS: Bool) {

@@ -173,12 +173,16 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `a file from the future counts as just written, with a warning`() async throws {
-        try await life { try $0.insert("www.example.com", ttl: 600) }
+    func `answers of a file from the future are stale, with a warning`() async throws {
+        try await life {
+            try $0.insert("www.example.com", ttl: 600, stale: 3_600)
+            try $0.insert("gone.example.com", ttl: 600)
+        }
         hours.wallSeconds -= 86_400
         let run = Run(path, hours)
         await run.start()
-        #expect(try run.entry("www.example.com")?.age ?? 99 <= 1)
+        #expect(try run.entry("www.example.com")?.age == 600)
+        #expect(try run.entry("gone.example.com") == nil)
         #expect(run.diary.all.count == 2)
         #expect(run.diary.all[0].hasPrefix("warning: cache: \(path): written 86400 s in the"))
     }

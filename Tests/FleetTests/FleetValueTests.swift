@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
+import Net
 import Testing
 
 @testable import Fleet
@@ -157,5 +158,36 @@ struct FleetValueTests {
         }
         let flush = FleetFlush(.name(name), isSoft: true, at: 5)
         #expect(try FleetFlush(octets: flush.octets) == flush)
+    }
+
+    @Test("the Redis clock may go back by 60 s in total, or to the clock of this machine")
+    func clock() throws {
+        let wall: Int64 = 1_700_000_000
+        func clock(_ offset: Int64) throws -> EngineClock {
+            let words = ["\(wall + offset)", "0"].map { RedisReply.text(Array($0.utf8)) }
+            let now = Instant(nanoseconds: 0)
+            return try #require(EngineClock(.list(words), sent: now, received: now))
+        }
+        func accepts(_ offsets: [Int64]) throws -> Bool {
+            var former = try clock(offsets[0])
+            for offset in offsets.dropFirst() {
+                var next = try clock(offset)
+                let now = Instant(nanoseconds: 0)
+                guard next.falseStep(from: former, at: now, wallSeconds: wall) == nil else {
+                    return false
+                }
+                former = next
+            }
+            return true
+        }
+        #expect(try accepts([0, -59, -30, -59]))
+        #expect(try !accepts([0, -59, -118]))
+        #expect(try !accepts([0, -30, -61]))
+        // A correction towards the clock of this machine.
+        #expect(try accepts([3_600, 10, 0, -50]))
+        #expect(try !accepts([3_600, -61]))
+        // Swings do not add up.
+        #expect(try !accepts([0, -59, 200, -199]))
+        #expect(try !accepts([0, -50, 100, -40, 100, -61]))
     }
 }

@@ -124,6 +124,32 @@ struct ClientShareTests {
         _ = try await world.lookUp(client, "next.example.com", of: network(1))
     }
 
+    @Test("in a shared budget, a client's limit depends on the whole budget")
+    @ServiceLoop
+    func sharedBudget() async throws {
+        world.servers([:])
+        let rule = Budget.Rule(callsPerDay: 100, isShared: true)
+        let client = try world.client { $0.budget = rule }
+        // This machine claims ten calls in advance; no other machine uses the budget.
+        client.shareBudget { record in
+            let used = record.callsToday
+            return Budget.Part(
+                limits: Budget.Limits([min(100, used + 10), nil, nil]),
+                left: Budget.Limits([100 - min(100, used), nil, nil])
+            )
+        }
+        var notices: [VendorClient.Notice] = []
+        client.observer = { notices.append($0) }
+        _ = try await world.lookUp(client, "first.example.com", of: network(2))
+        var answered = 0
+        for number in 0..<200 {
+            let one = try world.begin(client, "n\(number).example.com", of: network(1))
+            if case .success = try await world.value(of: one) { answered += 1 }
+        }
+        #expect((73...74).contains(answered), "\(answered)")
+        #expect(notices == [.shareSpent(rule)])
+    }
+
     @Test("a single client, or the daemon, may spend the whole budget")
     @ServiceLoop
     func alone() async throws {

@@ -183,6 +183,9 @@ private final class ScriptedBus: Sendable {
         try set(properties, isNew: isNew)
     }
 
+    /// Stops the service, or lets it continue.
+    func pause(_ isOn: Bool) { kill(service.pid, isOn ? SIGSTOP : SIGCONT) }
+
     /// Ends the service, as a restart does.
     func stopService() throws { _ = try service.stop() }
 

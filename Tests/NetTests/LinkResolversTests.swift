@@ -289,6 +289,20 @@ struct LinkResolversTests {
         #expect(links(LinkResolvers.maximumDomains + 1).map(\.takesAll) == [true])
     }
 
+    @Test("servers of routing domains only do not replace those of /etc/resolv.conf")
+    func lastSource() throws {
+        let vpn = LinkResolvers(
+            .resolvconf,
+            link: "tun0",
+            servers: [try Self.server("192.0.2.1")],
+            domains: ["corp.example"],
+            isDefault: false
+        )
+        let file = LinkResolvers(.file, link: "", servers: [try Self.server("192.0.2.9")])
+        let all = LinkResolvers.merged([[vpn], [file]], running: Self.up, isOwn: { _ in false })
+        #expect(all.map(\.source) == [.resolvconf, .file])
+    }
+
     @Test("packets to the servers of routing domains leave through their link")
     func bound() throws {
         let server = try Self.server("192.0.2.1")

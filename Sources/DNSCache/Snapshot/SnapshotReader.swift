@@ -27,7 +27,13 @@ package struct SnapshotReader {
     /// Servers by their number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    private var passed: UInt32 = 0
+    /// Seconds since the snapshot was written; nil if the clock is behind that time.
+    ///
+    /// The answers are then restored as expired answers: their age is unknown.
+    private var passed: UInt32? = 0
+
+    /// Maximum step back of the clock, in seconds, for which the snapshot counts as new.
+    private static let clockStep: UInt64 = 60
 
     private enum Phase {
         case prologue, header, blocks, nothing
@@ -39,7 +45,8 @@ package struct SnapshotReader {
     /// Creates a reader; without a cache, the reader only validates the file.
     ///
     /// - Parameters:
-    ///   - wallTime: seconds since 1970; times before the time of writing count as that time.
+    ///   - wallTime: seconds since 1970; up to 60 s before the time of writing count as that
+    ///     time; with an earlier time, all answers are stale.
     ///   - selection: called once, and only with a cache.
     ///   - believes: true for a server trusted to validate; answers of other servers lose AD.
     package init(
@@ -135,7 +142,8 @@ package struct SnapshotReader {
         case (.header, .header):
             try readHeader(block)
             let seconds = wallTime - min(wallTime, summary.writtenAt)
-            passed = UInt32(clamping: seconds)
+            let isUnknown = summary.writtenAt - min(wallTime, summary.writtenAt) > Self.clockStep
+            passed = isUnknown ? nil : UInt32(clamping: seconds)
             phase = .blocks
         case (.blocks, .names):
             try readNames(block, serverNumber)
@@ -260,7 +268,7 @@ struct SnapshotEntry {
         _ reader: inout WireReader,
         _ servers: [UInt16: Server],
         flags known: UInt8,
-        passed: UInt32
+        passed: UInt32?
     ) throws(WireError) {
         let type = RecordType(rawValue: try reader.uint16())
         let variant = AnswerVariant(rawValue: try reader.uint8())
@@ -272,8 +280,11 @@ struct SnapshotEntry {
             let source,
             source != .local, let server
         else { throw .badRDATA(at: reader.offset) }
-        age = UInt32(clamping: UInt64(try reader.uint32()) + UInt64(passed))
+        let ageWhenWritten = try reader.uint32()
         let lifetime = try reader.uint32()
+        age =
+            passed.map { UInt32(clamping: UInt64(ageWhenWritten) + UInt64($0)) }
+            ?? max(ageWhenWritten, lifetime)
         let staleWindow = try reader.uint32()
         let refreshAfter = try reader.uint32()
         demand = Demand(

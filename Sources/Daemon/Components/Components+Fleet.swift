@@ -60,6 +60,7 @@ extension Components {
                 first
             },
             group: settings.fleet?.groupName,
+            policy: TTLPolicy(settings.cache),
             staleTTL: settings.cache.stale?.ttl.wholeSeconds ?? 0
         )
     }
@@ -94,19 +95,16 @@ extension Daemon {
             let name = settings.name
             accounts[name] = FleetBudget.Account(
                 identity: settings.fleetAccount,
-                limits: [rule.callsPerDay, rule.unitsPerDay, rule.unitsPerMonth]
+                limits: [rule.callsPerDay, rule.unitsPerDay, rule.unitsPerMonth],
+                costs: [1, client.largestCost, client.largestCost]
             ) { [weak client] in
                 client?.budgetUse().map { ($0.day, $0.month, $0.amounts) }
             }
             client.shareBudget { [weak budget] record in
                 let (day, month) = (record.day, record.month)
-                let part = budget?.allowed(name, day: day, month: month, use: record.amounts)
-                return part.map { part in
-                    Budget.Limits(
-                        callsPerDay: part[0],
-                        unitsPerDay: part[1],
-                        unitsPerMonth: part[2]
-                    )
+                let use = record.amounts
+                return budget?.claim(name, day: day, month: month, use: use).map { claim in
+                    Budget.Part(limits: .init(claim.allowed), left: .init(claim.left(use)))
                 }
             }
         }

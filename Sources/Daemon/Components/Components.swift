@@ -256,7 +256,7 @@ package enum StartError: Error, CustomStringConvertible {
 // MARK: - From settings
 
 extension TTLPolicy {
-    fileprivate init(_ settings: CacheSettings) {
+    init(_ settings: CacheSettings) {
         self.init()
         positive = Self.seconds(settings.minimumTTL)...Self.seconds(settings.maximumTTL)
         negative =

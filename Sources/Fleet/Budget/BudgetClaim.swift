@@ -30,10 +30,13 @@ package struct BudgetClaim: Sendable, Hashable {
         /// The amount shrinks towards the end of the budget, so that idle machines hold little
         /// unused budget.
         ///
-        /// - Parameter members: 1 to ``FleetLimits/mostMembers``.
-        func block(_ members: Int) -> UInt64 {
+        /// - Parameters:
+        ///   - members: 1 to ``FleetLimits/mostMembers``.
+        ///   - cost: maximum amount for one call, at least 1.
+        func block(_ members: Int, cost: UInt64) -> UInt64 {
             let rest = (most - min(most, total)) / UInt64(4 * members)
-            return max(1, min(max(4, most / 100), rest))
+            let burst = min(FleetLimits.callsOfBlock * cost, most)
+            return max(cost, min(max(burst, most / 100), rest))
         }
 
         fileprivate mutating func beginShare(_ members: Int) {
@@ -101,17 +104,36 @@ package struct BudgetClaim: Sendable, Hashable {
         if isAlone { beginShares() }
     }
 
-    /// Returns true if half of the block claimed in advance is used.
-    func isShort(_ use: [UInt64]) -> Bool {
-        zip(limits, use).contains { limit, used in
+    /// Returns the amounts of the whole budget that are left for this machine; nil without a limit.
+    ///
+    /// Without Redis, only the claim and the share of this machine are known to be left.
+    package func left(_ use: [UInt64]) -> [UInt64?] {
+        zip(limits, use).map { limit, used in
+            limit.map { limit in
+                let allowed = limit.claimed + min(limit.share, .max - limit.claimed)
+                let unclaimed = isAlone ? 0 : limit.most - min(limit.most, limit.total)
+                return allowed - min(allowed, used) + unclaimed
+            }
+        }
+    }
+
+    /// Returns true if half of the block claimed in advance is used, or if less than the cost of a
+    /// call is left.
+    ///
+    /// - Parameter costs: maximum amount for one call, for each limit.
+    func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
+        zip(zip(limits, costs), use).contains { entry, used in
+            let (limit, cost) = entry
             guard let limit, limit.total < limit.most || limit.claimed < used else { return false }
-            return limit.claimed < used + (limit.block(members) + 1) / 2
+            return limit.claimed < used + max(cost, (limit.block(members, cost: cost) + 1) / 2)
         }
     }
 
     /// Returns the claims to request: the use and a block in advance.
-    func wanted(_ use: [UInt64]) -> [UInt64?] {
-        zip(limits, use).map { limit, used in limit.map { used + $0.block(members) } }
+    func wanted(_ use: [UInt64], _ costs: [UInt64]) -> [UInt64?] {
+        zip(zip(limits, costs), use).map { entry, used in
+            entry.0.map { used + $0.block(members, cost: entry.1) }
+        }
     }
 
     /// Stores the reply of Redis.

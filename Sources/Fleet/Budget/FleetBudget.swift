@@ -15,16 +15,21 @@ package final class FleetBudget {
         /// Calls per day, units per day and units per month; nil for no limit.
         package let limits: [UInt64?]
 
+        /// Maximum amount for one call, for each limit.
+        package let costs: [UInt64]
+
         /// Returns the day, the month, and the use of each limit by this machine; nil if unknown.
         package let use: @ServiceLoop () -> (day: Int64, month: Int64, amounts: [UInt64])?
 
         package init(
             identity: String,
             limits: [UInt64?],
+            costs: [UInt64],
             use: @escaping @ServiceLoop () -> (day: Int64, month: Int64, amounts: [UInt64])?
         ) {
             self.identity = identity
             self.limits = limits
+            self.costs = costs
             self.use = use
         }
     }
@@ -88,20 +93,20 @@ package final class FleetBudget {
         if link.isUsable { connected() }
     }
 
-    /// Returns the amount that this machine may use of each limit; nil for an unshared budget.
+    /// Returns the claim of this machine; nil for an unshared budget.
     ///
     /// - Parameter use: amounts that this machine has used or reserved.
-    package func allowed(
+    package func claim(
         _ vendor: String,
         day: Int64,
         month: Int64,
         use: [UInt64]
-    ) -> [UInt64?]? {
+    ) -> BudgetClaim? {
         guard entries[vendor] != nil else { return nil }
         entries[vendor]?.claim.begin(day: day, month: month)
         guard let entry = entries[vendor] else { return nil }
-        if entry.claim.isShort(use) { ask(vendor, use) }
-        return entry.claim.allowed
+        if entry.claim.isShort(use, entry.account.costs) { ask(vendor, use) }
+        return entry.claim
     }
 
     func connected() {
@@ -137,7 +142,7 @@ package final class FleetBudget {
         guard link.isUsable, let entry = entries[vendor], !entry.isAsking,
             entry.nextAsk.map({ $0 <= clocks.now() }) ?? true
         else { return }
-        let wanted = entry.claim.wanted(use)
+        let wanted = entry.claim.wanted(use, entry.account.costs)
         let indices = wanted.indices.filter { wanted[$0] != nil }
         guard !indices.isEmpty else { return }
         var arguments: [[UInt8]] = [member]

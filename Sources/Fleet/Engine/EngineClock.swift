@@ -7,6 +7,11 @@ struct EngineClock: Sendable, Hashable {
     private let milliseconds: Int64
     private let instant: Instant
 
+    /// Highest accepted clock: `ahead` milliseconds ahead of this clock.
+    ///
+    /// Otherwise, a hostile Redis server could go back in small steps without a limit.
+    private var ahead: Int64 = 0
+
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.
     ///
     /// The assumption is that Redis read its clock in the middle between request and reply.
@@ -24,19 +29,22 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the seconds of a false step back from `former`; nil if there is none.
+    /// Returns the seconds of a false step back; nil if there is none.
     ///
-    /// A false step is larger than ``FleetLimits/clockStep``, and increases the distance to the
-    /// clock of this machine. Such a Redis server could make expired answers valid again. A
+    /// A false step is more than ``FleetLimits/clockStep`` behind the highest clock that was
+    /// accepted, and increases the distance to the clock of this machine. Such a Redis server could make expired answers valid again. A
     /// correction of the Redis clock reduces that distance, and is not a false step.
-    func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
-        let (old, new) = (former.milliseconds(at: now), milliseconds(at: now))
+    mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
+        let old = former.milliseconds(at: now) + former.ahead
+        let new = milliseconds(at: now)
         let wall = wallSeconds.multipliedReportingOverflow(by: 1_000).partialValue
         func distance(_ time: Int64) -> UInt64 {
             let (difference, overflow) = time.subtractingReportingOverflow(wall)
             return overflow ? .max : difference.magnitude
         }
-        guard new < old - FleetLimits.clockStep, distance(new) > distance(old) else { return nil }
-        return (old - new) / 1_000
+        // A correction ends at the clock of this machine at the latest.
+        let isCorrection = old > wall && distance(new) <= distance(old)
+        ahead = max(0, (isCorrection ? wall : old) - new)
+        return ahead > FleetLimits.clockStep ? ahead / 1_000 : nil
     }
 }

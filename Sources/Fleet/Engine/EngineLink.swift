@@ -194,7 +194,7 @@ final class EngineLink {
 
     func setClock(_ reply: RedisReply, sent: Instant) throws(EngineError) {
         let now = clocks.now()
-        guard let clock = EngineClock(reply, sent: sent, received: now) else {
+        guard var clock = EngineClock(reply, sent: sent, received: now) else {
             throw .unexpected("the reply of the Redis server to TIME is invalid")
         }
         if let former = self.clock,

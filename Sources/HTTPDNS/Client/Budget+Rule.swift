@@ -9,8 +9,22 @@ extension Budget {
         case warn
     }
 
-    /// Returns this machine's part of each limit for the stored counts; nil if the rule applies.
-    package typealias Share = @ServiceLoop (UsageRecord) -> Limits?
+    /// Returns this machine's part of the budget for the stored counts; nil if the rule applies.
+    package typealias Share = @ServiceLoop (UsageRecord) -> Part?
+
+    /// Part of one machine in a shared budget.
+    package struct Part: Sendable, Hashable {
+        /// Limits of this machine, which grow with its use.
+        package var limits: Limits
+
+        /// Amounts of the whole budget that this machine can still get.
+        package var left: Limits
+
+        package init(limits: Limits, left: Limits) {
+            self.limits = limits
+            self.left = left
+        }
+    }
 
     package struct Limits: Sendable, Hashable {
         package var callsPerDay: UInt64?
@@ -21,6 +35,15 @@ extension Budget {
             self.callsPerDay = callsPerDay
             self.unitsPerDay = unitsPerDay
             self.unitsPerMonth = unitsPerMonth
+        }
+
+        /// - Parameter amounts: calls per day, units per day and units per month.
+        package init(_ amounts: [UInt64?]) {
+            self.init(
+                callsPerDay: amounts[0],
+                unitsPerDay: amounts[1],
+                unitsPerMonth: amounts[2]
+            )
         }
     }
 
@@ -50,6 +73,15 @@ extension Budget {
             self.unitsPerMonth = unitsPerMonth
             self.onExceeded = onExceeded
         }
+    }
+}
+
+extension Budget.Limits {
+    /// True if one of the amounts does not cover `cost`.
+    func isBelow(_ cost: UsageAmount) -> Bool {
+        func isBelow(_ limit: UInt64?, _ cost: UInt64) -> Bool { limit.map { $0 < cost } ?? false }
+        return isBelow(callsPerDay, cost.calls) || isBelow(unitsPerDay, cost.units)
+            || isBelow(unitsPerMonth, cost.units)
     }
 }
 

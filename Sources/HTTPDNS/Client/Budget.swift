@@ -158,15 +158,16 @@ extension Budget {
         let today = UsageRecord.day(wallSeconds)
         begin(today)
         guard let record = ownRecord else { return false }
-        let rule = limits
+        let left = part?.left
         func admits(
             _ own: UInt64,
             _ limit: UInt64?,
             _ used: UInt64,
+            _ left: UInt64?,
             timeLeft: Double
         ) -> Bool {
             guard let limit else { return true }
-            let free = limit - min(limit, used)
+            let free = left ?? limit - min(limit, used)
             let rest = yields ? UInt64((Double(limit) / 4 * timeLeft).rounded(.down)) : 0
             return FairShare.threeQuarters.admits(
                 used: Int(clamping: own),
@@ -174,14 +175,18 @@ extension Budget {
             )
         }
         let own = spentByClient[client]
-        let left =
+        let timeLeft =
             Double(Self.secondsLeft(wallSeconds: wallSeconds)) / Double(UsageRecord.secondsADay)
-        return !admits(own.calls, rule?.callsPerDay, record.callsToday, timeLeft: left)
-            || !admits(own.units, rule?.unitsPerDay, record.unitsToday, timeLeft: left)
+        func admitsToday(_ own: UInt64, _ limit: UInt64?, _ used: UInt64, _ left: UInt64?) -> Bool {
+            admits(own, limit, used, left, timeLeft: timeLeft)
+        }
+        return !admitsToday(own.calls, rule?.callsPerDay, record.callsToday, left?.callsPerDay)
+            || !admitsToday(own.units, rule?.unitsPerDay, record.unitsToday, left?.unitsPerDay)
             || !admits(
                 spentThisMonth[client].units,
                 rule?.unitsPerMonth,
                 record.unitsThisMonth,
+                left?.unitsPerMonth,
                 timeLeft: Double(UsageRecord.daysLeftInMonth(today)) / 31
             )
     }
@@ -200,8 +205,13 @@ extension Budget {
 
     /// The rule; if the budget is shared, its limits are this machine's part.
     private var limits: Rule? {
-        guard let share, let record, let part = share(record) else { return rule }
-        return rule?.limited(by: part)
+        guard let part else { return rule }
+        return rule?.limited(by: part.limits)
+    }
+
+    private var part: Part? {
+        guard let share, let record else { return nil }
+        return share(record)
     }
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
@@ -306,7 +316,8 @@ extension Budget {
 
     /// Returns true if the log must report the exhausted budget, at most once a day.
     package mutating func tells(wallSeconds: Int64) -> Bool {
-        guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds)
+        guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds),
+            part?.left.isBelow(cheapest) ?? true
         else { return false }
         toldOf = day
         return true

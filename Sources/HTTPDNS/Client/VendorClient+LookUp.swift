@@ -198,6 +198,13 @@ extension VendorClient {
         }
     }
 
+    /// Maximum number of units for one call.
+    package var largestCost: UInt64 {
+        let names = [Name](repeating: .root, count: gathersNames ? facts.maximumNames : 1)
+        let units = price.maximum(VendorQuery(names: names, families: .both)).reduce(0, +)
+        return max(1, min(units, UInt64(UInt32.max)))
+    }
+
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
     /// Starts or refuses calls for queued names, up to ``ClientLimits/batchesPerIteration``.

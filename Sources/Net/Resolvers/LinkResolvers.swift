@@ -154,7 +154,7 @@ extension LinkResolvers {
                 if entry.servers.isEmpty { entry.isDefault = false }
                 if entry.takesAll || !entry.domains.isEmpty, let index { entry.bind(to: index) }
                 let isLast = entry.link.isEmpty && entry.source == .file
-                if isLast, result.contains(where: { !$0.servers.isEmpty }) { continue }
+                if isLast, result.contains(where: { $0.isDefault && !$0.servers.isEmpty }) { continue }
                 result.append(entry)
             }
         }

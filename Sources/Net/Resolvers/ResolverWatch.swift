@@ -38,6 +38,12 @@ package final class ResolverWatch {
     /// that the service does not send to them.
     private static let restartTime = Duration.seconds(5)
 
+    /// Timers of further queries to services that did not reply in time, and their latest delays.
+    private var retries: [String: LoopTimer] = [:]
+    private var pauses: [String: Duration] = [:]
+    private static let shortestPause = Duration.seconds(1)
+    private static let longestPause = Duration.seconds(60)
+
     /// Number of the latest query to each service; replies to earlier queries are ignored.
     private var queries: [String: UInt64] = [:]
 
@@ -114,8 +120,9 @@ package final class ResolverWatch {
     package func stop() {
         bus?.close()
         (links, bus, watches) = (nil, nil, [])
-        for timer in [timer, patience].compactMap(\.self) + absences.values { timer.cancel() }
-        (timer, patience, absences) = (nil, nil, [:])
+        let timers = [timer, patience].compactMap(\.self) + absences.values + retries.values
+        for timer in timers { timer.cancel() }
+        (timer, patience, absences, retries) = (nil, nil, [:], [:])
     }
 
     private func attempt(_ what: String, _ body: () throws -> Void) {
@@ -142,11 +149,13 @@ package final class ResolverWatch {
             service == SystemBus.Object.resolved.service ? .resolved : .networkManager
         bus?.properties(object) { [weak self] reply in
             guard let self, queries[service] == number else { return }
-            guard object == .resolved, let reply else { return received(reply, of: object, [:]) }
-            let indexes = LinkResolvers.indexes(inResolved: reply).filter { $0 != 0 }
+            guard object == .resolved, case .value(let manager) = reply else {
+                return received(reply, of: object, [:])
+            }
+            let indexes = LinkResolvers.indexes(inResolved: manager).filter { $0 != 0 }
             queryLinks(indexes[...], [:]) { [weak self] links in
                 guard let self, queries[service] == number else { return }
-                received(reply, of: object, links)
+                received(links == nil ? .noReply : reply, of: object, links ?? [:])
             }
         }
     }
@@ -154,36 +163,55 @@ package final class ResolverWatch {
     private func queryConnectivity() {
         bus?.properties(.connectivity) { [weak self] reply in
             guard let self else { return }
-            let isBlocked = reply?["Connectivity"]?.number == Self.connectivityPortal
+            let isBlocked = reply.value?["Connectivity"]?.number == Self.connectivityPortal
             guard isBlocked != hasPortal else { return }
             hasPortal = isBlocked
             onPortal?(isBlocked)
         }
     }
 
+    /// Reads the properties of links of systemd-resolved.
+    ///
+    /// - Parameter completion: receives nil if systemd-resolved did not reply in time.
     private func queryLinks(
         _ indexes: ArraySlice<Int32>,
         _ found: [Int32: BusValue],
-        _ completion: @escaping @ServiceLoop ([Int32: BusValue]) -> Void
+        _ completion: @escaping @ServiceLoop ([Int32: BusValue]?) -> Void
     ) {
         guard let index = indexes.first, let bus else { return completion(found) }
         bus.properties(.resolvedLink(index)) { [weak self] reply in
+            if case .noReply = reply { return completion(nil) }
             var found = found
-            found[index] = reply
+            found[index] = reply.value
             self?.queryLinks(indexes.dropFirst(), found, completion)
         }
     }
 
     private func received(
-        _ reply: BusValue?,
+        _ reply: SystemBus.Properties,
         of object: SystemBus.Object,
         _ links: [Int32: BusValue]
     ) {
+        let service = object.service
         let isKnown = object == .resolved ? resolved != nil : networkManager != nil
-        guard reply == nil, isKnown else { return store(reply, of: object, links) }
-        guard absences[object.service] == nil else { return }
-        absences[object.service] = LoopTimer(at: Clock.now + Self.restartTime) { [weak self] in
-            self?.store(nil, of: object, [:])
+        switch reply {
+        case .noReply:
+            // The latest reply stays valid: the service runs.
+            if !isKnown { store(nil, of: object, [:]) }
+            let pause = min((pauses[service] ?? Self.shortestPause / 2) * 2, Self.longestPause)
+            pauses[service] = pause
+            retries[service]?.cancel()
+            retries[service] = LoopTimer(at: Clock.now + pause) { [weak self] in
+                self?.query(service)
+            }
+        case .absent where isKnown:
+            guard absences[service] == nil else { return }
+            absences[service] = LoopTimer(at: Clock.now + Self.restartTime) { [weak self] in
+                self?.store(nil, of: object, [:])
+            }
+        case .absent, .value:
+            pauses[service] = nil
+            store(reply.value, of: object, links)
         }
     }
 

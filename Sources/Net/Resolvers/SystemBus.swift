@@ -23,7 +23,20 @@ package final class SystemBus {
         }
     }
 
-    package typealias Reply = @ServiceLoop (BusValue?) -> Void
+    /// Properties of an object.
+    package enum Properties {
+        case value(BusValue)
+
+        /// The service does not run, or has no such object.
+        case absent
+
+        /// The service did not reply in time.
+        case noReply
+
+        var value: BusValue? { if case .value(let value) = self { value } else { nil } }
+    }
+
+    package typealias Reply = @ServiceLoop (Properties) -> Void
 
     // SAFETY: made in `open`, released once in `close`, used on the loop only.
     private var bus: OpaquePointer?
@@ -194,12 +207,12 @@ package final class SystemBus {
         try unsafe own(box, slot, status, "sd_bus_add_match_async")
     }
 
-    /// Reads all properties of an object; `reply` gets nil if the service does not run or refuses.
+    /// Reads all properties of an object.
     package func properties(_ object: Object, _ reply: @escaping Reply) {
         do throws(SocketError) {
             try call(object, reply)
         } catch {
-            reply(nil)
+            reply(.absent)
         }
     }
 
@@ -226,7 +239,7 @@ package final class SystemBus {
         try Self.check(appended, "sd_bus_message_append_basic")
         var slot: OpaquePointer?
         let box = unsafe Unmanaged.passRetained(
-            Box { reply($0.value) }
+            Box { reply($0.properties) }
         )
         let status = unsafe sd_bus_call_async(
             bus,
@@ -278,9 +291,11 @@ private struct BusMessage {
 
     init(_ raw: OpaquePointer?) { unsafe self.raw = raw }
 
-    var value: BusValue? {
-        guard let raw = unsafe raw else { return nil }
-        return unsafe BusReader.value(of: raw)
+    var properties: SystemBus.Properties {
+        guard let raw = unsafe raw else { return .absent }
+        let noReply = "org.freedesktop.DBus.Error.NoReply"
+        if unsafe sd_bus_message_is_method_error(raw, noReply) > 0 { return .noReply }
+        return unsafe BusReader.value(of: raw).map { .value($0) } ?? .absent
     }
 }
 

@@ -15,6 +15,8 @@ package final class FleetExchange {
     /// Group in the settings; nil to use the exit that the vendor reports.
     private let group: String?
 
+    private let policy: TTLPolicy
+
     /// TTL in seconds of stale shared answers.
     let staleTTL: UInt32
 
@@ -22,11 +24,13 @@ package final class FleetExchange {
         _ fleet: Fleet,
         views: [String: String],
         group: String?,
+        policy: TTLPolicy,
         staleTTL: UInt32
     ) {
         self.fleet = fleet
         self.views = views
         self.group = group
+        self.policy = policy
         self.staleTTL = staleTTL
     }
 
@@ -37,7 +41,11 @@ package final class FleetExchange {
         guard match.route.options.isShared, let view = views[vendor.name],
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
         else { return nil }
-        return [view, match.route.options.parameters?.text ?? "", exit].joined(separator: "\n")
+        var facts = [view, match.route.options.parameters?.text ?? "", exit]
+        // A shared TTL has the bounds of the machine that shares the answer.
+        let minimum = policy.of(match).positive.lowerBound
+        if minimum > 0 { facts.append("minimum-ttl \(minimum)") }
+        return facts.joined(separator: "\n")
     }
 
     /// Returns the question to the fleet; nil if the answer is not shared.

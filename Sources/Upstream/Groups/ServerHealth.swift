@@ -203,20 +203,23 @@ extension ServerHealth {
             receivedAt = now
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
-        } else if rest == nil, !isSilent(since: began) {
+        } else if !isDown, !isSilent(since: began) {
             // The server has replied since the start of the probe: only the probe was lost.
             return false
         }
         declines = 0
         let before = rest
-        let next = before.map { min($0.length * 2, UpstreamLimits.longestRest) }
         let hasAnswered =
             answeredAt.map { now - $0 < UpstreamLimits.declineTolerance } ?? false
+        let isOutage = reason != .rateLimited && !(reason.isDecline && hasAnswered)
+        // A new outage ends soon, unlike a long back-off because of declines.
+        let isLonger = before.map { $0.isOutage || !isOutage } ?? false
+        let next = before.map { min($0.length * 2, UpstreamLimits.longestRest) }
         rest = Rest(
             since: now,
-            length: next ?? UpstreamLimits.firstRest,
+            length: isLonger ? next ?? UpstreamLimits.firstRest : UpstreamLimits.firstRest,
             reason: reason,
-            isOutage: reason != .rateLimited && !(reason.isDecline && hasAnswered)
+            isOutage: isOutage
         )
         return before == nil
     }

@@ -18,6 +18,12 @@ final class StreamExchanger {
     private let open: PipelinedConnection.Opening
     private var current: [Purpose: PipelinedConnection] = [:]
 
+    /// Connections that replace silent ones of `current` after their first reply.
+    ///
+    /// Until then, other queries use `current`: the server, or a firewall, may refuse further
+    /// connections while it answers on that one.
+    private var candidates: [Purpose: PipelinedConnection] = [:]
+
     /// Connections that accept no more queries and wait for replies, oldest first.
     private var retired: [PipelinedConnection] = []
 
@@ -33,7 +39,7 @@ final class StreamExchanger {
     func count(in numbers: inout UpstreamNumbers) {
         numbers.connectionsOpened = opened
         numbers.connectionsReused = reused
-        numbers.foreignReplies = (Array(current.values) + retired)
+        numbers.foreignReplies = (Array(current.values) + candidates.values + retired)
             .reduce(earlierForeignReplies) { $0 + $1.foreignReplies }
     }
 
@@ -71,7 +77,7 @@ final class StreamExchanger {
         } catch {
             // A connection that was never established is not lost, except after a network change.
             let wasLost = connection.wasOpen || error == Self.dropped
-            guard wasLost, connection.end != nil, error != .timedOut, !attempt.isCancelled,
+            guard wasLost, connection.end != nil, error != .timedOut, !attempt.isCancelled, !attempt.isOver,
                 clocks.now() < attempt.deadline
             else { throw error }
             let next = self.connection(for: purpose, receivedSince: nil)
@@ -86,13 +92,22 @@ final class StreamExchanger {
                 on: next
             )
         }
+        adopt(connection, for: purpose)
         return try validate(octets, exchange, on: connection)
+    }
+
+    /// Makes a candidate the current connection.
+    private func adopt(_ connection: PipelinedConnection, for purpose: Purpose) {
+        guard candidates[purpose] === connection else { return }
+        candidates[purpose] = nil
+        if let old = current[purpose] { retire(old) }
+        current[purpose] = connection
     }
 
     /// Drops all connections; queries are repeated on new connections.
     func drop() {
-        let old = Array(current.values) + retired
-        (current, retired) = ([:], [])
+        let old = Array(current.values) + candidates.values + retired
+        (current, candidates, retired) = ([:], [:], [])
         for connection in old { close(connection, Self.dropped) }
     }
 
@@ -140,17 +155,40 @@ final class StreamExchanger {
         receivedSince since: Instant?
     ) -> PipelinedConnection {
         if let current = current[purpose] {
-            let isSilent = since.map { current.lastReceived ?? current.begun < $0 } ?? false
-            if current.isUsable, !isSilent {
+            if current.isUsable, !isSilent(current, since) {
                 reused += 1
                 return current
             }
+            if current.isUsable {
+                let candidate = takeCandidate(for: purpose, receivedSince: since) ?? connection()
+                candidates[purpose] = candidate
+                return candidate
+            }
             retire(current)
         }
-        let new = PipelinedConnection(clocks, open)
-        opened += 1
+        let new = takeCandidate(for: purpose, receivedSince: since) ?? connection()
         current[purpose] = new
         return new
+    }
+
+    private func isSilent(_ connection: PipelinedConnection, _ since: Instant?) -> Bool {
+        since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
+    }
+
+    /// Removes the candidate; nil if there is none, or if it is silent or closed.
+    private func takeCandidate(
+        for purpose: Purpose,
+        receivedSince since: Instant?
+    ) -> PipelinedConnection? {
+        guard let known = candidates.removeValue(forKey: purpose) else { return nil }
+        if known.isUsable, !isSilent(known, since) { return known }
+        retire(known)
+        return nil
+    }
+
+    private func connection() -> PipelinedConnection {
+        opened += 1
+        return PipelinedConnection(clocks, open)
     }
 
     private func validate(
