@@ -136,6 +136,22 @@ struct NetworkPlanTests {
         #expect(plan.routes.map(\.link) == ["tun1"])
     }
 
+    @Test("a network cannot take over the domain of a VPN, or of a link that has it already")
+    func takeover() throws {
+        for (first, second, owner) in [
+            ("eth0", "wg0", "wg0"), ("wg0", "eth0", "wg0"), ("eth1", "eth0", "eth1"),
+        ] {
+            var plan = NetworkPlan()
+            let one = try Self.link(first, "192.0.2.1", ["corp.example.com"])
+            let two = try Self.link(second, "198.51.100.1", ["corp.example.com"])
+            _ = plan.use([one], now: Self.start)
+            _ = plan.use([two, one], now: Self.start)
+            #expect(plan.routes.map(\.link) == [owner])
+            _ = plan.use([one, two], now: Self.start)
+            #expect(plan.routes.map(\.link) == [owner])
+        }
+    }
+
     @Test("invalid domains, and those of this machine, are rejected")
     func rejected() throws {
         var plan = NetworkPlan()

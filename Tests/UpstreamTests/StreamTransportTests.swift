@@ -8,16 +8,25 @@ import Testing
 @Suite("An upstream on one connection", .timeLimit(.minutes(15)))
 struct StreamTransportTests {
     @ServiceLoop
-    private func upstream(_ server: StreamServer, _ clocks: Clocks = .system) -> Forwarder {
-        upstream(server.address, clocks)
+    private func upstream(
+        _ server: StreamServer,
+        _ clocks: Clocks = .system,
+        isLearned: Bool = false
+    ) -> Forwarder {
+        upstream(server.address, clocks, isLearned: isLearned)
     }
 
     @ServiceLoop
-    private func upstream(_ server: SocketAddress, _ clocks: Clocks = .system) -> Forwarder {
+    private func upstream(
+        _ server: SocketAddress,
+        _ clocks: Clocks = .system,
+        isLearned: Bool = false
+    ) -> Forwarder {
         Forwarder(
             name: "tcp",
             url: "tcp://\(server)",
             timeout: .seconds(20),
+            isLearned: isLearned,
             over: StreamTransport(to: server, clocks: clocks),
             clocks: clocks
         )
@@ -355,6 +364,53 @@ struct StreamTransportTests {
         upstream.networkChanged()
         #expect(await waiting.value == [.success("www.example.com")])
         #expect(server.connections == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query in flight is not sent again to a withdrawn server`() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                if client.number > 0 { await client.write(framed(reply(to: query))) }
+            }
+        }
+        defer { server.stop() }
+        let withdrawn = upstream(server, isLearned: true)
+        let waiting = ServiceLoop.task { await ask(withdrawn, ["www.example.com"]) }
+        while server.connections == 0 { await Task.yield() }
+        withdrawn.withdraw()
+        #expect(await waiting.value == [.failure(.withdrawn)])
+        // A connection of the withdrawn server would be older than this one.
+        #expect(await ask(upstream(server), ["www.example.com"]) == [.success("www.example.com")])
+        #expect(server.connections == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a repeated query on a refused connection leaves the open connection in use`()
+        async throws
+    {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                // A limit on connections: only the first one is served.
+                guard client.number == 0 else { return }
+                if (try? Message(parsing: query))?.question?.name != "dead.example.com" {
+                    await client.write(framed(reply(to: query)))
+                }
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let name: Name = "www.example.com"
+        #expect(await ask(upstream, [name]) == [.success(name)])
+        let dead = Query(question: Question(name: "dead.example.com", type: .a))
+        // Shorter than `fairWait`, after which a silent connection is closed.
+        let end = Clock.now + .milliseconds(300)
+        let repeated = try? await upstream.exchange(dead, repeating: Clock.now, deadline: end)
+        #expect(repeated == nil && server.connections >= 2)
+        let before = server.connections
+        #expect(await ask(upstream, [name]) == [.success(name)])
+        #expect(server.connections == before)
     }
 
     @Test

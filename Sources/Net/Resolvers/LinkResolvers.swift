@@ -54,6 +54,11 @@ package struct LinkResolvers: Sendable, Hashable {
         self.isDefault = isDefault
     }
 
+    /// True if the name of the interface is usual for a VPN.
+    package var isTunnel: Bool {
+        ["tun", "tap", "wg", "vpn", "ppp", "ipsec", "xfrm"].contains { link.hasPrefix($0) }
+    }
+
     /// True if both have the same interface and answer the same names.
     func hasSameNames(as other: LinkResolvers) -> Bool {
         link == other.link && isDefault == other.isDefault && domains == other.domains
@@ -154,7 +159,9 @@ extension LinkResolvers {
                 if entry.servers.isEmpty { entry.isDefault = false }
                 if entry.takesAll || !entry.domains.isEmpty, let index { entry.bind(to: index) }
                 let isLast = entry.link.isEmpty && entry.source == .file
-                if isLast, result.contains(where: { $0.isDefault && !$0.servers.isEmpty }) { continue }
+                if isLast, result.contains(where: { $0.isDefault && !$0.servers.isEmpty }) {
+                    continue
+                }
                 result.append(entry)
             }
         }

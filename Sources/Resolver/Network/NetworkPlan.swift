@@ -19,6 +19,8 @@ struct NetworkPlan: Sendable, Hashable {
         /// Servers; for a held route, the servers before the hold.
         var servers: [Server]
 
+        var isTunnel = false
+
         /// End of the hold; nil while the link has the domain.
         var heldUntil: Instant?
     }
@@ -77,6 +79,10 @@ struct NetworkPlan: Sendable, Hashable {
         var outcome = Outcome()
         let before = allServers
         selectServers(links, now: now)
+        let present = Dictionary(
+            routes.lazy.filter { $0.heldUntil == nil }.map { ($0.domain, $0.link) },
+            uniquingKeysWith: { first, _ in first }
+        )
         var wanted: [Name: Route] = [:]
         for link in links {
             for text in link.domains {
@@ -84,12 +90,19 @@ struct NetworkPlan: Sendable, Hashable {
                     outcome.rejected.append(text)
                     continue
                 }
-                if wanted[domain] == nil {
+                // A network must not take over a domain that a VPN, or another link, already has.
+                let isPreferred = wanted[domain].map { other in
+                    link.isTunnel != other.isTunnel
+                        ? link.isTunnel
+                        : link.link == present[domain] && other.link != link.link
+                }
+                if isPreferred ?? true {
                     wanted[domain] = Route(
                         domain: domain,
                         link: link.link,
                         source: link.source,
-                        servers: link.servers
+                        servers: link.servers,
+                        isTunnel: link.isTunnel
                     )
                 }
             }
@@ -119,7 +132,9 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Selects the servers for names without a routing domain.
     private mutating func selectServers(_ links: [LinkResolvers], now: Instant) {
-        let takers = links.filter(\.takesAll)
+        let all = links.filter(\.takesAll)
+        let tunnels = all.filter(\.isTunnel)
+        let takers = tunnels.isEmpty ? all : tunnels
         guard takers.isEmpty else {
             servers = takers.flatMap(\.servers).uniqued()
             (taker, heldUntil, laterServers) = (takers[0].link, nil, [])

@@ -77,7 +77,8 @@ final class StreamExchanger {
         } catch {
             // A connection that was never established is not lost, except after a network change.
             let wasLost = connection.wasOpen || error == Self.dropped
-            guard wasLost, connection.end != nil, error != .timedOut, !attempt.isCancelled, !attempt.isOver,
+            guard wasLost, connection.end != nil, error != .timedOut, !attempt.isCancelled,
+                !attempt.isOver,
                 clocks.now() < attempt.deadline
             else { throw error }
             let next = self.connection(for: purpose, receivedSince: nil)
