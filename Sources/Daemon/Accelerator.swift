@@ -157,7 +157,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts the hits of the first 4,096 entries that the BPF program copied.
+    /// Counts the kernel's hits on the first 4,096 copied entries.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {

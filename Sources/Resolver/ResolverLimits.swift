@@ -88,8 +88,7 @@ package enum ResolverLimits {
 
     /// Limits of the client queries that wait for an answer.
     ///
-    /// After a restart with an empty cache, about 10,000 queries from the socket buffers (4 MiB)
-    /// wait.
+    /// After a restart with an empty cache, the socket buffers (4 MiB) hold about 10,000 queries.
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

@@ -73,10 +73,10 @@ package struct UpstreamExchange {
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with changed letter case or unreadable records: the query must be repeated over TCP.
+        /// Reply with changed letter case or unreadable records; repeat the query over TCP.
         ///
-        /// The reply may be forged. It may also contain records of a client's own domain, so it does
-        /// not count as foreign.
+        /// The reply may be forged. It may also contain records of a client's own domain, so it
+        /// does not count as foreign.
         case doubtful
 
         case reply(UpstreamReply)

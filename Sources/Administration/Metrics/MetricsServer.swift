@@ -165,7 +165,7 @@ final class MetricsServer {
         }
     }
 
-    /// Returns a head without `Date`, because the clock may be wrong (RFC 9112 §4).
+    /// Returns a response head without `Date`, because the clock may be wrong (RFC 9110 §6.6.1).
     private static func head(
         _ status: String,
         isLast: Bool,

@@ -21,7 +21,7 @@ struct SettingsReading {
 
     /// Positions of values below `routes`, by the hash of the path.
     ///
-    /// Hashes save up to 60 MB for paths. A hash collision causes a wrong position in an error.
+    /// Hashes instead of paths save up to 60 MB. A collision causes a wrong position in an error.
     private var routePlaces: [Int: PackedPlace] = [:]
 
     var patterns = 0

@@ -43,7 +43,7 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var families = FamilyChoice.automatic
 
-    /// Access key to read the unit count of the vendor.
+    /// Access key for the vendor's count of billed units.
     package var billing: BillingSettings?
 
     /// Price rules that replace the rules of the price page.

@@ -82,7 +82,7 @@ extension Daemon {
         fleet.start()
     }
 
-    /// Limits the budgets of the vendors to the claims of this machine, if the fleet shares them.
+    /// Limits the budgets of vendors to the claims of this machine, if the fleet shares budgets.
     private func shareBudgets(_ fleet: Fleet?) {
         let isShared = components.settings.fleet?.budget == .shared
         let budget = isShared ? fleet?.budget : nil

@@ -160,10 +160,10 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Begins the use of shares, because Redis is unreachable.
+    /// Starts to use shares, because Redis is unreachable.
     ///
-    /// - Parameter members: latest number of machines; 0 if not known. A smaller number than at the
-    ///   latest reply has no effect.
+    /// - Parameter members: number of machines now; 0 if not known. A number below that of the
+    ///   latest reply is ignored.
     mutating func lose(members: Int) {
         guard !isAlone else { return }
         isAlone = true

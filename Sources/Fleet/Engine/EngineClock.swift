@@ -7,9 +7,9 @@ struct EngineClock: Sendable, Hashable {
     private let milliseconds: Int64
     private let instant: Instant
 
-    /// Highest accepted clock: `ahead` milliseconds ahead of this clock.
+    /// Milliseconds by which the highest accepted time is ahead of this clock.
     ///
-    /// Otherwise, a hostile Redis server could go back in small steps without a limit.
+    /// This sum limits a hostile Redis server that goes back in small steps.
     private var ahead: Int64 = 0
 
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.
@@ -29,11 +29,11 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the seconds of a false step back; nil if there is none.
+    /// Returns how many seconds the Redis clock wrongly went back; nil if it did not.
     ///
-    /// A false step is more than ``FleetLimits/clockStep`` behind the highest clock that was
-    /// accepted, and increases the distance to the clock of this machine. Such a Redis server could make expired answers valid again. A
-    /// correction of the Redis clock reduces that distance, and is not a false step.
+    /// A wrong step could make expired answers valid again. The new time may be at most
+    /// ``FleetLimits/clockStep`` behind the highest accepted time. A correction may go back further,
+    /// to the clock of this machine.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)

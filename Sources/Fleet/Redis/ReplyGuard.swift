@@ -15,7 +15,7 @@ struct ReplyGuard: Sendable {
         /// Inside the length of a string or list.
         case length(isList: Bool, value: Int, octets: Int)
 
-        /// Inside a string and the end of line after it.
+        /// Inside a string or the end of line after it.
         case string(left: Int)
 
         case skipped(left: Int)

@@ -102,7 +102,8 @@ struct FlushList: Sendable {
     /// Adds a flush; returns false if the flush is known already, or far in the future.
     ///
     /// If the Redis clock was ahead, earlier flushes are in the future. They do not hide `flush`.
-    /// Beyond ``FleetLimits/clockStep``, they are removed. If the list is full, its oldest flush becomes a flush of all names.
+    /// Beyond ``FleetLimits/clockStep``, they are removed. If the list is full, its oldest flush
+    /// becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep

@@ -4,10 +4,10 @@ package import Net
 // MARK: - Sockets from systemd
 
 extension Listeners {
-    /// Adopts the sockets that systemd bound to `address`, and binds the missing ones.
+    /// Adopts the sockets that systemd bound to `address`.
     ///
-    /// With one UDP socket, queries that wait in the socket survive a restart. With one socket per
-    /// worker (`ReusePort=yes`), the kernel distributes the clients.
+    /// Binds UDP or TCP sockets if systemd passed none. Queries that wait in an adopted UDP socket survive a restart. With one UDP socket per worker
+    /// (`ReusePort=yes`), the kernel distributes the clients.
     package init(
         adopting sockets: [PassedSocket],
         at address: SocketAddress,

@@ -6,9 +6,9 @@ extension QueryHandler {
     /// Maximum octets of a query of a rare form: parsing 64 KiB takes over 1 ms.
     private static let rareOctets = 4_096
 
-    /// Returns the query in a form that `QueryValidation` accepts; nil if the message is no query.
+    /// Returns the query as `QueryValidation` accepts it; nil if the message is not a query.
     ///
-    /// Removes other records, such as TSIG (RFC 8945).
+    /// Keeps only the question and EDNS; drops TSIG (RFC 8945), for example.
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
         guard octets.count <= rareOctets, let message = try? Message(parsing: octets),
             message.questions.count == 1

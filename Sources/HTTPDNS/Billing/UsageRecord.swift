@@ -13,7 +13,7 @@ package struct UsageRecord: Sendable, Hashable {
         /// Days since 1970-01-01 (UTC).
         package let day: Int64
 
-        /// Day to which the clock moved at the restart.
+        /// Day to which the clock moved when the counts restarted.
         package let until: Int64
 
         package let use: UsageAmount

@@ -167,7 +167,7 @@ extension ConnectionPool {
         for transfer in transfers.values { abandon(transfer, error) }
     }
 
-    /// True if libcurl has started the transfer; until then, the handle has results of another.
+    /// True if libcurl has started the transfer; before, the handle has results of an earlier one.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
     /// Returns the socket and local port if no data arrived in the second half of the wait.

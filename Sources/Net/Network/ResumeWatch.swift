@@ -2,10 +2,10 @@
 private import CLinux
 private import Glibc
 
-/// Watch for the resume of this machine after suspension.
+/// Detects the resume of this machine after suspension.
 ///
-/// The kernel cancels the timer at every resume. CLOCK_BOOTTIME minus CLOCK_MONOTONIC grows only
-/// during suspension. A pause of a virtual machine is not detected.
+/// The kernel cancels a timer at every resume, and when the clock is set. Only a suspension
+/// increases CLOCK_BOOTTIME minus CLOCK_MONOTONIC. A pause of a virtual machine is not detected.
 @ServiceLoop
 package final class ResumeWatch {
     /// Shortest reported suspension; connections survive shorter suspensions.

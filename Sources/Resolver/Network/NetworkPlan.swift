@@ -59,7 +59,7 @@ struct NetworkPlan: Sendable, Hashable {
 
     private(set) var routes: [Route] = []
 
-    /// Removed servers without their interfaces, and the time at which their answers become invalid.
+    /// Removed servers, without interface, and the time at which their answers become invalid.
     private var former: [Server: Instant] = [:]
 
     /// All servers in use.

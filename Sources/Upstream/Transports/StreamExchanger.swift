@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Exchanges with one server over two persistent connections: for client queries and for probes.
+/// Queries one server over two persistent connections: one for client queries, one for probes.
 ///
 /// On a shared connection, slow queries could delay a probe. Retired connections only wait for
 /// outstanding replies.

@@ -26,7 +26,7 @@ package final class TransferShares {
 
     func register(_ upstream: String) { known.insert(upstream) }
 
-    /// Occupies a transfer of `client` at the upstream with this URL; returns false at a limit.
+    /// Reserves a transfer for `client` at the URL `upstream`; returns false at a limit.
     ///
     /// - Parameter client: nil for the daemon itself.
     func begin(_ client: ClientNetwork?, at upstream: String) -> Bool {
