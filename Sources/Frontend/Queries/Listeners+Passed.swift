@@ -6,8 +6,9 @@ package import Net
 extension Listeners {
     /// Adopts the sockets that systemd bound to `address`.
     ///
-    /// Binds UDP or TCP sockets if systemd passed none. Queries that wait in an adopted UDP socket survive a restart. With one UDP socket per worker
-    /// (`ReusePort=yes`), the kernel distributes the clients.
+    /// Binds UDP or TCP sockets if systemd passed none. Queries that wait in an adopted UDP socket
+    /// survive a restart. With one UDP socket per worker (`ReusePort=yes`), the kernel distributes
+    /// the clients.
     package init(
         adopting sockets: [PassedSocket],
         at address: SocketAddress,
