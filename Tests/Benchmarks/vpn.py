@@ -31,7 +31,7 @@ ip link set cable up
 nsenter --net=/proc/SERVERS/ns/net sh -ec '
     ip link set lo up
     ip address add {LAN}/24 dev far
-    ip address add {VPN}/32 dev far
+    ip address add {VPN}/32 dev lo
     ip link set far up'
 ip route add default via {LAN}
 mount -t tmpfs tmpfs /run
@@ -40,7 +40,9 @@ echo nameserver {LAN} > /run/resolvconf/interfaces/cable
 """
 
 UP = f"""
-ip link add tun0 type veth peer name tunp && ip address add 10.66.0.2/24 dev tun0 && ip link set tunp up && ip link set tun0 up &&
+ip link add tun0 type veth peer name tunp netns SERVERS && ip address add 10.66.0.2/24 dev tun0 && ip link set tun0 up &&
+nsenter --net=/proc/SERVERS/ns/net sh -ec 'ip address add 10.66.0.1/24 dev tunp; ip link set tunp up' &&
+ip route add {VPN} via 10.66.0.1 &&
 touch /run/resolvconf/private/tun0 &&
 printf 'search {DOMAIN}\\nnameserver {VPN}\\n' > /run/resolvconf/interfaces/tun0
 """
@@ -93,6 +95,7 @@ def inside(task):
     children = [servers]
     try:
         servers.stdout.readline()
+        up = UP.replace("SERVERS", str(servers.pid))
         shell(MACHINE.replace("SERVERS", str(servers.pid)))
         logs = []
         for address, answer in [(LAN, "/#/203.0.113.1"), (VPN, f"/{DOMAIN}/203.0.113.2")]:
@@ -118,14 +121,14 @@ def inside(task):
         children.append(daemon)
         says = Lines(daemon.stderr)
         says.wait(f"network resolvers: {LAN}")
-        shell(UP)
+        shell(up)
         says.wait(f"routing domains: {DOMAIN} (tun0)")
         load = Load(task["rate"])
         for _ in range(task["cycles"]):
             load.stop.wait(task["pause"])
             shell(DOWN)
             load.stop.wait(task["pause"])
-            shell(UP)
+            shell(up)
         load.end()
     finally:
         for child in children[::-1]:
