@@ -360,6 +360,19 @@ struct BudgetCountTests {
         #expect(budget.usage(wallSeconds: midnight + 3 * day)?.unitsThisMonth == UInt64(total))
     }
 
+    @Test("a clock that was ahead once, and is behind at each boot, gives no second budget")
+    func clockAheadAndBehind() {
+        var budget = ownBudget(Budget.Rule(callsPerDay: 10))
+        var total = spendAll(&budget, at: midnight)
+        _ = budget.spend(units: 1, wallSeconds: midnight + 1_000 * day)
+        for behind: Int64 in [100, 1, 100, 7] {
+            total += spendAll(&budget, at: midnight)
+            total += spendAll(&budget, at: midnight - behind * day)
+        }
+        total += spendAll(&budget, at: midnight)
+        #expect(total == 10)
+    }
+
     private func ownBudget(_ rule: Budget.Rule) -> Budget {
         Budget(rule, vendor: "v", cheapest: 1, store: UsageMemory())
     }

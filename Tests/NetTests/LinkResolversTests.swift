@@ -60,10 +60,11 @@ struct LinkResolversTests {
         arguments: [
             ("eth0", "eth0"), ("eth0.dhclient", "eth0"), ("eth0.100.dhcp", "eth0.100"),
             ("tun9.openvpn", "tun9.openvpn"), ("NetworkManager", ""), ("tun.wg0", "wg0"),
+            ("tun-tailscale.inet", "tailscale0"), ("tailscale", "tailscale0"),
         ]
     )
     func interface(_ file: String, _ link: String) {
-        #expect(ResolverFiles.link(of: file, ["eth0", "eth0.100", "wg0"]) == link)
+        #expect(ResolverFiles.link(of: file, ["eth0", "eth0.100", "wg0", "tailscale0"]) == link)
     }
 
     /// Creates `files` with the text `nameserver 192.0.2.N` below a directory, and reads it.
@@ -274,7 +275,11 @@ struct LinkResolversTests {
 
     // MARK: - Merging
 
-    private static let up: [String: UInt32] = ["eth0": 2, "eth1": 3, "eth2": 4, "tun0": 5]
+    private static let up: [String: LinkResolvers.Interface] = [
+        "eth0": .init(index: 2, isTunnel: false), "eth1": .init(index: 3, isTunnel: false),
+        "eth2": .init(index: 4, isTunnel: false), "tun0": .init(index: 5, isTunnel: true),
+        "proton0": .init(index: 6, isTunnel: true),
+    ]
 
     @Test("a link with more routing domains than the maximum takes all names")
     func manyDomains() throws {
@@ -303,19 +308,34 @@ struct LinkResolversTests {
         #expect(all.map(\.source) == [.resolvconf, .file])
     }
 
-    @Test("packets to the servers of routing domains leave through their link")
+    @Test("packets to the servers of a VPN's names leave through its link")
     func bound() throws {
         let server = try Self.server("192.0.2.1")
-        var taker = LinkResolvers(.resolved, link: "eth1", servers: [server])
-        taker.takesAll = true
-        let links = [
-            LinkResolvers(.resolved, link: "eth0", servers: [server]),
-            LinkResolvers(.resolved, link: "tun0", servers: [server], domains: ["corp.example"]),
-            taker,
-        ]
-        let found = LinkResolvers.merged([links], running: Self.up, isOwn: { _ in false })
-        #expect(found.map { $0.servers[0].address.link } == [0, 5, 3])
-        #expect(found.allSatisfy { $0.servers[0].unbound == server })
+        func link(_ name: String, _ source: LinkResolvers.Source, takesAll: Bool = false)
+            -> LinkResolvers
+        {
+            let domains = takesAll ? [] : ["corp.example"]
+            var link = LinkResolvers(source, link: name, servers: [server], domains: domains)
+            link.takesAll = takesAll
+            return link
+        }
+        func bound(_ link: LinkResolvers, isReached: Bool = true) -> UInt32? {
+            let found = LinkResolvers.merged(
+                [[link]],
+                running: Self.up,
+                isOwn: { _ in false },
+                isReached: { _, _ in isReached }
+            )
+            return found.first?.servers.first?.address.link
+        }
+        #expect(bound(link("tun0", .resolvconf)) == 5)
+        #expect(bound(link("proton0", .resolvconf, takesAll: true)) == 6)
+        // An ordinary link: its server may be reached through a VPN.
+        #expect(bound(link("eth0", .resolved, takesAll: true)) == 0)
+        #expect(bound(link("eth0", .resolved)) == 0)
+        // The server of a VPN may be outside of the VPN, but not with systemd-resolved.
+        #expect(bound(link("tun0", .resolvconf), isReached: false) == 0)
+        #expect(bound(link("tun0", .resolved), isReached: false) == 5)
     }
 
     @Test("the first source of a link counts; links that are down and own addresses are left out")

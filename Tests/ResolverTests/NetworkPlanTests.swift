@@ -136,6 +136,42 @@ struct NetworkPlanTests {
         #expect(plan.routes.map(\.link) == ["tun1"])
     }
 
+    @Test("the domain of a VPN that is down is held although another link names it")
+    func heldAgainstOthers() throws {
+        var plan = NetworkPlan()
+        let ether = try Self.link("eth0", "192.0.2.1", ["corp.example.com"])
+        let vpn = try Self.link("wg0", "198.51.100.1", ["corp.example.com"])
+        _ = plan.use([ether, vpn], now: Self.start)
+        _ = plan.use([ether], now: Self.start)
+        #expect(plan.routes.map(\.link) == ["wg0"])
+        #expect(plan.routes.map { $0.heldUntil } == [Self.start + .seconds(5)])
+        _ = plan.use([ether, vpn], now: Self.start + .seconds(1))
+        #expect(plan.routes.map { $0.heldUntil } == [nil])
+        _ = plan.use([ether], now: Self.start + .seconds(2))
+        let outcome = plan.expire(now: Self.start + .seconds(7))
+        #expect(outcome.domains == [Self.corp])
+        #expect(plan.routes.map(\.link) == ["eth0"])
+        #expect(plan.routes.map { $0.heldUntil } == [nil])
+        // An ordinary link with `~.` needs no hold.
+        var all = try Self.link("eth1", "192.0.2.7")
+        all.takesAll = true
+        _ = plan.use([all], now: Self.start + .seconds(8))
+        let other = try Self.link("eth2", "192.0.2.8")
+        _ = plan.use([other], now: Self.start + .seconds(9))
+        #expect(Self.hosts(plan.servers) == ["192.0.2.8"])
+    }
+
+    @Test("while a VPN has servers for all names, other links get none")
+    func defaultVPN() throws {
+        var plan = NetworkPlan()
+        let ether = try Self.link("eth0", "192.0.2.1")
+        let vpn = try Self.link("wg0", "198.51.100.1")
+        _ = plan.use([ether, vpn], now: Self.start)
+        #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
+        _ = plan.use([ether], now: Self.start)
+        #expect(Self.hosts(plan.servers) == ["192.0.2.1"])
+    }
+
     @Test("a network cannot take over the domain of a VPN, or of a link that has it already")
     func takeover() throws {
         for (first, second, owner) in [

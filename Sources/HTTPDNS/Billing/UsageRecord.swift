@@ -33,7 +33,8 @@ package struct UsageRecord: Sendable, Hashable {
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
 
-    /// Latest day with a restart of the counts; later than ``day`` after the clock was set back.
+    /// Latest known day with a restart of the counts; later than ``day`` after the clock was set
+    /// back.
     package private(set) var latestDay: Int64
 
     package var callsToday: UInt64 = 0
@@ -133,8 +134,13 @@ package struct UsageRecord: Sendable, Hashable {
         // Without counts of that day, the counts continue: a machine without a battery for its clock
         // starts in the distant past, and must not add up the days before.
         guard former.contains(where: { $0.day == today }) else {
-            if isLatest { aheadOfMonth = unitsThisMonth }
-            if isLatest || day == behind { behind = today }
+            if behind == nil {
+                // A later day, which a wrong clock has reached, is forgotten.
+                (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
+                behind = today
+            } else if day == behind {
+                behind = today
+            }
             return
         }
         behind = nil

@@ -11,10 +11,8 @@ package final class LinkWatch {
         /// True if the interface is up and has a carrier.
         package let isRunning: Bool
 
-        package init(name: String, isRunning: Bool) {
-            self.name = name
-            self.isRunning = isRunning
-        }
+        /// True for interfaces of VPNs.
+        package let isTunnel: Bool
     }
 
     /// Delay of an update, because an interface that comes up causes several messages.
@@ -102,7 +100,7 @@ package final class LinkWatch {
 
 extension LinkWatch.Link {
     fileprivate init(_ fact: NetworkFact.Link) {
-        self.init(name: fact.name, isRunning: fact.isRunning)
+        self.init(name: fact.name, isRunning: fact.isRunning, isTunnel: fact.isTunnel)
     }
 }
 

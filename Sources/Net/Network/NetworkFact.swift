@@ -15,6 +15,9 @@ enum NetworkFact: Hashable {
         let isRunning: Bool
 
         let isBridge: Bool
+
+        /// True for interfaces of VPNs: TUN, WireGuard, PPP, GRE, XFRM and IP in IP.
+        let isTunnel: Bool
     }
 
     /// Address with more than link scope.
@@ -68,6 +71,8 @@ extension NetworkFact.Link {
         index = try body.number(at: 4)
         let flags: UInt32 = try body.number(at: 8)
         isRunning = flags & UInt32(ROUTE_LINK_RUNNING) != 0
+        // ARPHRD_NONE, PPP, TUNNEL, TUNNEL6, SIT, IPGRE and IP6GRE in <linux/if_arp.h>.
+        isTunnel = [0xFFFE, 512, 768, 769, 776, 778, 823].contains(try body.number(at: 2) as UInt16)
         var name = ""
         var kind = ""
         for attribute in try NetlinkAttribute.all(in: body.dropFirst(16)) {

@@ -52,16 +52,23 @@ package struct LinkResolvers: Sendable, Hashable {
         self.servers = Array(servers.prefix(Self.maximumServers))
         self.domains = domains
         self.isDefault = isDefault
+        isTunnel = Self.namesOfTunnels.contains { link.hasPrefix($0) }
     }
 
-    /// True if the name of the interface is usual for a VPN.
-    package var isTunnel: Bool {
-        ["tun", "tap", "wg", "vpn", "ppp", "ipsec", "xfrm"].contains { link.hasPrefix($0) }
-    }
+    /// True for the interface of a VPN.
+    package var isTunnel: Bool
+
+    private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ppp", "ipsec", "xfrm"]
 
     /// True if both have the same interface and answer the same names.
     func hasSameNames(as other: LinkResolvers) -> Bool {
         link == other.link && isDefault == other.isDefault && domains == other.domains
+    }
+
+    /// Interface that is up.
+    struct Interface: Sendable, Hashable {
+        let index: UInt32
+        let isTunnel: Bool
     }
 
     /// Maximum servers and routing domains of a link, and maximum links.
@@ -134,19 +141,21 @@ extension LinkResolvers {
     /// A resolv.conf of the whole machine counts only if no earlier source has a server.
     ///
     /// - Parameters:
-    ///   - running: indexes of the interfaces that are up, by name; nil if unknown.
+    ///   - running: interfaces that are up, by name; nil if unknown.
     ///   - isOwn: true for addresses of this machine, which are removed.
+    ///   - isReached: true if packets to an address leave through the interface with this index.
     static func merged(
         _ sources: [[LinkResolvers]],
-        running: [String: UInt32]?,
-        isOwn: (SocketAddress) -> Bool
+        running: [String: Interface]?,
+        isOwn: (SocketAddress) -> Bool,
+        isReached: (SocketAddress, UInt32) -> Bool = { _, _ in true }
     ) -> [LinkResolvers] {
         var result: [LinkResolvers] = []
         for source in sources {
             let known = Set(result.map(\.link))
             for var entry in source where !known.contains(entry.link) {
-                let index = running?[entry.link]
-                guard entry.link.isEmpty || running == nil || index != nil,
+                let interface = running?[entry.link]
+                guard entry.link.isEmpty || running == nil || interface != nil,
                     result.count < maximumLinks
                 else { continue }
                 // A network could assign the address of a VPN's DNS server to this machine. The
@@ -157,7 +166,10 @@ extension LinkResolvers {
                 entry.servers.removeAll { isOwn($0.address) }
                 guard !entry.servers.isEmpty || keepsDomains else { continue }
                 if entry.servers.isEmpty { entry.isDefault = false }
-                if entry.takesAll || !entry.domains.isEmpty, let index { entry.bind(to: index) }
+                if let interface {
+                    entry.isTunnel = entry.isTunnel || interface.isTunnel
+                    entry.bind(to: interface.index, isReached)
+                }
                 let isLast = entry.link.isEmpty && entry.source == .file
                 if isLast, result.contains(where: { $0.isDefault && !$0.servers.isEmpty }) {
                     continue
@@ -170,8 +182,17 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    private mutating func bind(to index: UInt32) {
-        for place in servers.indices { servers[place].address.link = index }
+    /// Binds servers for the names of a VPN to the interface `index`.
+    ///
+    /// Otherwise, another network could add a route to them.  systemd-resolved binds its servers,
+    /// too.  For other programs, the routing table decides when the server is learned: the server
+    /// of a VPN without a default route may be outside of the VPN.
+    private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
+        guard isTunnel, takesAll || !domains.isEmpty else { return }
+        for place in servers.indices
+        where source == .resolved || isReached(servers[place].address, index) {
+            servers[place].address.link = index
+        }
     }
 }
 

@@ -145,7 +145,8 @@ package struct ResolverFiles: Sendable {
 
     /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `tun.wg0`.
     ///
-    /// wg-quick adds the prefix `tun.`, because Debian's resolvconf lists such files first.
+    /// wg-quick adds the prefix `tun.`, and Tailscale `tun-`, because Debian's resolvconf lists such
+    /// files first. With openresolv, the name of Tailscale lacks the number of the interface.
     /// Returns "" for the file of NetworkManager, which has the settings of all interfaces.
     static func link(of file: String, _ links: Set<String>) -> String {
         if file == "NetworkManager" { return "" }
@@ -155,6 +156,12 @@ package struct ResolverFiles: Sendable {
                 let name = parts[start..<start + count].joined(separator: ".")
                 if links.contains(name) { return name }
             }
+        }
+        for part in parts.map({ $0.hasPrefix("tun-") ? $0.dropFirst(4) : $0 }) where !part.isEmpty {
+            let numbered = links.filter {
+                $0.hasPrefix(part) && $0.dropFirst(part.count).allSatisfy(\.isNumber)
+            }
+            if let link = numbered.min() { return link }
         }
         return file
     }

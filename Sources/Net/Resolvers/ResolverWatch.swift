@@ -44,6 +44,19 @@ package final class ResolverWatch {
     private static let shortestPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
+    /// Servers that were reached through the link of a VPN, with this link.
+    private var bound: Set<SocketAddress> = []
+
+    private struct Unbound: Hashable {
+        let link: String
+        let address: SocketAddress
+    }
+
+    /// Servers of VPNs that were not reached through their link at the last update.
+    private var checked: Set<Unbound> = []
+    private var routeTimer: LoopTimer?
+    private static let routeTime = Duration.seconds(2)
+
     /// Number of the latest query to each service; replies to earlier queries are ignored.
     private var queries: [String: UInt64] = [:]
 
@@ -120,9 +133,10 @@ package final class ResolverWatch {
     package func stop() {
         bus?.close()
         (links, bus, watches) = (nil, nil, [])
-        let timers = [timer, patience].compactMap(\.self) + absences.values + retries.values
+        let timers =
+            [timer, patience, routeTimer].compactMap(\.self) + absences.values + retries.values
         for timer in timers { timer.cancel() }
-        (timer, patience, absences, retries) = (nil, nil, [:], [:])
+        (timer, patience, routeTimer, absences, retries) = (nil, nil, nil, [:], [:])
     }
 
     private func attempt(_ what: String, _ body: () throws -> Void) {
@@ -247,7 +261,12 @@ package final class ResolverWatch {
         let running = all.map { links in
             let running = links.lazy.filter(\.value.isRunning)
             return Dictionary(
-                running.map { ($0.value.name, UInt32(clamping: $0.key)) },
+                running.map { index, link in
+                    let number = UInt32(clamping: index)
+                    return (
+                        link.name, LinkResolvers.Interface(index: number, isTunnel: link.isTunnel)
+                    )
+                },
                 uniquingKeysWith: { first, _ in first }
             )
         }
@@ -279,10 +298,42 @@ package final class ResolverWatch {
             note(unreadable, in: path)
             sources.append([entry])
         }
-        let merged = LinkResolvers.merged(sources, running: running, isOwn: isOwn)
+        let indexes = Set((running ?? [:]).values.map(\.index))
+        bound = bound.filter { indexes.contains($0.link) }
+        let merged = LinkResolvers.merged(sources, running: running, isOwn: isOwn) {
+            isReached($0, through: $1)
+        }
+        checkRoutesLater(merged)
         guard merged != latest else { return }
         latest = merged
         handler(merged)
+    }
+
+    /// True if packets to `server` left through the link when this was last checked with success.
+    ///
+    /// A later route does not change the result, because a hostile network may have added it.
+    private func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
+        var bound = server
+        bound.link = index
+        if self.bound.contains(bound) { return true }
+        guard let source = SocketAddress.source(towards: server),
+            source.octets == SocketAddress.source(towards: bound)?.octets
+        else { return false }
+        self.bound.insert(bound)
+        return true
+    }
+
+    /// Checks the routes again, because wg-quick adds them after the servers.
+    private func checkRoutesLater(_ links: [LinkResolvers]) {
+        let unbound = links.filter { $0.isTunnel && ($0.takesAll || !$0.domains.isEmpty) }
+            .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }
+            .filter { $0.address.link == 0 }
+        let isNew = unbound.contains { !checked.contains($0) }
+        checked = Set(unbound)
+        guard isNew else { return }
+        let time = Clock.now + Self.routeTime
+        routeTimer?.cancel()
+        routeTimer = LoopTimer(at: time) { [weak self] in self?.changed() }
     }
 
     private func note(_ unreadable: [String], in source: String) {
@@ -301,62 +352,5 @@ extension SocketAddress {
         if isUnspecified || !isIPv6 && (octets[0] == 127 || octets[0] >= 224) { return true }
         if isIPv6, octets[0] == 0xFF { return true }
         return SocketAddress.source(towards: self)?.octets == octets
-    }
-}
-
-/// Watch for the DNS servers in a file in the format of resolv.conf(5).
-@ServiceLoop
-package final class ResolverFileWatch {
-    private let path: String
-    private let isOwn: (SocketAddress) -> Bool
-    private let report: @ServiceLoop (String) -> Void
-    private let handler: @ServiceLoop ([LinkResolvers.Server]) -> Void
-    private var watch: FileWatch?
-    private var latest: [LinkResolvers.Server]?
-    private var reported: Set<String> = []
-    private var isMissing = false
-
-    private static let maximumReports = 64
-
-    /// Reads the file and calls `handler`, which is called again after each change of the servers.
-    package init(
-        _ path: String,
-        isOwn: @escaping (SocketAddress) -> Bool = { $0.isOwn },
-        report: @escaping @ServiceLoop (String) -> Void,
-        _ handler: @escaping @ServiceLoop ([LinkResolvers.Server]) -> Void
-    ) {
-        self.path = path
-        self.isOwn = isOwn
-        self.report = report
-        self.handler = handler
-        do {
-            watch = try FileWatch(path) { [weak self] in self?.update() }
-        } catch {
-            report("network resolvers: cannot watch \(path): \(error), ignoring changes")
-        }
-        update()
-    }
-
-    private func update() {
-        let found = ResolverFiles.text(path)
-        if found == nil, !isMissing {
-            report(
-                """
-                network resolvers: \(path) is not a regular file that the daemon can read; the \
-                upstream has no server until it is
-                """
-            )
-        }
-        isMissing = found == nil
-        let text = found ?? ""
-        let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
-        for line in unreadable where reported.count < Self.maximumReports {
-            guard reported.insert(line).inserted else { continue }
-            report("network resolvers: \(path): cannot read `\(line)`, ignoring the line")
-        }
-        let servers = entry.servers.filter { !isOwn($0.address) }
-        guard servers != latest else { return }
-        latest = servers
-        handler(servers)
     }
 }

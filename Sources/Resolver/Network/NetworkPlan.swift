@@ -6,7 +6,7 @@ internal import Net
 ///
 /// The names of a removed link are held for ``ResolverLimits/domainHold``: no server gets them. A
 /// link that returns soon therefore leaks none of its names to other servers.  These are the names
-/// in its routing domains; for a link with `~.`, all names without a routing domain.
+/// in its routing domains; for a VPN with `~.`, all names without a routing domain.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
@@ -42,6 +42,10 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Link with `~.`, the only source of ``servers``; nil for none.
     private var taker: String?
+    private var isTakerTunnel = false
+
+    /// Routes of other links for held domains of a VPN, which begin after the hold.
+    private var successors: [Name: Route] = [:]
 
     /// End of the hold of names without a routing domain; nil while they are not held.
     private var heldUntil: Instant?
@@ -107,10 +111,14 @@ struct NetworkPlan: Sendable, Hashable {
                 }
             }
         }
+        successors = [:]
         routes = routes.map { old in
-            guard let new = wanted.removeValue(forKey: old.domain) else {
-                var held = old
-                held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
+            var held = old
+            held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
+            guard let new = wanted.removeValue(forKey: old.domain) else { return held }
+            // A network must not get the domain of a VPN that is down for a moment.
+            if old.isTunnel, !new.isTunnel {
+                successors[old.domain] = new
                 return held
             }
             // A returning link with other servers may be in another network.
@@ -132,20 +140,20 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Selects the servers for names without a routing domain.
     private mutating func selectServers(_ links: [LinkResolvers], now: Instant) {
-        let all = links.filter(\.takesAll)
-        let tunnels = all.filter(\.isTunnel)
-        let takers = tunnels.isEmpty ? all : tunnels
-        guard takers.isEmpty else {
-            servers = takers.flatMap(\.servers).uniqued()
-            (taker, heldUntil, laterServers) = (takers[0].link, nil, [])
+        let tunnels = links.filter { $0.takesAll && $0.isTunnel }
+        let takers = tunnels.isEmpty ? links.filter(\.takesAll) : tunnels
+        // Programs list the servers of a VPN first. A faster server of the network below must not get
+        // the names.
+        let defaults = links.filter(\.isDefault)
+        let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
+        let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
+        let all = ordinary.flatMap(\.servers).uniqued()
+        guard isTakerTunnel, tunnels.isEmpty else {
+            (servers, laterServers, heldUntil) = (all, [], nil)
+            (taker, isTakerTunnel) = (takers.first?.link, !tunnels.isEmpty)
             return
         }
-        let ordinary = links.filter(\.isDefault).flatMap(\.servers).uniqued()
-        guard taker != nil else {
-            servers = ordinary
-            return
-        }
-        (servers, laterServers) = ([], ordinary)
+        (servers, laterServers) = ([], all)
         heldUntil = heldUntil ?? now + ResolverLimits.domainHold
     }
 
@@ -155,11 +163,12 @@ struct NetworkPlan: Sendable, Hashable {
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }
         if isDue(heldUntil) {
             servers = laterServers
-            (taker, heldUntil, laterServers) = (nil, nil, [])
-            for server in servers { former[server.unbound] = nil }
+            (taker, isTakerTunnel, heldUntil, laterServers) = (nil, false, nil, [])
         }
         outcome.domains = routes.filter { isDue($0.heldUntil) }.map(\.domain)
-        routes.removeAll { isDue($0.heldUntil) }
+        routes = routes.compactMap { isDue($0.heldUntil) ? successors[$0.domain] : $0 }
+        successors = successors.filter { name, _ in !outcome.domains.contains(name) }
+        for server in allServers { former[server.unbound] = nil }
         outcome.servers = former.filter { $0.value <= now }.map(\.key)
         for server in outcome.servers { former[server] = nil }
         return outcome

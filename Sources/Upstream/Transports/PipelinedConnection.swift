@@ -28,6 +28,11 @@ final class PipelinedConnection {
 
     private(set) var lastReceived: Instant?
 
+    /// True if a query timed out without any data; then another connection is tried.
+    ///
+    /// The connection stays open: a client may have queried a name that the server does not answer.
+    private(set) var isSilent = false
+
     private(set) var end: UpstreamError?
 
     private(set) var foreignReplies: UInt64 = 0
@@ -100,11 +105,9 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // Without data for `fairWait`, the connection is at fault, not the queried name.
+            // Without data for `fairWait`, the connection may be at fault, not the queried name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
-            if clocks.now() - silentSince >= UpstreamLimits.fairWait {
-                close(.broken("the connection is silent"))
-            }
+            isSilent = clocks.now() - silentSince >= UpstreamLimits.fairWait
             throw .timedOut
         case .cancelled:
             throw .broken("was cancelled")
@@ -211,6 +214,7 @@ extension PipelinedConnection {
         }
         guard !octets.isEmpty else { throw UpstreamError(.closed) }
         lastReceived = clocks.now()
+        isSilent = false
         inbox += octets
         var start = 0
         while end == nil, inbox.count - start >= 2 {

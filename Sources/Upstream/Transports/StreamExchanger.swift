@@ -173,7 +173,8 @@ final class StreamExchanger {
     }
 
     private func isSilent(_ connection: PipelinedConnection, _ since: Instant?) -> Bool {
-        since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
+        connection.isSilent
+            || since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
     }
 
     /// Removes the candidate; nil if there is none, or if it is silent or closed.

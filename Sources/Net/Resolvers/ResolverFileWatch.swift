@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Watch for the DNS servers in a file in the format of resolv.conf(5).
+@ServiceLoop
+package final class ResolverFileWatch {
+    private let path: String
+    private let isOwn: (SocketAddress) -> Bool
+    private let report: @ServiceLoop (String) -> Void
+    private let handler: @ServiceLoop ([LinkResolvers.Server]) -> Void
+    private var watch: FileWatch?
+    private var latest: [LinkResolvers.Server]?
+    private var reported: Set<String> = []
+    private var isMissing = false
+
+    private static let maximumReports = 64
+
+    /// Reads the file and calls `handler`, which is called again after each change of the servers.
+    package init(
+        _ path: String,
+        isOwn: @escaping (SocketAddress) -> Bool = { $0.isOwn },
+        report: @escaping @ServiceLoop (String) -> Void,
+        _ handler: @escaping @ServiceLoop ([LinkResolvers.Server]) -> Void
+    ) {
+        self.path = path
+        self.isOwn = isOwn
+        self.report = report
+        self.handler = handler
+        do {
+            watch = try FileWatch(path) { [weak self] in self?.update() }
+        } catch {
+            report("network resolvers: cannot watch \(path): \(error), ignoring changes")
+        }
+        update()
+    }
+
+    private func update() {
+        let found = ResolverFiles.text(path)
+        if found == nil, !isMissing {
+            report(
+                """
+                network resolvers: \(path) is not a regular file that the daemon can read; the \
+                upstream has no server until it is
+                """
+            )
+        }
+        isMissing = found == nil
+        let text = found ?? ""
+        let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
+        for line in unreadable where reported.count < Self.maximumReports {
+            guard reported.insert(line).inserted else { continue }
+            report("network resolvers: \(path): cannot read `\(line)`, ignoring the line")
+        }
+        let servers = entry.servers.filter { !isOwn($0.address) }
+        guard servers != latest else { return }
+        latest = servers
+        handler(servers)
+    }
+}
