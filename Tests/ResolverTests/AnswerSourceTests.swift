@@ -14,6 +14,7 @@ struct AnswerSourceTests {
         #expect(last == AnswerSourceRegistry.unknown)
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
+        #expect(origins.number(labelled: origins.label(last)) == last)
         // A change of the network removes these answers.
         #expect(origins.numbers(named: []) == [last])
     }

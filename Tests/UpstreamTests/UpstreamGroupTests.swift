@@ -383,6 +383,25 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
+    func `a protected upstream that declines queries and then is gone is replaced soon`()
+        async throws
+    {
+        let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(5) }
+        let group = harness.group(doh, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
+        #expect(try await harness.ask(group) == .success("doh"))
+        doh.script = { _ in .fail(.httpStatus(503), 5) }
+        for _ in 0..<60 {
+            #expect(try await harness.ask(group) == .failure(.httpStatus(503)))
+            await harness.advance(by: .seconds(1))
+        }
+        doh.script = { _ in .silence }
+        // While the server is only limited, the first name waits for its probe.
+        #expect(try await harness.ask(group) == .failure(.timedOut))
+        #expect(try await harness.ask(group) == .success("isp"))
+    }
+
+    @Test
+    @ServiceLoop
     func `a protected upstream that limits the rate of queries sends no name in the clear`()
         async throws
     {

@@ -44,7 +44,9 @@ struct EngineClock: Sendable, Hashable {
         }
         // A correction ends at the clock of this machine at the latest.
         let isCorrection = old > wall && distance(new) <= distance(old)
-        ahead = max(0, (isCorrection ? wall : old) - new)
+        // Clocks without NTP drift by up to 500 ppm.
+        let drift = (instant - former.instant).clampedNanoseconds / 1_000_000 / 2_000
+        ahead = max(0, (isCorrection ? wall : old) - new - max(0, drift))
         return ahead > FleetLimits.clockStep ? ahead / 1_000 : nil
     }
 }

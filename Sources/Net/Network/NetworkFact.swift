@@ -16,7 +16,9 @@ enum NetworkFact: Hashable {
 
         let isBridge: Bool
 
-        /// True for interfaces of VPNs: TUN, WireGuard, PPP, GRE, XFRM and IP in IP.
+        /// True for interfaces of VPNs: TUN, WireGuard, GRE, XFRM and IP in IP.
+        ///
+        /// PPP and mobile modems (`wwan0`) are usually ordinary networks.
         let isTunnel: Bool
     }
 
@@ -71,8 +73,7 @@ extension NetworkFact.Link {
         index = try body.number(at: 4)
         let flags: UInt32 = try body.number(at: 8)
         isRunning = flags & UInt32(ROUTE_LINK_RUNNING) != 0
-        // ARPHRD_NONE, PPP, TUNNEL, TUNNEL6, SIT, IPGRE and IP6GRE in <linux/if_arp.h>.
-        isTunnel = [0xFFFE, 512, 768, 769, 776, 778, 823].contains(try body.number(at: 2) as UInt16)
+        let type: UInt16 = try body.number(at: 2)
         var name = ""
         var kind = ""
         for attribute in try NetlinkAttribute.all(in: body.dropFirst(16)) {
@@ -88,6 +89,9 @@ extension NetworkFact.Link {
         }
         self.name = name
         isBridge = kind == "bridge"
+        let isModem = ["ww", "rmnet", "mhi"].contains { name.hasPrefix($0) }
+        // ARPHRD_NONE, TUNNEL, TUNNEL6, SIT, IPGRE and IP6GRE in <linux/if_arp.h>.
+        isTunnel = !isModem && [0xFFFE, 768, 769, 776, 778, 823].contains(type)
     }
 }
 

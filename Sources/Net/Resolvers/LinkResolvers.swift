@@ -58,7 +58,7 @@ package struct LinkResolvers: Sendable, Hashable {
     /// True for the interface of a VPN.
     package var isTunnel: Bool
 
-    private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ppp", "ipsec", "xfrm"]
+    private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
 
     /// True if both have the same interface and answer the same names.
     func hasSameNames(as other: LinkResolvers) -> Bool {

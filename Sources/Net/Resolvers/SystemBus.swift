@@ -30,7 +30,7 @@ package final class SystemBus {
         /// The service does not run, or has no such object.
         case absent
 
-        /// The service did not reply in time.
+        /// The service did not reply in time, or the reply is too large.
         case noReply
 
         var value: BusValue? { if case .value(let value) = self { value } else { nil } }
@@ -295,7 +295,8 @@ private struct BusMessage {
         guard let raw = unsafe raw else { return .absent }
         let noReply = "org.freedesktop.DBus.Error.NoReply"
         if unsafe sd_bus_message_is_method_error(raw, noReply) > 0 { return .noReply }
-        return unsafe BusReader.value(of: raw).map { .value($0) } ?? .absent
+        if unsafe sd_bus_message_is_method_error(raw, nil) > 0 { return .absent }
+        return unsafe BusReader.value(of: raw).map { .value($0) } ?? .noReply
     }
 }
 
@@ -304,7 +305,9 @@ private struct BusReader {
     private static let deepest = 16
 
     /// Number of values that may still be read; the bus allows messages of 128 MiB.
-    private var left = 20_000
+    ///
+    /// Each octet of an address is a value.
+    private var left = 100_000
 
     /// Returns the first value of a message; nil for an error reply.
     // SAFETY: the caller passes a message that lives during the call.

@@ -159,17 +159,20 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - Snapshots
 
+    private static let unknownLabel = "?"
+
     /// Returns the label of a source in snapshots: the vendor, if any, with a tab, then the name.
     ///
     /// The vendor is first because long labels are truncated at the end.
     package func label(_ number: UInt16) -> String {
-        guard let origin = origin(number) else { return "?" }
+        guard let origin = origin(number) else { return Self.unknownLabel }
         let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
         return origin.isSynthesized ? "\t" + label : label
     }
 
     /// Returns the number that the source with this label has in this process.
     package func number(labelled label: String) -> UInt16 {
+        guard label != Self.unknownLabel else { return Self.unknown }
         guard label.first != "\t" else {
             return number(synthesizedFrom: number(labelled: String(label.dropFirst())))
         }

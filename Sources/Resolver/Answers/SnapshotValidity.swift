@@ -12,7 +12,7 @@ package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
     /// Routing domains of links, whose names have other servers than before the restart.
-    let routingDomains: [Name]
+    let routingDomains: Set<Name>
 
     /// Sources of names without a route; `sources`, by `RouteTable.Match.sources`, is for routes.
     let standard: NameSources

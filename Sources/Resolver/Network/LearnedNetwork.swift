@@ -74,6 +74,9 @@ package final class LearnedNetwork {
 
     private static let maximumReports = 64
 
+    /// Maximum number of routing domains in a log line.
+    private static let maximumNames = 16
+
     /// Number of route changes; a query in flight compares this number to detect a change.
     var generation = 0
 
@@ -173,7 +176,7 @@ package final class LearnedNetwork {
             hasOtherServers: plan.servers != before.servers
         )
         guard !change.isEmpty || plan.routes != before.routes else { return }
-        let names = ended.map(\.text).joined(separator: ", ")
+        let names = ended.prefix(Self.maximumNames).map(\.text).joined(separator: ", ")
         onChange?(change, text + (ended.isEmpty ? "" : "; no longer held: \(names)"))
     }
 
@@ -245,12 +248,14 @@ package final class LearnedNetwork {
     private var text: String {
         let servers = plan.servers.map { $0.address.host }.joined(separator: ", ")
         let absence = plan.absence.map { " (\($0))" } ?? ""
-        let routes = plan.routes.map { route in
+        let routes = plan.routes.prefix(Self.maximumNames).map { route in
             let state = route.heldUntil == nil ? "" : ", held"
             return "\(route.domain.text) (\(route.link)\(state))"
         }
+        let more = plan.routes.count - routes.count
         return "network resolvers: \(servers.isEmpty ? "none\(absence)" : servers)"
             + (routes.isEmpty ? "" : "; routing domains: \(routes.joined(separator: ", "))")
+            + (more > 0 ? " and \(more) more" : "")
     }
 }
 

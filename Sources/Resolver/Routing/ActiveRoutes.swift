@@ -40,15 +40,19 @@ final class ActiveRoutes {
     }
 
     /// Routing domains of all links.
-    var domains: [Name] { network?.domains.map(\.domain) ?? [] }
+    var domains: Set<Name> { Set(network?.domains.map(\.domain) ?? []) }
 }
 
 extension RouteTable {
     /// True if `name` is in a routing domain, and no route of the settings has precedence.
-    func areTaken(_ domains: [Name], _ name: Name) -> Bool {
-        domains.contains { domain in
-            name.isEqualOrBelow(domain) && route(for: name)?.yields(to: domain) ?? true
+    func areTaken(_ domains: Set<Name>, _ name: Name) -> Bool {
+        guard !domains.isEmpty else { return false }
+        var ancestor: Name? = name
+        while let domain = ancestor {
+            if domains.contains(domain) { return route(for: name)?.yields(to: domain) ?? true }
+            ancestor = domain.parent
         }
+        return false
     }
 }
 

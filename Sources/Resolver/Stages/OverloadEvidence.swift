@@ -14,6 +14,11 @@ struct OverloadEvidence {
     private var latest: (client: ClientNetwork, at: Instant)?
     private var previous: (client: ClientNetwork, at: Instant)?
 
+    /// Minimum age of an answer that may be to a repetition, and is no evidence.
+    ///
+    /// Slow names of one client must not hide the losses of other clients.
+    static var slow: Duration { .milliseconds(100) }
+
     /// Time for which an answer to a repetition counts as evidence.
     private static var lifetime: Duration { .seconds(10) }
 

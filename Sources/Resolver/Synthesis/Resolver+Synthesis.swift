@@ -60,7 +60,7 @@ extension Resolver: DNS64.Resolving {
     /// - Returns: the sweep; the caller must run it to its end.
     package func networkResolversChanged(_ change: LearnedNetwork.Change) -> CacheSweep {
         let numbers = origins.numbers(named: change.sources)
-        let domains = change.domains
+        let domains = Set(change.domains)
         return CacheSweep(removingFrom: cache, now: clocks.now()) {
             [routes] name, _, _, number in
             numbers.contains(number) || routes.areTaken(domains, name)

@@ -24,7 +24,7 @@ extension HealthTable {
         _ completion: @escaping Verdict = { _ in }
     ) {
         let page = page(of: server)
-        guard page.health.isFit else { return completion(page.health.isDown) }
+        guard !page.health.isDown, !page.health.loops else { return completion(page.health.isDown) }
         page.completions.append(completion)
         probe(server, silentSince: began, until: end)
     }

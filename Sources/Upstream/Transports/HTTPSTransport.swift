@@ -96,7 +96,8 @@ package final class HTTPSTransport: UpstreamTransport {
             }
             if !attempt.query.isProbe { shares.end(attempt.client, at: url) }
             if case .success(let reply) = sent {
-                lastReceived = clocks.now()
+                // Probes have connections of their own.
+                if !attempt.query.isProbe { lastReceived = clocks.now() }
                 attempt.place?.note(reply)
             }
             attempt.end(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
