@@ -385,6 +385,10 @@ struct LinkResolversTests {
         let takers = LinkResolvers.merged([[taker]], running: Self.up, isOwn: { _ in true })
         #expect(takers.map(\.takesAll) == Array(repeating: true, count: link.isEmpty ? 1 : count))
 
+        taker.link = "eth0"
+        taker.isTunnel = false
+        #expect(LinkResolvers.merged([[taker]], running: Self.up, isOwn: { _ in true }).isEmpty)
+
         let whole = LinkResolvers(.file, link: "", servers: [try Self.server("192.0.2.9")])
         let all = LinkResolvers.merged(
             [[entry], [whole]],

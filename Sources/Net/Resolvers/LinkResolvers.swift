@@ -158,18 +158,18 @@ extension LinkResolvers {
                 guard entry.link.isEmpty || running == nil || interface != nil,
                     result.count < maximumLinks
                 else { continue }
+                entry.isTunnel = entry.isTunnel || interface?.isTunnel ?? false
                 // A network could assign the address of a VPN's DNS server to this machine. The
                 // link then keeps its domains, without a server: no other server gets the names.
+                // An ordinary link with `~.` does not: its server may be this daemon.
                 let keepsDomains =
-                    !entry.link.isEmpty && (entry.takesAll || !entry.domains.isEmpty)
+                    !entry.link.isEmpty
+                    && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)
                     && entry.servers.contains { !$0.address.isOfThisHost }
                 entry.servers.removeAll { isOwn($0.address) }
                 guard !entry.servers.isEmpty || keepsDomains else { continue }
                 if entry.servers.isEmpty { entry.isDefault = false }
-                if let interface {
-                    entry.isTunnel = entry.isTunnel || interface.isTunnel
-                    entry.bind(to: interface.index, isReached)
-                }
+                if let interface { entry.bind(to: interface.index, isReached) }
                 let isLast = entry.link.isEmpty && entry.source == .file
                 if isLast, result.contains(where: { $0.isDefault && !$0.servers.isEmpty }) {
                     continue
