@@ -118,8 +118,10 @@ package struct ResolverFiles: Sendable {
     ) -> (links: [LinkResolvers], unreadable: [String]) {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
-        let privates = Set(directory.privates.map(Self.entries) ?? [])
         var names = Self.names(directory)
+        // After the names: a private interface must not be read as an ordinary one, and openresolv
+        // creates the file below `privates` first, and removes it last.
+        let privates = Set(directory.privates.map(Self.entries) ?? [])
         let exclusive = directory.exclusives.map(Self.entries)?.first?.split(separator: " ").last
         if let exclusive { names = names.filter { $0 == exclusive } }
         for name in names {
