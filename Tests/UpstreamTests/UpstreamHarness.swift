@@ -28,7 +28,7 @@ final class UpstreamHarness {
 
     func note(_ who: String, _ query: Query) {
         let line = "\(who)@\(elapsed)"
-        if query == .probe {
+        if query.isProbe {
             checked.append(line)
         } else if query.question.type == .txt {
             probed.append(line)
@@ -97,6 +97,9 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction to probes; nil: as to the next query.
     var own: Step?
 
+    /// Reaction to the second question of a probe; nil: as to the first.
+    var other: Step?
+
     /// Milliseconds until each deadline.
     private(set) var waits: [Int] = []
     private(set) var repeats = 0
@@ -124,7 +127,7 @@ final class ScriptedUpstream: Forwarding {
     }
 
     func ask(_ attempt: Attempt) {
-        if attempt.earlier != nil, attempt.query != .probe { repeats += 1 }
+        if attempt.earlier != nil, !attempt.query.isProbe { repeats += 1 }
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
                 let message = try await reply(to: attempt.query, by: attempt.deadline)
@@ -143,9 +146,11 @@ final class ScriptedUpstream: Forwarding {
         let world = harness.world
         harness.note(name, query)
         questions.append(query.question)
+        let other = query == .otherProbe ? other : nil
         let step =
-            seeksLoop ? Step.silence : (query == .probe ? own : nil) ?? script(waits.count)
-        if !seeksLoop, query != .probe { waits.append((deadline - world.now).milliseconds) }
+            seeksLoop
+            ? Step.silence : (query.isProbe ? other ?? own : nil) ?? script(waits.count)
+        if !seeksLoop, !query.isProbe { waits.append((deadline - world.now).milliseconds) }
         let (outcome, time): (UpstreamError?, Int?) =
             switch step {
             case .answer(let time): (nil, time)

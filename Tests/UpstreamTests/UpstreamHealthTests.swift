@@ -279,6 +279,25 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
+    func `a server that refuses the first question of a probe passes with the second`()
+        async throws
+    {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in
+            .fail(.declined(.servFail), 5)
+        }
+        one.own = .fail(.declined(.refused), 5)
+        one.other = .answer(5)
+        let group = harness.group(one, ScriptedUpstream("plain", in: harness) { _ in .answer(5) })
+        for _ in 0..<10 {
+            #expect(try await harness.ask(group) == .failure(.declined(.servFail)))
+            await harness.advance(by: UpstreamLimits.probeSpacing)
+        }
+        #expect(group.health.health(of: one).isFit)
+        #expect(harness.takeAsked().contains("plain") == false)
+    }
+
+    @Test
+    @ServiceLoop
     func `groups share the health of their upstreams`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .fail(.broken("no"), 5) }
         let two = ScriptedUpstream("two", in: harness) { _ in .answer(5) }

@@ -3,10 +3,20 @@ internal import DNSWire
 internal import Net
 
 extension Query {
-    /// Health probe `. IN NS`, which every resolver can answer and no client can choose.
+    /// Health probe `. IN NS`, which a resolver can answer from its root hints.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
-    var isProbe: Bool { question == Self.probe.question }
+    /// Second question of a probe, for servers that refuse to answer ``probe``.
+    static let otherProbe: Query = {
+        guard let name = try? Name("a.root-servers.net") else {
+            preconditionFailure("invalid probe name")
+        }
+        return Query(question: Question(name: name, type: .a))
+    }()
+
+    var isProbe: Bool {
+        question == Self.probe.question || question == Self.otherProbe.question
+    }
 }
 
 extension HealthTable {
@@ -129,6 +139,9 @@ private final class Probe {
     private var began: Instant
     private var running = 0
 
+    /// Response to ``Query/probe`` that is not an answer; nil until one arrives.
+    private var decline: UpstreamError?
+
     init(
         _ server: any Forwarding,
         _ clocks: Clocks,
@@ -146,7 +159,7 @@ private final class Probe {
 
     func begin(until end: Instant, repeatingAfter pause: Duration) {
         began = clocks.now()
-        ask(until: end, repeating: nil)
+        ask(.probe, until: end)
         let queries = isDatagram ? UpstreamLimits.probeDatagrams : silentSince == nil ? 1 : 2
         guard queries > 1, completion != nil else { return }
         ServiceLoop.task { [self] in
@@ -154,22 +167,31 @@ private final class Probe {
                 let next = began + pause * number
                 guard next < end else { return }
                 try? await clocks.sleep(next)
-                guard completion != nil else { return }
-                ask(until: end, repeating: silentSince)
+                guard completion != nil, decline == nil else { return }
+                ask(.probe, until: end, repeating: silentSince)
             }
         }
     }
 
-    private func ask(until end: Instant, repeating earlier: Instant?) {
+    private func ask(_ query: Query, until end: Instant, repeating earlier: Instant? = nil) {
         running += 1
         let completion = Completion<Attempt> { [self] in ended($0) }
-        server.ask(Attempt(.probe, deadline: end, repeating: earlier, completion))
+        server.ask(Attempt(query, deadline: end, repeating: earlier, completion))
     }
 
     private func ended(_ attempt: Attempt) {
         running -= 1
+        let isOther = attempt.query.question == Query.otherProbe.question
         switch attempt.outcome {
         case .success: complete(nil)
+        case .failure(let error) where isOther: complete(decline ?? error)
+        case .failure(.declined) where decline != nil: break
+        case .failure(.declined(let rcode, let reason)):
+            decline = .declined(rcode, because: reason)
+            ask(
+                .otherProbe,
+                until: max(attempt.deadline, clocks.now() + UpstreamLimits.fairWait)
+            )
         case .failure(.timedOut) where running > 0: break
         // The open connection may still answer.
         case .failure where running > 0 && !isDatagram: break
