@@ -44,6 +44,10 @@ final class NetworkReaction {
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
+    /// Changes for the next removal of cached answers, while a removal runs.
+    private var waiting: LearnedNetwork.Change?
+    private var isRemoving = false
+
     /// Log lines about DNS servers of the network.
     private var lines = ChangeBudget(burst: 20, interval: .seconds(3))
 
@@ -115,7 +119,8 @@ final class NetworkReaction {
             logger.debug("\(text)")
         }
         if !change.domains.isEmpty || !change.sources.isEmpty {
-            sweep(components.resolver.networkResolversChanged(change))
+            waiting = waiting?.merged(with: change) ?? change
+            if !isRemoving { removeInvalid() }
         }
         guard change.hasOtherServers else { return }
         // The test of the families opens connections, so servers that alternate must not repeat it
@@ -123,6 +128,21 @@ final class NetworkReaction {
         let now = components.clocks.now()
         if let earliest = nextTest, now < earliest { return test.bring(forward: earliest) }
         testFamilies()
+    }
+
+    /// Removes the answers that changes of the network's resolvers made invalid.
+    private func removeInvalid() {
+        guard let change = waiting.take() else { return }
+        var sweep = components.resolver.networkResolversChanged(change)
+        let clocks = components.clocks
+        isRemoving = sweep.step(now: clocks.now())
+        guard isRemoving else { return }
+        ServiceLoop.task { [self, sweep] in
+            await clocks.pause()
+            _ = await sweep.finish(clocks)
+            isRemoving = false
+            removeInvalid()
+        }
     }
 
     private func testFamilies() {

@@ -63,6 +63,9 @@ package enum ResolverLimits {
     /// Time after the loss of a link in which no server gets names of the link's routing domains.
     package static let domainHold: Duration = .seconds(5)
 
+    /// Maximum number of held domains of links that are not VPNs.
+    package static let heldDomains = 1_024
+
     /// Maximum number of CNAMEs in one answer.
     static let longestChain = 16
 

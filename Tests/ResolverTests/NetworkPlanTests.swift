@@ -106,6 +106,31 @@ struct NetworkPlanTests {
         #expect(plan.wake == nil)
     }
 
+    @Test("a network cannot have more than 1,024 held domains; a VPN's domains do not count")
+    func heldTotal() throws {
+        var plan = NetworkPlan()
+        let vpn = try Self.link("tun0", "198.51.100.1", ["corp.example.com"])
+        for change in 0..<5 {
+            let names = (0..<600).map { "n\(change)-\($0).example" }
+            let ether = try Self.link("eth0", "192.0.2.1", names)
+            let outcome = plan.use([ether, vpn], now: Self.start + .milliseconds(change))
+            let held = plan.routes.filter { $0.heldUntil != nil }
+            #expect(held.count == min(600 * change, ResolverLimits.heldDomains))
+            // The names of the oldest holds have other servers now.
+            let ended = outcome.domains.filter {
+                $0 != Self.corp && !$0.text.hasPrefix("n\(change)-")
+            }
+            #expect(ended.allSatisfy { name in !plan.routes.contains { $0.domain == name } })
+            #expect(
+                ended.count
+                    == (change < 2 ? 0 : change == 2 ? 176 : 600)
+            )
+        }
+        _ = plan.use([], now: Self.start + .seconds(1))
+        let corp = try #require(plan.routes.first { $0.domain == Self.corp })
+        #expect(corp.heldUntil == Self.start + .seconds(6))
+    }
+
     @Test("a link that returns with the same servers keeps its answers")
     func returning() throws {
         var plan = NetworkPlan()

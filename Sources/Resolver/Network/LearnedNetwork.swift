@@ -38,6 +38,14 @@ package final class LearnedNetwork {
         package var hasOtherServers = false
 
         package var isEmpty: Bool { domains.isEmpty && sources.isEmpty && !hasOtherServers }
+
+        package func merged(with other: Change) -> Change {
+            Change(
+                domains: domains + other.domains,
+                sources: sources.union(other.sources),
+                hasOtherServers: hasOtherServers || other.hasOtherServers
+            )
+        }
     }
 
     /// Called after each change with the invalid answers and a text for the log.

@@ -129,6 +129,7 @@ struct NetworkPlan: Sendable, Hashable {
             return new
         }
         outcome.domains += wanted.keys
+        outcome.domains += endSurplusHolds()
         routes += wanted.values.sorted { $0.domain.text < $1.domain.text }
         let after = allServers
         for server in before.subtracting(after) where former[server.unbound] == nil {
@@ -155,6 +156,18 @@ struct NetworkPlan: Sendable, Hashable {
         }
         (servers, laterServers) = ([], all)
         heldUntil = heldUntil ?? now + ResolverLimits.domainHold
+    }
+
+    /// Ends the oldest holds of ordinary links above ``ResolverLimits/heldDomains``.
+    ///
+    /// A network may name many other domains with each change.
+    private mutating func endSurplusHolds() -> [Name] {
+        let held = routes.lazy.filter { !$0.isTunnel }
+            .compactMap { route in route.heldUntil.map { (domain: route.domain, end: $0) } }
+            .sorted { $0.end < $1.end }
+        let surplus = Set(held.dropLast(ResolverLimits.heldDomains).map(\.domain))
+        routes.removeAll { surplus.contains($0.domain) }
+        return Array(surplus)
     }
 
     /// Ends the holds that are due: other servers now get the names.
