@@ -54,7 +54,7 @@ package final class LearnedNetwork {
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
     private var routes: [Name: Learned] = [:]
 
-    /// Upstream `network` of the settings; nil for none, then the network's servers get no queries.
+    /// Upstream `network` of the settings; if nil, queries are not sent to the network's servers.
     private(set) var upstream: LearnedUpstream?
 
     /// Captive portal mode; nil while off.
@@ -182,7 +182,6 @@ package final class LearnedNetwork {
 
     private var name: String { (upstream ?? unused).name }
 
-    /// Creates the servers and routes of the plan.
     private func apply() {
         guard let make else { return }
         let upstream = upstream ?? unused

@@ -54,7 +54,7 @@ final class PendingQuery: FairEntry {
         let query: Query
         private let hash: Int
 
-        /// Client that has reached a limit of vendor calls; other clients cannot join the query.
+        /// Client that reached a limit of vendor calls; then only this client can join the query.
         var refused: ClientNetwork?
 
         init(_ query: Query) {

@@ -75,7 +75,7 @@ final class SharedResolution {
         return plan
     }
 
-    /// Adds `client` to the clients that wait for the pending `query`.
+    /// Adds `client` to the vendor queues that contain the name of the pending `query`.
     func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
         guard let match, match.asksVendors(query) else { return }
         vendors.join(query, match, of: client)

@@ -63,7 +63,7 @@ package final class SnapshotWaiters {
     /// Waiting clients in order of arrival; answered clients are removed lazily.
     private var clients: [Waiting] = []
 
-    /// Clients that remain in the current check of the cache; empty between checks.
+    /// Clients not yet checked in the current pass; empty between passes.
     private var unchecked: ArraySlice<Waiting> = []
 
     private var checksAgain = false
