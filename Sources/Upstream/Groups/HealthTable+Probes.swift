@@ -50,7 +50,7 @@ extension HealthTable {
             probed(server, page, $0.began, $0.failure)
         }
         let probe = Probe(server, clocks, silentSince: began, completion)
-        // A probe of a stream may need a new connection. A slow path must not fail the probe.
+        // Over a stream, time for a new connection, so that a slow network does not fail the probe.
         let minimum =
             server.repeatsAfter == .zero
             ? UpstreamLimits.fairWait
