@@ -76,7 +76,7 @@ final class DatagramQueue {
 
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Failures are reported in `flush`, because their handlers may queue other datagrams.
+        // `flush` reports failures, because the handlers of failures may queue datagrams.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")

@@ -30,9 +30,9 @@ extension EasyHandle {
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
-    /// Sets libcurl's time limit, 1 s after the deadline, at which `ConnectionPool` ends requests.
+    /// Sets libcurl's timeouts, 1 s longer than `time`, after which `ConnectionPool` ends requests.
     ///
-    /// A shorter connect timeout would fail every request to a slow server.
+    /// With a shorter connect timeout, every request to a slow server would fail.
     func set(time: Duration) throws(HTTPError) {
         let last = time.millisecondsRoundedUp + 1000
         try set(CURLOPT_TIMEOUT_MS, last)
@@ -213,7 +213,7 @@ extension EasyHandle {
 
 extension HTTPRequest {
     var isSecure: Bool {
-        // Faster than a comparison with the whole scheme; libcurl rejects other schemes.
+        // Compares two octets of `https:`, for speed; libcurl rejects unknown schemes.
         let octets = url.utf8
         guard octets.count > 5 else { return false }
         return octets[octets.index(octets.startIndex, offsetBy: 4)] | 0x20 == UInt8(ascii: "s")

@@ -61,7 +61,7 @@ enum TrustSource: Hashable, Sendable {
     private static let systemFile: String? = {
         if let file = environment("SSL_CERT_FILE") { return file }
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
-        // On Debian, only the package openssl installs the built-in path.
+        // On Debian without the package openssl, the built-in path does not exist.
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
             .first { FileVersion($0) != nil }
     }()
