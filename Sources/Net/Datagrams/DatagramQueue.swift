@@ -119,7 +119,7 @@ final class DatagramQueue {
 
     /// Sends all datagrams in order, grouped by socket; drops rejected replies.
     ///
-    /// Reports failures last, because their handlers may queue more datagrams.
+    /// Reports failures last, because a failure's handler may queue datagrams.
     func flush() {
         transmit()
         guard !failures.isEmpty else { return }

@@ -4,7 +4,8 @@ internal import Locks
 /// Registry of answer sources (vendor servers, upstreams) by number; thread-safe.
 ///
 /// A cache entry contains the number of its source. Numbers are never reused. An upstream has a
-/// second number as the fallback of a vendor. Cache hits with it count as avoided vendor calls.
+/// second number as the fallback of a vendor. Cache hits with the second number count as avoided
+/// vendor calls.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0

@@ -74,7 +74,7 @@ package struct Decision: Sendable {
     package struct Candidate: Sendable {
         package let client: VendorClient
 
-        /// State of the vendor; only an `open` vendor is queried.
+        /// State of the vendor; only a vendor in the state `open` accepts queries.
         package let state: VendorStatistics.State
 
         /// True if the vendor is skipped: the vendor does not respond, and another source exists.

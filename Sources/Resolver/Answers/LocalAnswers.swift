@@ -5,8 +5,8 @@ internal import Net
 /// Answers that the settings determine: no source is queried, and nothing is cached.
 ///
 /// Workers answer from the cache before the resolver receives a query. Therefore no cache entry may
-/// contradict the settings, not even the other address family in a vendor's reply, the result of a
-/// query in flight when the hosts change, or an entry of a snapshot.
+/// contradict the settings. This includes entries of a snapshot, and results of queries that are in
+/// flight when the hosts change.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable()

@@ -121,7 +121,7 @@ struct NetworkPlan: Sendable, Hashable {
                 successors[old.domain] = new
                 return held
             }
-            // A returning link with other servers may be in another network.
+            // If a link returns with other servers, cached answers may be of another network.
             let isMoved = new.servers.map(\.unbound) != old.servers.map(\.unbound)
             if new.link != old.link || old.heldUntil != nil && isMoved {
                 outcome.domains.append(old.domain)

@@ -5,7 +5,7 @@ internal import Net
 
 /// Stage that puts the fastest address first (`order: fastest`).
 ///
-/// The first answer does not wait for measurements, and has the order of its source.
+/// The first answer for a name does not wait for measurements, and has the order of its source.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]

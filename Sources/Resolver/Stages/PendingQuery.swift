@@ -23,7 +23,7 @@ final class PendingQuery: FairEntry {
 
     /// Client to which the query is counted; nil for the daemon.
     ///
-    /// After an eviction, this is the next waiting client.
+    /// After an eviction, the client is another waiting client.
     var client: ClientNetwork?
 
     /// Expired answer from another machine, for use if no server answers.

@@ -4,7 +4,7 @@ internal import DNSWire
 /// Names and types that are answered locally and never forwarded.
 ///
 /// A route for a special name overrides the local answer: networks can have their own `home.arpa`.
-/// A route for `.` does not.  Otherwise its vendors would get `localhost` and names in `onion`.
+/// A route for `.` overrides no local answer: its vendors must not get `localhost` or `onion`.
 package enum SpecialNames {
     // MARK: - Types
 

@@ -15,7 +15,7 @@ extension HealthTable {
     /// - Parameters:
     ///   - began: the start of the unanswered attempt.
     ///   - end: the deadline of the probe. A probe has at least ``UpstreamLimits/fairWait``; over a
-    ///     stream, also at least ``ServerHealth/patience`` and ``ServerHealth/connectionTime``.
+    ///     stream, also the sum of ``ServerHealth/patience`` and ``ServerHealth/connectionTime``.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
