@@ -21,7 +21,7 @@ package struct SnapshotValidity: Sendable {
 
     let answers: AnswerPolicy
 
-    /// Settings that determine a vendor's answers, as text, by vendor name.
+    /// Text of the settings that determine a vendor's answers, by vendor name.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry

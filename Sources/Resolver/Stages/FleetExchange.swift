@@ -96,10 +96,10 @@ package final class FleetExchange {
 
     // MARK: - Values
 
-    /// Returns the shared form of a reply, with TTLs bounded by `policy`; nil if not to be shared.
+    /// Returns the shared form of a reply, with TTLs bounded by `policy`; nil for unshared replies.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
-        // An answer with only unusable addresses is not a denial.
+        // Not shared: an answer with only unusable addresses is not a denial.
         guard !answer.isEmpty || answer.dropped == 0 else { return nil }
         func addresses(_ set: AddressSet?) -> FleetValue.Addresses? {
             set.map { .init($0.addresses, ttl: policy.clamp($0.ttl, to: policy.positive)) }

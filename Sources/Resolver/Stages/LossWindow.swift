@@ -33,7 +33,7 @@ struct LossWindow {
 
     private static var period: Duration { .seconds(1) }
 
-    /// The limit shrinks only if more than one in this number of queries is lost.
+    /// The limit shrinks only if more than 1/`tolerance` of the queries is lost.
     private static var tolerance: Int { 8 }
 
     private static var longestGrace: Duration { .seconds(4) }
