@@ -337,7 +337,7 @@ extension Resolver {
         let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in
             suppressed.contains(question.type) || hosts.covers(question)
-                // For a static host, a cached NXDOMAIN of any type is wrong.
+                // The name exists, so a cached NXDOMAIN of any type is wrong.
                 || hosts.contains(question.name)
         }
     }

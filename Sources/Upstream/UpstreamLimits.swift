@@ -115,7 +115,7 @@ package enum UpstreamLimits {
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum number of unanswered, cancelled queries on a connection that accepts new queries.
+    /// Number of cancelled or expired queries after which new queries use another connection.
     static let givenUp = 4_096
 
     /// Maximum number of connections to a server that only wait for replies.

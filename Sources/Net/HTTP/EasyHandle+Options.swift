@@ -58,7 +58,7 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // libcurl 7.88 refuses an empty list.
+        // Without effect, but libcurl 7.88 refuses an empty list.
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -97,7 +97,7 @@ extension EasyHandle {
 
     /// True if a proxy can forward the request without a tunnel.
     ///
-    /// Many proxies allow tunnels to port 443 only.
+    /// Such requests are forwarded, because many proxies allow tunnels to port 443 only.
     static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =

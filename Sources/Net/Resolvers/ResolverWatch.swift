@@ -290,7 +290,7 @@ package final class ResolverWatch {
             sources.append(list)
         }
         for (source, path) in files.files {
-            // The service has reported more than its file contains.
+            // The service's reply over D-Bus contains more than the file.
             if source == .resolved && resolved != nil { continue }
             if source == .networkManager && networkManager != nil { continue }
             guard let text = ResolverFiles.text(path) else { continue }

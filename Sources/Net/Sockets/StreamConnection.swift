@@ -55,7 +55,7 @@ package final class StreamConnection {
         let connection = try StreamConnection(descriptor)
         guard error != 0 else { return connection }
         do throws(SocketError) {
-            // Registering the watch causes an edge, possibly before the peer has answered.
+            // The first edge may come from the new watch, before the peer has answered.
             while true {
                 try await connection.endpoint.wait(for: .writing, until: deadline)
                 let pending = connection.endpoint.pendingError

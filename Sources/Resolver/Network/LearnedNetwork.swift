@@ -128,7 +128,7 @@ package final class LearnedNetwork {
         self.health = health
         self.make = make
         guard !isSame else { return }
-        // The route of the captive portal mode uses the replaced upstream.
+        // Ends the portal mode, because its route uses the replaced upstream.
         endPortal()
         let former = Array(forwarders.values)
         forwarders = [:]

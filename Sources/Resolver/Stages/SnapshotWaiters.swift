@@ -17,7 +17,7 @@ package final class SnapshotWaiters {
 
         let began: Instant
 
-        /// Start of the first query for the name; the serve-stale delay counts from here.
+        /// Start of the first query for the name; the serve-stale delay begins at this time.
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 

@@ -86,7 +86,7 @@ package enum SpecialNames {
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Hosts files and search lists resolve single labels; the root has no such addresses.
+            // Not forwarded: hosts files and search lists resolve single labels.
             return denial(question, zone: .root)
         }
         return nil

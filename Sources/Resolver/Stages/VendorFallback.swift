@@ -120,7 +120,7 @@ final class VendorFallback {
 
     private func vendorsFinished(_ result: VendorStage.Result) {
         vendorResult = result
-        // The limits of other waiting clients may permit a call.
+        // Moves other clients to a new query, because their limits may permit a call.
         if isOfClient { pending.table?.separate(pending) }
         timer?.cancel()
         timer = nil
@@ -221,7 +221,7 @@ final class VendorFallback {
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
-        // A vendor call in flight may retain this object for seconds.
+        // Frees the answer: a vendor call in flight may retain this object for seconds.
         upstreamAnswer = nil
         resolution.end(pending, answer)
     }

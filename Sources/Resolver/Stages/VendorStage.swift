@@ -124,7 +124,7 @@ package final class VendorStage {
         /// Deadline of all vendors.
         let end: Instant
 
-        /// Time until which the client waits for other machines; nil if no client waits.
+        /// End of the wait for an answer of another machine; nil if no client waits.
         let waitEnd: Instant?
 
         init(_ query: PendingQuery, _ match: RouteTable.Match, end: Instant, waitEnd: Instant?) {

@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Net
 
 extension Query {
-    /// Health probe `. IN NS`, which every resolver can answer and no client can choose.
+    /// Health probe `. IN NS`, which every resolver can answer; clients cannot make it fail.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
     var isProbe: Bool { question == Self.probe.question }
@@ -50,7 +50,7 @@ extension HealthTable {
             probed(server, page, $0.began, $0.failure)
         }
         let probe = Probe(server, clocks, silentSince: began, completion)
-        // Over a stream, time for a new connection, so that a slow network does not fail the probe.
+        // A probe over a stream has time for a new connection, even in a slow network.
         let minimum =
             server.repeatsAfter == .zero
             ? UpstreamLimits.fairWait
