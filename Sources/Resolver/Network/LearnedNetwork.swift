@@ -57,7 +57,6 @@ package final class LearnedNetwork {
     /// Upstream `network` of the settings; if nil, queries are not sent to the network's servers.
     private(set) var upstream: LearnedUpstream?
 
-    /// Captive portal mode; nil while off.
     var portal: PortalMode?
 
     /// Called at the start and end of the captive portal mode.
