@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Net
 
 extension Query {
-    /// Health probe `. IN NS`, which every resolver can answer; clients cannot make it fail.
+    /// Health probe `. IN NS`, which every resolver can answer, whatever names clients query.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
     var isProbe: Bool { question == Self.probe.question }
