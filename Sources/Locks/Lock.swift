@@ -5,8 +5,8 @@ package import Glibc
 ///
 /// `Synchronization.Mutex` spins under contention (swiftlang/swift#88440), rejects a closure that
 /// was received as a parameter, and is invisible to ThreadSanitizer.
-// SAFETY: both pointers live from `init` to `deinit`; the value is accessed with the mutex held
-// only.
+// SAFETY: both pointers live from `init` to `deinit`; the value is accessed only with the mutex
+// held.
 @safe
 package final class Lock<Value: ~Copyable>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>

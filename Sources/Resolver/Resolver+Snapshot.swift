@@ -4,8 +4,7 @@ internal import DNSWire
 extension Resolver {
     /// Returns the validity rule for answers of a snapshot under the current settings.
     ///
-    /// - Parameter vendors: settings that determine the answers of a vendor, as text, by vendor
-    ///   name.
+    /// - Parameter vendors: text of the settings that determine a vendor's answers, by vendor name.
     package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
         SnapshotValidity(
             routes: routes,

@@ -9,7 +9,7 @@ package import Upstream
 /// `Resolver.md` lists the stages in order.
 @ServiceLoop
 package final class Resolver {
-    /// Counters, shared with the former resolvers of this process.
+    /// Counters, which continue after a reload of the settings.
     package let statistics: ResolverStatistics
 
     package nonisolated var origins: AnswerSourceRegistry { statistics.origins }
@@ -45,8 +45,8 @@ package final class Resolver {
     /// Connects the stages.
     ///
     /// - Parameters:
-    ///   - standard: the upstreams for queries without other sources.
-    ///   - comparison: the comparison with the routes of the former resolver; nil if unknown.
+    ///   - standard: the default upstreams, for names whose route has no upstreams.
+    ///   - comparison: the comparison with the routes before a reload; nil if not yet computed.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
@@ -79,7 +79,8 @@ package final class Resolver {
             clocks: clocks,
             prefixes: prefixes
         )
-        // Only upstreams get alias targets: an upstream's reply must never cause a billed call.
+        // Targets of CNAMEs are queried only at upstreams: an upstream's reply must never cause a
+        // billed call.
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
             target in
             let match = activeRoutes.route(for: target.name)
@@ -144,7 +145,7 @@ package final class Resolver {
         dns64.resolver = self
     }
 
-    /// Answers `query` by `deadline`, with SERVFAIL as the last choice.
+    /// Answers `query` by `deadline`; the answer is SERVFAIL if no source has answered.
     ///
     /// - Parameters:
     ///   - client: the client that the query counts against; nil for the daemon itself.
@@ -161,7 +162,7 @@ package final class Resolver {
         if let answer = bypassed(query, match, now: now) { return completion(answer) }
         if let lastResort = serveStale.lastResort(query, match, now: now) {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-            // The delay starts with the first query for the name, so that later clients wait less.
+            // The delay starts with the first client's query, so that later clients wait less.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
                 completion(lastResort.unless(found))
@@ -250,7 +251,7 @@ package final class Resolver {
         return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
-    /// Returns the cached answer in captive portal mode for a name that is not on the portal route.
+    /// Returns the cached answer for a name that keeps its own route in captive portal mode.
     ///
     /// Workers bypass the cache in this mode. Without this function, each query for a name with
     /// `fallback: none` would be a billed call.
@@ -336,7 +337,7 @@ extension Resolver {
         let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in
             suppressed.contains(question.type) || hosts.covers(question)
-                // For a static host, a cached NXDOMAIN of any type is wrong.
+                // The name exists, so a cached NXDOMAIN of any type is wrong.
                 || hosts.contains(question.name)
         }
     }
@@ -360,7 +361,7 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // The comparison retains the former vendors; their secrets must be released.
+        // `comparison` references the old vendor clients; their secrets must be released.
         defer { comparison = nil }
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(
@@ -378,7 +379,7 @@ extension Resolver {
                 || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
         else { return nil }
-        // The sweep checks the current entries; `CacheWriter.isRight` checks later answers.
+        // The sweep checks the entries in the cache; `CacheWriter.isRight` checks new entries.
         return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }

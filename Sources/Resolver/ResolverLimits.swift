@@ -28,7 +28,7 @@ package enum ResolverLimits {
     /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
-    /// Maximum age of a router advertisement that still counts for the network after a change.
+    /// Maximum age of a router advertisement that stays valid when the network changes.
     static let announcement: Duration = .seconds(3)
 
     /// Minimum time between two changes of the announced NAT64 prefix.
@@ -42,7 +42,7 @@ package enum ResolverLimits {
     /// The interval doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// Maximum TTL, in seconds, of an upstream's answer sent before the vendors answered.
+    /// Maximum TTL, in seconds, of an upstream's answer sent before the vendors answer.
     static let earlyLifetime: UInt32 = 30
 
     /// Maximum TTL of synthesized addresses without SOA, in seconds (RFC 6147 §5.1.7).
@@ -60,7 +60,7 @@ package enum ResolverLimits {
     /// Bounds, in seconds, of the interval between queries for the NAT64 prefix.
     static let prefixLifetime: ClosedRange<UInt32> = 60...86_400
 
-    /// Time after the loss of a link in which no server gets names of the link's routing domains.
+    /// Time after a link's removal during which names in its routing domains are not queried.
     package static let domainHold: Duration = .seconds(5)
 
     /// Maximum number of held domains of links that are not VPNs.
@@ -69,7 +69,7 @@ package enum ResolverLimits {
     /// Maximum number of CNAMEs in one answer.
     static let longestChain = 16
 
-    /// Maximum octets, in wire form, of a CNAME chain during the query for its target.
+    /// Maximum octets, in wire form, of a CNAME chain that is stored while its target is queried.
     ///
     /// Enough for five aliases with RSA-2048 signatures.  All chains together have at most 8 MiB,
     /// because ``inFlight`` limits the queries.
@@ -91,7 +91,7 @@ package enum ResolverLimits {
 
     /// Limits of the client queries that wait for an answer.
     ///
-    /// After a restart with an empty cache, the socket buffers (4 MiB) hold about 10,000 queries.
+    /// After a restart, about 10,000 queries can wait in the socket buffers (4 MiB).
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

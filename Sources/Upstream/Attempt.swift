@@ -43,15 +43,15 @@ package final class Attempt {
     /// Result; valid in the completion handler.
     package private(set) var outcome: Outcome = .failure(.timedOut)
 
-    /// Time of the result; nil if the server counted no result.
+    /// Time of the result; nil if `forwarder` did not count the attempt.
     private(set) var ended: Instant?
 
     package typealias Outcome = Result<UpstreamReply, UpstreamError>
 
-    /// Server that counts the result; nil before the query was sent, and at the end.
+    /// Forwarder that counts the result; nil before the query was sent, and after the result.
     private var forwarder: Forwarder?
 
-    /// Socket that waits for the reply; nil before the query was sent, and at the end.
+    /// Socket that waits for the reply; nil before the query was sent, and after the result.
     private var carrier: (any AttemptCarrier)?
 
     private var completion: Completion<Attempt>?

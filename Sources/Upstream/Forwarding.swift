@@ -13,7 +13,7 @@ package protocol Forwarding: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
     nonisolated var isProtected: Bool { get }
 
-    /// True if the resolver sets AD in queries and trusts AD in replies (RFC 4035 §3.2.3).
+    /// True if the daemon sets AD in queries and trusts AD in replies (RFC 4035 §3.2.3).
     nonisolated var validates: Bool { get }
 
     nonisolated var timeout: Duration { get }
@@ -22,8 +22,8 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, because datagrams get lost. 1 s for TCP and TLS, because only a dead connection
-    /// loses queries.
+    /// Zero for UDP, because datagrams get lost. 1 s for TCP and TLS, which lose queries only when
+    /// the connection fails.
     nonisolated var repeatsAfter: Duration? { get }
 
     /// Servers of this upstream, selected and health-checked separately.

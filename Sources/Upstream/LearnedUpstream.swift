@@ -10,7 +10,7 @@ package final class LearnedUpstream: Forwarding {
     package let timeout: Duration
     package let latency: LatencyHistogram
 
-    /// The network that names the servers is not trusted.
+    /// False, because an untrusted network can choose the servers.
     package let isProtected = false
 
     package private(set) var servers: [any Forwarding] = []

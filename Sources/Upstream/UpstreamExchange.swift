@@ -67,7 +67,8 @@ package struct UpstreamExchange {
     private static let nameStart = QueryFacts.headerCount
 
     package enum Validation {
-        /// Not a reply to this query; ignored, so that no forger ends the wait (RFC 5452 §9.1).
+        /// Not a reply to this query; ignored, so that a forged reply cannot end the exchange
+        /// (RFC 5452 §9.1).
         case foreign
 
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
@@ -75,8 +76,8 @@ package struct UpstreamExchange {
 
         /// Reply with changed letter case or unreadable records; repeat the query over TCP.
         ///
-        /// The reply may be forged. It may also contain records of a client's own domain, so it
-        /// does not count as foreign.
+        /// The reply may be forged. It does not count as foreign, because a client can cause such
+        /// replies with records in a domain of its own.
         case doubtful
 
         case reply(UpstreamReply)

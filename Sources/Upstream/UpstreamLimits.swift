@@ -33,9 +33,9 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum wait for a reply before a timeout causes a probe; also the minimum time of a probe.
+    /// Minimum age of an unanswered query that causes a probe; also the minimum timeout of a probe.
     ///
-    /// If the timeout of a server is shorter, that timeout is the minimum wait.
+    /// A shorter timeout of the server replaces the minimum age.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -44,12 +44,12 @@ package enum UpstreamLimits {
     /// Maximum number of datagrams per probe.
     static let probeDatagrams = 3
 
-    /// Consecutive declined probes after which a server is backed off.
+    /// Consecutive probes with an error response after which a server is backed off.
     static let declinesBeforeRest = 3
 
     /// Time since the last answer after which a server that declines probes counts as failed.
     ///
-    /// Until then, the server may only limit the rate of queries.
+    /// Before, a rate limit of the server may be the reason.
     static let declineTolerance: Duration = .seconds(600)
 
     /// Initial and maximum back-off, which doubles with each failed probe.
@@ -58,7 +58,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Slack: a slow server has more than twice the round trip of another server plus this time.
+    /// Minimum excess of a slow server's round trip over twice another server's round trip.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -74,7 +74,7 @@ package enum UpstreamLimits {
 
     // MARK: - Loops
 
-    /// Minimum duration of a failure that is checked for a loop.
+    /// Minimum duration of a failed attempt after which a loop probe is sent.
     static let loopTime: Duration = .milliseconds(500)
 
     /// Maximum time until a loop probe returns.
@@ -115,7 +115,7 @@ package enum UpstreamLimits {
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum number of abandoned queries per connection; then new queries use another connection.
+    /// Number of cancelled or expired queries after which new queries use another connection.
     static let givenUp = 4_096
 
     /// Maximum number of connections to a server that only wait for replies.

@@ -76,7 +76,7 @@ final class DatagramQueue {
 
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Failures are reported in `flush`, because their handlers may queue other datagrams.
+        // `flush` reports failures, because the handlers of failures may queue datagrams.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")
@@ -119,7 +119,7 @@ final class DatagramQueue {
 
     /// Sends all datagrams in order, grouped by socket; drops rejected replies.
     ///
-    /// Reports failures last, because their handlers may queue more datagrams.
+    /// Reports failures last, because a failure's handler may queue datagrams.
     func flush() {
         transmit()
         guard !failures.isEmpty else { return }

@@ -28,7 +28,7 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // The daemon drops the capabilities of its other threads later, and reports failures.
+        // Errors are ignored: the daemon reports them when it drops capabilities in other threads.
         queue?.add { try? OwnProcess.dropCapabilities() }
         done = linux_eventfd()
     }
@@ -44,7 +44,7 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // First, because the caller may start the next access when it has the result.
+            // Cleared before the result is set: the caller may then start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             _ = linux_eventfd_signal(done)

@@ -118,8 +118,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails for a link or an unreadable file. No other process uses such a file,
-        // because this program creates neither.
+        // `openat` fails for a link or an unreadable file, which this program does not create. Such
+        // a file is removed without a lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -14,7 +14,7 @@ final class ConnectionPool {
     /// Transfers in flight, retained while libcurl uses their handles.
     private var transfers: [UInt: Transfer] = [:]
 
-    /// Sockets that libcurl uses; libcurl closes the last ones during `deinit`.
+    /// Sockets that libcurl uses; libcurl closes the remaining sockets during `deinit`.
     private let sockets = WatchedSockets()
 
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
@@ -147,13 +147,14 @@ extension ConnectionPool {
     /// Ends a transfer at its deadline.
     ///
     /// Shuts down the connection if no data arrived in the second half of the wait, because libcurl
-    /// would use a dead connection for many minutes. Data of the first half may be old.
+    /// would use a dead connection for many minutes. Data in the first half is no proof: the
+    /// connection may have died later.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
-        // libcurl has closed an HTTP/1.1 socket; if its descriptor was reused, the port differs.
+        // libcurl may have closed the socket; a new socket with this descriptor has another port.
         // The shutdown comes first, because the completion handler may reuse the descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             shutdown(descriptor, Int32(SHUT_RDWR))
@@ -167,7 +168,7 @@ extension ConnectionPool {
         for transfer in transfers.values { abandon(transfer, error) }
     }
 
-    /// True if libcurl has started the transfer; before, the handle has results of an earlier one.
+    /// True if libcurl has started the transfer; if false, `handle` describes an earlier transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
     /// Returns the socket and local port if no data arrived in the second half of the wait.

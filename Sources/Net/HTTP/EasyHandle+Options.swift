@@ -30,9 +30,9 @@ extension EasyHandle {
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
-    /// Sets libcurl's time limit, 1 s after the deadline, at which `ConnectionPool` ends requests.
+    /// Sets libcurl's timeouts, 1 s longer than `time`, after which `ConnectionPool` ends requests.
     ///
-    /// A shorter connect timeout would fail every request to a slow server.
+    /// With a shorter connect timeout, every request to a slow server would fail.
     func set(time: Duration) throws(HTTPError) {
         let last = time.millisecondsRoundedUp + 1000
         try set(CURLOPT_TIMEOUT_MS, last)
@@ -58,7 +58,7 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // libcurl 7.88 refuses an empty list.
+        // Without effect, but libcurl 7.88 refuses an empty list.
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -97,7 +97,7 @@ extension EasyHandle {
 
     /// True if a proxy can forward the request without a tunnel.
     ///
-    /// Many proxies allow tunnels to port 443 only.
+    /// Such requests are forwarded, because many proxies allow tunnels to port 443 only.
     static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
@@ -213,7 +213,7 @@ extension EasyHandle {
 
 extension HTTPRequest {
     var isSecure: Bool {
-        // Faster than a comparison with the whole scheme; libcurl rejects other schemes.
+        // Compares two octets of `https:`, for speed; libcurl rejects unknown schemes.
         let octets = url.utf8
         guard octets.count > 5 else { return false }
         return octets[octets.index(octets.startIndex, offsetBy: 4)] | 0x20 == UInt8(ascii: "s")

@@ -37,7 +37,7 @@ final class HTTPProvider {
 
     /// Returns the connections and handles for `request`.
     ///
-    /// Creates new ones after a change of the certificates or an exhausted ``LoopBudget``.
+    /// Creates new connections after a change of the certificates or an exhausted ``LoopBudget``.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.

@@ -68,7 +68,7 @@ final class ReceivedReply {
         unsafe curl_easy_set_sending_callback(easy, sending, owner)
     }
 
-    /// Counts a sending of the request; returns false to abort the transfer.
+    /// Counts how often libcurl sends the request; returns false to abort the transfer.
     private func takeSending() -> Bool {
         // The tunnel is open now; on a reused connection, an earlier request opened it.
         tunnelOctets = nil
@@ -131,8 +131,8 @@ final class ReceivedReply {
 
     /// Parses one line of the reply to CONNECT; returns false to abort the transfer.
     ///
-    /// Aborts at a refusal: libcurl 7.88 would discard its body octet by octet, in one call, and
-    /// the body can have any length.
+    /// Aborts if the proxy refuses: libcurl 7.88 would discard the body octet by octet, in one
+    /// call, and the body can have any length.
     private func takeTunnelHeader(_ line: RawSpan, after before: Int) -> Bool {
         let octets = before + line.byteCount
         tunnelOctets = octets

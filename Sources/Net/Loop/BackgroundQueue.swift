@@ -5,7 +5,7 @@ internal import Locks
 
 /// Bounded queue with a thread for a handler that may block; drops and counts excess items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles `items` on the queue's thread; `dropped` later items were lost.
+    /// Handles `items` on the queue's thread; `dropped` counts the later items that were lost.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {

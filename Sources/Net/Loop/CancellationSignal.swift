@@ -16,7 +16,7 @@ package final class CancellationSignal {
     /// DNS client whose limits apply to this work; nil for work of the daemon.
     package let client: (any Hashable & Sendable)?
 
-    /// True if the DNS client waits for the result; false for a refresh after its query.
+    /// True if the DNS client waits for the result; false for a refresh of a cached answer.
     package let isAwaited: Bool
 
     package init(client: (any Hashable & Sendable)? = nil, isAwaited: Bool = true) {

@@ -8,7 +8,7 @@ package final class LatencyHistogram: Sendable {
 
     package init() {}
 
-    /// Records `times` events; for the writer thread only.
+    /// Records `times` events of this duration; for the writer thread only.
     package func note(_ duration: Duration, times: UInt64 = 1) {
         let microseconds = duration.nanoseconds / 1000
         let bucket = Self.bucket(microseconds)

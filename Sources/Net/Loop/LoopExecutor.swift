@@ -20,8 +20,6 @@ package final class LoopExecutor: SerialExecutor {
     package static let shared = LoopExecutor()
 
     /// Queued job and the executor that must run it.
-    ///
-    /// If the task needs another executor, the Swift runtime queues it for the next iteration.
     fileprivate enum Job {
         case isolated(UnownedJob)
         case preferring(UnownedJob)

@@ -73,8 +73,7 @@ package struct LinkResolvers: Sendable, Hashable {
 
     /// Maximum servers and routing domains of a link, and maximum links.
     package static let maximumServers = 8
-    ///
-    /// systemd-resolved has the same maximum of domains.
+    /// As in systemd-resolved.
     package static let maximumDomains = 1_024
     package static let maximumLinks = 64
 }
@@ -160,8 +159,8 @@ extension LinkResolvers {
                 else { continue }
                 entry.isTunnel = entry.isTunnel || interface?.isTunnel ?? false
                 // A network could assign the address of a VPN's DNS server to this machine. The
-                // link then keeps its domains, without a server: no other server gets the names.
-                // An ordinary link with `~.` does not: its server may be this daemon.
+                // VPN link then keeps its domains, without a server: no other server gets the
+                // names. An ordinary link loses `~.`, because its server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)
@@ -184,9 +183,9 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Binds servers for the names of a VPN to the interface `index`.
     ///
-    /// Otherwise, another network could add a route to them.  systemd-resolved binds its servers,
-    /// too.  For other programs, the routing table decides when the server is learned: the server
-    /// of a VPN without a default route may be outside of the VPN.
+    /// Otherwise, another network could add a route to a server.  Servers from systemd-resolved are
+    /// always bound, because systemd-resolved also binds.  Another server is bound only if the
+    /// routing table already uses the interface, because the server may be outside of the VPN.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, takesAll || !domains.isEmpty else { return }
         for place in servers.indices

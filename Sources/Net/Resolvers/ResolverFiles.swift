@@ -8,7 +8,7 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface whose servers answer only its own domains.
+        /// Directory with a file per interface whose servers are only for the interface's domains.
         var privates: String?
 
         /// Directory with files named `METRIC INTERFACE`; if any, only the first interface is used.
@@ -19,7 +19,7 @@ package struct ResolverFiles: Sendable {
 
         /// Prefixes of interface names, in the order in which the program lists the interfaces.
         ///
-        /// VPNs have the first prefixes: their servers precede those of the network below.
+        /// VPNs have the first prefixes, because names must go to the servers of the VPN.
         var order: [String] = []
     }
 
@@ -119,8 +119,8 @@ package struct ResolverFiles: Sendable {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
         var names = Self.names(directory)
-        // After the names: a private interface must not be read as an ordinary one, and openresolv
-        // creates the file below `privates` first, and removes it last.
+        // Read after the names: openresolv creates the file in `privates` first and removes it
+        // last. A private interface is therefore never read as an ordinary interface.
         let privates = Set(directory.privates.map(Self.entries) ?? [])
         let exclusive = directory.exclusives.map(Self.entries)?.first?.split(separator: " ").last
         if let exclusive { names = names.filter { $0 == exclusive } }

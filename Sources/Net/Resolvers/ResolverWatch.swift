@@ -34,8 +34,8 @@ package final class ResolverWatch {
 
     /// Time for the restart of a service, during which its latest reply stays valid.
     ///
-    /// The file of a service contains neither routing domains nor TLS. Its servers would get names
-    /// that the service does not send to them.
+    /// Without the reply, the service's resolv.conf is used, which has no routing domains and no
+    /// TLS. The servers would get names that the service does not send to them.
     private static let restartTime = Duration.seconds(5)
 
     /// Timers of further queries to services that did not reply in time, and their latest delays.
@@ -44,7 +44,7 @@ package final class ResolverWatch {
     private static let shortestPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
-    /// Servers that were reached through the link of a VPN, with this link.
+    /// Servers of VPNs, each with the link through which the server was reached.
     private var bound: Set<SocketAddress> = []
 
     private struct Unbound: Hashable {
@@ -290,7 +290,7 @@ package final class ResolverWatch {
             sources.append(list)
         }
         for (source, path) in files.files {
-            // The service has reported more than its file contains.
+            // The service's reply over D-Bus contains more than the file.
             if source == .resolved && resolved != nil { continue }
             if source == .networkManager && networkManager != nil { continue }
             guard let text = ResolverFiles.text(path) else { continue }
@@ -309,7 +309,7 @@ package final class ResolverWatch {
         handler(merged)
     }
 
-    /// True if packets to `server` left through the link when this was last checked with success.
+    /// True if packets to `server` leave, or once left, through the link.
     ///
     /// A later route does not change the result, because a hostile network may have added it.
     private func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
@@ -323,7 +323,7 @@ package final class ResolverWatch {
         return true
     }
 
-    /// Checks the routes again, because wg-quick adds them after the servers.
+    /// Checks the routes again later, because wg-quick adds the routes after the servers.
     private func checkRoutesLater(_ links: [LinkResolvers]) {
         let unbound = links.filter { $0.isTunnel && ($0.takesAll || !$0.domains.isEmpty) }
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }

@@ -62,7 +62,6 @@ final class Endpoint {
         }
     }
 
-    /// Pending error of the socket (SO_ERROR); 0 if none.
     var pendingError: Int32 { descriptor?.pendingError ?? EBADF }
 
     var isConnected: Bool { descriptor?.isConnected ?? false }

@@ -28,7 +28,7 @@ package final class StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
         let error = descriptor.connect(to: peer)
-        // Without an address of the family, the error is the same.
+        // The error also means that this machine has no address of the family.
         if error == EADDRNOTAVAIL, SocketAddress.source(towards: peer) != nil { throw .noPort }
         return try await finish(descriptor, error: error, deadline: deadline)
     }
@@ -55,7 +55,7 @@ package final class StreamConnection {
         let connection = try StreamConnection(descriptor)
         guard error != 0 else { return connection }
         do throws(SocketError) {
-            // Registering the watch causes an edge, possibly before the peer has answered.
+            // The first edge may come from the new watch, before the peer has answered.
             while true {
                 try await connection.endpoint.wait(for: .writing, until: deadline)
                 let pending = connection.endpoint.pendingError

@@ -143,7 +143,7 @@ package final class StreamListener {
     }
 
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        // Another process has removed the file; if not, the next `bind` reports the error.
+        // Another process may have removed the file; the next `bind` reports other errors.
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)

@@ -78,7 +78,7 @@ package final class TLSConnection: OctetStream {
             switch step {
             case .done(let octets):
                 octetsWithoutData = 0
-                // The server sends session tickets before the first data (RFC 8446 §4.6.1).
+                // The session is complete: tickets precede the first data (RFC 8446 §4.6.1).
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
                     keep(session)

@@ -61,7 +61,7 @@ enum TrustSource: Hashable, Sendable {
     private static let systemFile: String? = {
         if let file = environment("SSL_CERT_FILE") { return file }
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
-        // On Debian, only the package openssl installs the built-in path.
+        // On Debian without the package openssl, the built-in path does not exist.
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
             .first { FileVersion($0) != nil }
     }()
@@ -90,7 +90,7 @@ struct FileVersion: Hashable, Sendable {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         octets = Int(status.st_size)
-        // Programs can set mtime, but not ctime.
+        // Also ctime, because programs can set mtime.
         modified = [
             status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
             status.st_ctim.tv_sec, status.st_ctim.tv_nsec,

@@ -62,7 +62,7 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // The TTL of the cached hints applies, even if the upstream sent the same addresses.
+            // The record gets the TTL of the cached addresses, even if the hints are unchanged.
             records[index].ttl = lifetime
             hasChanged = true
         }

@@ -43,7 +43,7 @@ package struct AnswerPolicy: Sendable {
 
     /// Order of the addresses in an answer.
     package enum Order: Sendable {
-        /// Order of the source; with `order: rotate` the cache may rotate the addresses.
+        /// Order in the source's reply; with `order: rotate` the cache may rotate the addresses.
         case asReceived
 
         case fastest([ProbeRule])

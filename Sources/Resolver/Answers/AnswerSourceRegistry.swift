@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Numbers of answer sources (vendor servers, upstreams) for cache entries; thread-safe.
+/// Registry of answer sources (vendor servers, upstreams) by number; thread-safe.
 ///
-/// Numbers are never reused. An upstream has a separate number for its answers as the fallback of a
-/// vendor. Cache hits with this number count as avoided calls of the vendor.
+/// A cache entry contains the number of its source. Numbers are never reused. An upstream has a
+/// second number as the fallback of a vendor. Cache hits with the second number count as avoided
+/// vendor calls.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
-    /// Number of all sources that have no number of their own, because the numbers are used up.
+    /// Number of all sources that are registered after all other numbers are in use.
     ///
-    /// A hostile network can cause this with ever new DNS servers. The answers therefore count as
-    /// learned and unprotected, and each change of the network removes them.
+    /// A hostile network can use up the numbers with ever new DNS servers. Answers with this number
+    /// therefore count as learned and unprotected, and each network change removes them.
     package static let unknown = UInt16.max
 
-    /// Answer source, and the vendor to call if an answer of the source is not in the cache.
+    /// Answer source, and the vendor whose call is avoided by a cache hit.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?

@@ -30,7 +30,7 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // A change of the servers of a learned upstream is not a change of the settings.
+                // Only the name: the servers of the network can change without the settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }
@@ -48,7 +48,7 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns a copy with only `vendor` as vendor, to stand for unknown former sources.
+    /// Returns a copy with `vendor` as the only vendor, for settings that are no longer known.
     ///
     /// - Parameter vendor: the vendor that answered or had no address; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
@@ -78,7 +78,7 @@ struct AnswerValidity: Sendable {
     /// True if the vendor parameters of the routes before the change are unknown.
     var parametersUnknown = false
 
-    /// True if the answer is invalid regardless of the sources of the name.
+    /// True if the answer is invalid even if the sources of the name are unchanged.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
         if synthesisChanged, question.type == .aaaa || question.type == .ptr { return true }

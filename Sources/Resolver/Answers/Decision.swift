@@ -26,7 +26,7 @@ package struct Decision: Sendable {
     /// `ttl` is in seconds. `delay` is the time to wait for a better answer; nil for no wait.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
-    /// True if an equal query is in flight, so that this query would join.
+    /// True if an equal query is in flight, which this query would join.
     package var isAsked = false
 
     /// NAT64 prefix for synthesized addresses; nil if the name gets no such addresses.
@@ -74,7 +74,7 @@ package struct Decision: Sendable {
     package struct Candidate: Sendable {
         package let client: VendorClient
 
-        /// State of the vendor; only an `open` vendor is queried.
+        /// State of the vendor; only a vendor in the state `open` accepts queries.
         package let state: VendorStatistics.State
 
         /// True if the vendor is skipped: the vendor does not respond, and another source exists.

@@ -3,7 +3,7 @@ package import DNSWire
 
 /// Static hosts: names and addresses from hosts files and settings.
 package struct HostsTable: Sendable, Equatable {
-    /// Maximum number of names, about 30 MB; some block lists in hosts format have a million names.
+    /// Maximum number of names (about 30 MB); some block lists in hosts format have a million.
     package static let mostNames = 200_000
 
     /// Maximum number of addresses per name; more addresses do not fit into a message.

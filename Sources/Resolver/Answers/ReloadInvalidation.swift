@@ -17,7 +17,7 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// Values of `RouteTable.Match.sources` in the old and new settings; nil without a route.
+    /// `RouteTable.Match.sources` of a name in the old and new settings; nil without a route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -28,7 +28,7 @@ final class ReloadInvalidation {
     private let comparison: RouteTable.Comparison?
     private let validity: AnswerValidity
 
-    /// Old and new sources of the pairs compared so far; nil if the sources are equal.
+    /// Results of earlier comparisons: the old and new sources, or nil if both are equal.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
     /// - Parameter comparison: the comparison of the routes; nil to compare when needed.

@@ -27,7 +27,7 @@ package struct Resolution: Sendable {
     /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if a server did not answer an attempt in time, even if a repetition was answered.
+    /// True if an attempt timed out, even if a server answered a retry.
     var hasLostAttempt = false
 
     /// Creates an answer with these records and unchanged TTLs.
@@ -82,7 +82,7 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// SERVFAIL for a query that other queries evicted; not cached.
+    /// SERVFAIL for a query that a newer query evicted from a full table; not cached.
     static let evicted = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .other, text: "too many pending queries"),

@@ -6,21 +6,22 @@ internal import HTTPDNS
 /// Selection of the valid answers of a snapshot after a restart; thread-safe.
 ///
 /// A snapshot contains digests of its settings. If all digests are unchanged, all answers are
-/// valid. Otherwise `AnswerValidity` checks each answer. If routes or upstreams differ, only the
-/// source of an answer is known. An answer that also depends on another source is then invalid.
+/// valid. Otherwise `AnswerValidity` checks each answer. If routes or upstreams differ, the old
+/// sources of a name are unknown, except the source that answered. An answer that also depends on
+/// another source is then invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// Routing domains of links, whose names have other servers than before the restart.
+    /// Routing domains of links; cached answers for names in these domains are invalid.
     let routingDomains: Set<Name>
 
-    /// Sources of names without a route; `sources`, by `RouteTable.Match.sources`, is for routes.
+    /// Sources of names without a route, then of routes, indexed by `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
 
     let answers: AnswerPolicy
 
-    /// Settings that determine a vendor's answers, as text, by vendor name.
+    /// Text of the settings that determine a vendor's answers, by vendor name.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry

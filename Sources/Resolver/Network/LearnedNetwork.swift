@@ -62,10 +62,9 @@ package final class LearnedNetwork {
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
     private var routes: [Name: Learned] = [:]
 
-    /// Upstream `network` of the settings; nil for none, then the network's servers get no queries.
+    /// Upstream `network` of the settings; if nil, queries are not sent to the network's servers.
     private(set) var upstream: LearnedUpstream?
 
-    /// Captive portal mode; nil while off.
     var portal: PortalMode?
 
     /// Called at the start and end of the captive portal mode.
@@ -136,7 +135,7 @@ package final class LearnedNetwork {
         self.health = health
         self.make = make
         guard !isSame else { return }
-        // The route of the captive portal mode uses the former upstream.
+        // Ends the portal mode, because its route uses the replaced upstream.
         endPortal()
         let former = Array(forwarders.values)
         forwarders = [:]
@@ -190,7 +189,6 @@ package final class LearnedNetwork {
 
     private var name: String { (upstream ?? unused).name }
 
-    /// Creates the servers and routes of the plan.
     private func apply() {
         guard let make else { return }
         let upstream = upstream ?? unused

@@ -4,9 +4,9 @@ internal import Net
 
 /// Servers and routes from the DNS settings of all links: a state machine without clock or I/O.
 ///
-/// The names of a removed link are held for ``ResolverLimits/domainHold``: no server gets them. A
-/// link that returns soon therefore leaks none of its names to other servers.  These are the names
-/// in its routing domains; for a VPN with `~.`, all names without a routing domain.
+/// When a link is removed, the names in its routing domains are held: they are not queried for
+/// ``ResolverLimits/domainHold``.  If the link returns soon, other servers have not seen the names.
+/// For a VPN with `~.`, all names without a routing domain are held.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
@@ -30,10 +30,10 @@ struct NetworkPlan: Sendable, Hashable {
         /// Domains whose names now have other servers.
         var domains: [Name] = []
 
-        /// Servers that no link has named for ``ResolverLimits/domainHold``.
+        /// Servers that no link has had for ``ResolverLimits/domainHold``.
         var servers: [Server] = []
 
-        /// Routing domains that are invalid names, the root, or in `localhost`.
+        /// Ignored routing domains: invalid names, the root, and names in `localhost`.
         var rejected: [String] = []
     }
 
@@ -44,13 +44,13 @@ struct NetworkPlan: Sendable, Hashable {
     private var taker: String?
     private var isTakerTunnel = false
 
-    /// Routes of other links for held domains of a VPN, which begin after the hold.
+    /// Routes of other links for held domains of a VPN; a route is used after the hold.
     private var successors: [Name: Route] = [:]
 
     /// End of the hold of names without a routing domain; nil while they are not held.
     private var heldUntil: Instant?
 
-    /// Value of ``servers`` after this hold.
+    /// Value of ``servers`` after `heldUntil`.
     private var laterServers: [Server] = []
 
     /// Reason, for errors, if ``servers`` is empty because of a link with `~.`.
@@ -121,7 +121,7 @@ struct NetworkPlan: Sendable, Hashable {
                 successors[old.domain] = new
                 return held
             }
-            // A returning link with other servers may be in another network.
+            // If a link returns with other servers, cached answers may be of another network.
             let isMoved = new.servers.map(\.unbound) != old.servers.map(\.unbound)
             if new.link != old.link || old.heldUntil != nil && isMoved {
                 outcome.domains.append(old.domain)
@@ -143,8 +143,8 @@ struct NetworkPlan: Sendable, Hashable {
     private mutating func selectServers(_ links: [LinkResolvers], now: Instant) {
         let tunnels = links.filter { $0.takesAll && $0.isTunnel }
         let takers = tunnels.isEmpty ? links.filter(\.takesAll) : tunnels
-        // Programs list the servers of a VPN first. A faster server of the network below must not get
-        // the names.
+        // With a VPN, only its servers are used. Otherwise a faster server of the network under the
+        // VPN could get the names.
         let defaults = links.filter(\.isDefault)
         let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers

@@ -21,7 +21,7 @@ extension LearnedNetwork {
     /// End of the captive portal mode; nil while off.
     package var portalEnd: Instant? { portal?.end }
 
-    /// Starts or extends the captive portal mode; returns false if the network names no server.
+    /// Starts or extends the captive portal mode; returns false if the network has no DNS server.
     package func startPortal(_ time: Duration) -> Bool {
         let upstream = upstream ?? unused
         guard !upstream.servers.isEmpty else { return false }

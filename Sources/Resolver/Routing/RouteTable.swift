@@ -112,7 +112,7 @@ package struct RouteTable: Sendable {
 
         var number: Int { entry.number }
 
-        /// Number of the sources; equal for routes with the same sources and options.
+        /// Index of the route's ``Sources``; routes with equal sources share an index.
         var sources: Int { entry.sources }
 
         fileprivate var exceptions: [RoutePattern] { entry.exceptions }
@@ -190,10 +190,10 @@ package struct RouteTable: Sendable {
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources; many routes share a set.
+    /// Index of each distinct set of sources; many routes share a set.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each number in `sources`, by this number.
+    /// One match for each index in `sources`, at this index.
     private(set) var examples: [Match] = []
 
     package init() {}

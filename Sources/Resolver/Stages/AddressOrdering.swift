@@ -5,7 +5,7 @@ internal import Net
 
 /// Stage that puts the fastest address first (`order: fastest`).
 ///
-/// The first answer does not wait for measurements, and has the order of its source.
+/// The first answer for a name does not wait for measurements, and has the order of its source.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]
@@ -60,7 +60,7 @@ final class AddressOrdering {
                     of: question,
                     authorities: message.authorities
                 ) ?? resolution
-            // Signatures do not cover the order (RFC 4034 §6.3).
+            // The answer stays authentic: signatures do not cover the order (RFC 4034 §6.3).
             inOrder.isAuthentic = resolution.isAuthentic
             resolution = inOrder
         }

@@ -80,7 +80,7 @@ struct FairTable<Entry: FairEntry> {
     private var lines: [Line] = []
     private var freeLines: [Int] = []
 
-    /// Lists of the entries of all clients with, and without, a verified address.
+    /// Lists of the entries of clients with, and without, a verified address (`isProven`).
     private var (verified, unverified) = (Links(), Links())
     private var unverifiedCount = 0
 

@@ -9,10 +9,10 @@ package import Net
 package final class FleetExchange {
     package let fleet: Fleet
 
-    /// Text of the settings that determine the answers of a vendor, by vendor; `view(of:_:)` has it.
+    /// Text of the settings that determine a vendor's answers, by vendor name.
     private let views: [String: String]
 
-    /// Group in the settings; nil to use the exit that the vendor reports.
+    /// Setting `group`; nil to use the exit, the network from which the vendor sees the calls.
     private let group: String?
 
     private let policy: TTLPolicy
@@ -34,15 +34,15 @@ package final class FleetExchange {
         self.staleTTL = staleTTL
     }
 
-    /// Returns the view: a text with all facts except the name that determine a vendor's answers.
+    /// Returns the view: a text with all facts that determine a vendor's answers, except the name.
     ///
-    /// Nil if answers of the route are not shared, or while the exit is unknown.
+    /// Nil if answers of the route are not shared, or while `vendor.exit` is unknown.
     func view(of vendor: VendorClient, _ match: RouteTable.Match) -> String? {
         guard match.route.options.isShared, let view = views[vendor.name],
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
         else { return nil }
         var facts = [view, match.route.options.parameters?.text ?? "", exit]
-        // A shared TTL has the bounds of the machine that shares the answer.
+        // Part of the view, because the machine that shares an answer bounds the TTL.
         let minimum = policy.of(match).positive.lowerBound
         if minimum > 0 { facts.append("minimum-ttl \(minimum)") }
         return facts.joined(separator: "\n")
@@ -96,10 +96,10 @@ package final class FleetExchange {
 
     // MARK: - Values
 
-    /// Returns the shared form of a reply, with TTLs bounded by `policy`; nil if not to be shared.
+    /// Returns the shared form of a reply, with TTLs bounded by `policy`; nil for unshared replies.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
-        // An answer with only unusable addresses is not a denial.
+        // Not shared: an answer with only unusable addresses is not a denial.
         guard !answer.isEmpty || answer.dropped == 0 else { return nil }
         func addresses(_ set: AddressSet?) -> FleetValue.Addresses? {
             set.map { .init($0.addresses, ttl: policy.clamp($0.ttl, to: policy.positive)) }

@@ -8,8 +8,8 @@ internal import Net
 ///
 /// The limit is adapted once per second.  The limit shrinks if three conditions are true: more than
 /// 1/8 of the queries was lost, the upstreams are overloaded (``OverloadEvidence``), and the client
-/// has more than `FairLimits.share` entries.  The factor is the answered part of the queries, at
-/// most 1/2.  Otherwise the limit grows by `FairLimits.share`.
+/// has more than `FairLimits.share` entries.  The limit is then multiplied by the answered part of
+/// the queries, at most 1/2.  Otherwise the limit grows by `FairLimits.share`.
 struct LossWindow {
     enum Result {
         case answered
@@ -33,7 +33,7 @@ struct LossWindow {
 
     private static var period: Duration { .seconds(1) }
 
-    /// The limit shrinks only if more than one in this number of queries is lost.
+    /// The limit shrinks only if more than 1/`tolerance` of the queries is lost.
     private static var tolerance: Int { 8 }
 
     private static var longestGrace: Duration { .seconds(4) }

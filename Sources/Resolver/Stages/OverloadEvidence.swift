@@ -14,7 +14,7 @@ struct OverloadEvidence {
     private var latest: (client: ClientNetwork, at: Instant)?
     private var previous: (client: ClientNetwork, at: Instant)?
 
-    /// Minimum age of an answer that may be to a repetition, and is no evidence.
+    /// Age from which an answer to a first attempt is not counted.
     ///
     /// Slow names of one client must not hide the losses of other clients.
     static var slow: Duration { .milliseconds(100) }

@@ -23,7 +23,7 @@ final class PendingQuery: FairEntry {
 
     /// Client to which the query is counted; nil for the daemon.
     ///
-    /// After an eviction, this is the next waiting client.
+    /// After an eviction, the client is another waiting client.
     var client: ClientNetwork?
 
     /// Expired answer from another machine, for use if no server answers.
@@ -54,7 +54,7 @@ final class PendingQuery: FairEntry {
         let query: Query
         private let hash: Int
 
-        /// Client that has reached a limit of vendor calls; other clients cannot join the query.
+        /// Client that reached a limit of vendor calls; then only this client can join the query.
         var refused: ClientNetwork?
 
         init(_ query: Query) {

@@ -15,7 +15,7 @@ final class SharedResolution {
     private let addressGuard: ServiceBindingFilter
     private let denials: DenialFilter
 
-    /// Upstreams for queries without other sources; nil if there are none.
+    /// Default upstreams; nil if there are none.
     private let standard: UpstreamGroup?
 
     /// `standard` without ``LearnedUpstream``, for routes with `fallback: none`.
@@ -75,7 +75,7 @@ final class SharedResolution {
         return plan
     }
 
-    /// Adds `client` to the clients that wait for the pending `query`.
+    /// Adds `client` to the vendor queues that contain the name of the pending `query`.
     func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
         guard let match, match.asksVendors(query) else { return }
         vendors.join(query, match, of: client)
@@ -96,7 +96,7 @@ final class SharedResolution {
             VendorFallback(query, match, self, policy, denials, asksUpstreams: asksUpstreams)
                 .begin()
         } else {
-            // Captures one object, so that the closure needs no allocation.
+            // The closure captures only `query`, and therefore needs no allocation.
             askUpstreams(query, Completion { query.resolution?.upstreamsAnswered(query, $0) })
         }
     }

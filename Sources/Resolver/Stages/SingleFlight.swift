@@ -247,7 +247,7 @@ package final class SingleFlight {
 
     // MARK: - Completing clients
 
-    /// Maximum number of clients of one answer that one turn of the service loop completes.
+    /// Maximum number of clients that get one answer in one turn of the service loop.
     ///
     /// One client can have thousands of queries.
     static var completedTogether: Int { 64 }

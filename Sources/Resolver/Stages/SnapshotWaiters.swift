@@ -17,7 +17,7 @@ package final class SnapshotWaiters {
 
         let began: Instant
 
-        /// Start of the first query for the name; the serve-stale delay counts from here.
+        /// Start of the first query for the name; the serve-stale delay begins at this time.
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
@@ -63,7 +63,7 @@ package final class SnapshotWaiters {
     /// Waiting clients in order of arrival; answered clients are removed lazily.
     private var clients: [Waiting] = []
 
-    /// Clients that remain in the current check of the cache; empty between checks.
+    /// Clients not yet checked in the current pass; empty between passes.
     private var unchecked: ArraySlice<Waiting> = []
 
     private var checksAgain = false

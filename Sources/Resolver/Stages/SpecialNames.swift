@@ -4,7 +4,7 @@ internal import DNSWire
 /// Names and types that are answered locally and never forwarded.
 ///
 /// A route for a special name overrides the local answer: networks can have their own `home.arpa`.
-/// A route for `.` does not.  Otherwise its vendors would get `localhost` and names in `onion`.
+/// A route for `.` overrides no local answer: its vendors must not get `localhost` or `onion`.
 package enum SpecialNames {
     // MARK: - Types
 
@@ -86,7 +86,7 @@ package enum SpecialNames {
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Hosts files and search lists resolve single labels; the root has no such addresses.
+            // Not forwarded: hosts files and search lists resolve single labels.
             return denial(question, zone: .root)
         }
         return nil

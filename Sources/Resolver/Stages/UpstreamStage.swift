@@ -278,7 +278,7 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
-    /// SERVFAIL while the network has no server for a name; not cached, because the state is short.
+    /// SERVFAIL while the network has no server for a name; not cached, because this lasts seconds.
     fileprivate static func absent(_ query: Query, _ text: String) -> Resolution {
         var failure = Resolution.failure(query, .networkError, text)
         failure.lifetime = 0

@@ -47,12 +47,12 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// True if a limit of `pending.payer` prevented the call.
+    /// True if a limit of `pending.payer` prevented the vendor call.
     private var isOfClient: Bool {
         if case .failed(.ofClient)? = vendorResult { true } else { false }
     }
 
-    /// True if no client waits, and the cache has an answer.
+    /// True if no client waits, and the cache has a fresh answer.
     private var isRefresh: Bool {
         guard pending.table != nil, !pending.waiters.contains(where: { $0.isAwaited && !$0.isOver })
         else { return false }
@@ -120,7 +120,7 @@ final class VendorFallback {
 
     private func vendorsFinished(_ result: VendorStage.Result) {
         vendorResult = result
-        // The limits of other waiting clients may permit a call.
+        // Moves other clients to a new query, because their limits may permit a call.
         if isOfClient { pending.table?.separate(pending) }
         timer?.cancel()
         timer = nil
@@ -180,7 +180,7 @@ final class VendorFallback {
             fallback.provenance.fallback = .failed
             if limit != nil {
                 fallback.shorten(to: ResolverLimits.earlyLifetime, query.question)
-                // Other clients can still call the vendor.
+                // Not cached, because the limits of other clients may permit a vendor call.
                 if isOfClient { fallback.lifetime = 0 }
             }
             complete(ResolvedAnswer(fallback))
@@ -221,7 +221,7 @@ final class VendorFallback {
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
-        // A vendor call in flight may retain this object for seconds.
+        // Frees the answer: a vendor call in flight may retain this object for seconds.
         upstreamAnswer = nil
         resolution.end(pending, answer)
     }

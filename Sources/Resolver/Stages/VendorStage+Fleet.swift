@@ -51,7 +51,7 @@ extension VendorStage {
 
     /// Returns the function to call after a vendor call; nil without a fleet.
     ///
-    /// The function shares the reply, or without a reply ends the wait of other machines.
+    /// The function shares the reply. Without a reply, other machines stop waiting for one.
     private func ended(
         _ ticket: Fleet.Ticket?,
         _ question: Fleet.Question?,
@@ -63,7 +63,7 @@ extension VendorStage {
         return { reply in
             let value = reply.flatMap { fleet.value(of: $0, policy) }
             if let ticket { return fleet.fleet.end(ticket, value) }
-            // Without ticket: before the call, the exit was unknown or the fleet failed.
+            // There is no ticket if `vendor.exit` was unknown or the fleet failed before the call.
             guard let value, let reply, !reply.wasMerged,
                 let question = question
                     ?? fleet.question(
@@ -104,7 +104,7 @@ extension VendorStage {
 
     /// Converts an answer that another machine shared for a recently used name.
     ///
-    /// - Returns: the answer to cache, and its question; nil if the route no longer has this view.
+    /// - Returns: the answer to cache, and its question; nil if no vendor of the route has `view`.
     func pushed(
         _ value: FleetValue,
         _ name: Name,

@@ -69,7 +69,7 @@ package final class VendorStage {
 
     /// Limit of this daemon that prevented a call.
     enum Limit {
-        /// A limit of the client that started the query; queries of other clients may cause a call.
+        /// A limit of the client that started the query; other clients may still call the vendor.
         case ofClient
 
         /// The limit of the vendor's call rate or queue.
@@ -103,9 +103,7 @@ package final class VendorStage {
         ask(match.route.vendors[...], work, nil, completion)
     }
 
-    /// Adds `client` to the clients that wait for the pending `query`.
-    ///
-    /// If the name is queued for a call, the name is then also in the queue of `client`.
+    /// Adds the name of the pending `query` to the queue of `client` if the name is queued.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
@@ -126,7 +124,7 @@ package final class VendorStage {
         /// Deadline of all vendors.
         let end: Instant
 
-        /// Time until which the client waits for other machines; nil if no client waits.
+        /// End of the wait for an answer of another machine; nil if no client waits.
         let waitEnd: Instant?
 
         init(_ query: PendingQuery, _ match: RouteTable.Match, end: Instant, waitEnd: Instant?) {
@@ -160,7 +158,7 @@ package final class VendorStage {
 
     /// Calls the first of `vendors`.
     ///
-    /// - Parameter ended: receives the reply before the result is known; nil after a failure.
+    /// - Parameter ended: called before `completion` with the reply, or with nil after a failure.
     func call(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
@@ -209,7 +207,9 @@ package final class VendorStage {
         return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
     }
 
-    /// Returns the time until which a queued name must wait for a vendor; nil for no wait.
+    /// Returns the time before which an early fallback must not start for a queued name.
+    ///
+    /// Nil if the fallback may start now.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,

@@ -51,11 +51,11 @@ package final class NAT64 {
     private let detected: DetectedStack
     private let clocks: Clocks
 
-    /// Family test in flight, and the time after which a query starts the next test.
+    /// Test of the address families in flight; a query after `testDue` starts the next test.
     private var testing: Task<Void, Never>?
     private var testDue: Instant?
 
-    /// Signal of the discovery in flight; a network change cancels the discovery.
+    /// Signal that cancels the discovery in flight.
     private var signal: CancellationSignal?
     private var timer: (any Cancellable)?
     private var failures = 0

@@ -41,8 +41,8 @@ extension Resolver: DNS64.Resolving {
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.
-    ///   - savesCalls: true to keep also synthesized addresses and answers without addresses if the
-    ///     next query would call a vendor.
+    ///   - savesCalls: true to also keep synthesized and negative answers whose removal would cause
+    ///     a vendor call.
     /// - Returns: the sweep; the caller must run it to its end.
     package func prefixChanged(to prefix: NAT64Prefix?, savesCalls: Bool) -> CacheSweep {
         CacheSweep(removingByContent: cache, now: clocks.now()) {

@@ -30,7 +30,7 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     enum Move: Sendable, Hashable {
-        /// Query a server as attempt `Int`; `since` is the start of the server's previous attempt.
+        /// Query a server; the `Int` numbers the attempt, `since` is the server's previous attempt.
         case ask(Int, server: Int, until: Instant, since: Instant?)
 
         case end
@@ -46,7 +46,7 @@ struct AttemptPlan: Sendable, Hashable {
         let start: Instant
         let until: Instant
 
-        /// Time at which a hedged query is due, and the server becomes suspected.
+        /// Time at which a hedged query and a probe of this server are due.
         fileprivate let overdue: Instant
         fileprivate var isSuspected = false
     }
@@ -199,7 +199,7 @@ extension AttemptPlan {
         return advance(now: now)
     }
 
-    /// Returns the attempts that became overdue since the last call.
+    /// Returns the attempts that became overdue since the last call; their servers get a probe.
     mutating func newlySuspicious(now: Instant) -> [Try] {
         guard let suspicion, now >= suspicion else { return [] }
         return running.indices.compactMap { index in
@@ -277,7 +277,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // The rest is for an unprotected server.
+            // The remaining time is for an unprotected server.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

@@ -25,7 +25,7 @@ extension HealthTable {
     /// - Parameters:
     ///   - began: the start of the unanswered attempt.
     ///   - end: the deadline of the probe. A probe has at least ``UpstreamLimits/fairWait``; over a
-    ///     stream, also at least ``ServerHealth/patience`` and ``ServerHealth/connectionTime``.
+    ///     stream, also the sum of ``ServerHealth/patience`` and ``ServerHealth/connectionTime``.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -60,7 +60,7 @@ extension HealthTable {
             probed(server, page, $0.began, $0.failure)
         }
         let probe = Probe(server, clocks, silentSince: began, completion)
-        // A probe of a stream may need a new connection. A slow path must not fail the probe.
+        // A probe over a stream has time for a new connection, even in a slow network.
         let minimum =
             server.repeatsAfter == .zero
             ? UpstreamLimits.fairWait

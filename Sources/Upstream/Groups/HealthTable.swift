@@ -116,7 +116,8 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let isSlow = page.health.answered(in: now - began, now: now)
-        // The time of a probe, which decides the use of unprotected servers, needs a measurement.
+        // The timeout of a probe depends on the round trip. The probe decides if unprotected
+        // servers are used.
         let isDue = isSlow && server.isProtected && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)

@@ -81,9 +81,9 @@ extension ServerHealth {
     /// Otherwise each query would start a handshake, which costs more CPU time than the query.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
-    /// True if the certificate of the server is checked again, or may be checked again now.
+    /// True if a probe that checks the server's certificate is in flight, or may be sent now.
     ///
-    /// A query without another server then waits for the result.
+    /// A query that has no other server waits for the result.
     func isRecheckable(at now: Instant) -> Bool {
         guard let rest, isUntrusted else { return false }
         return isProbed || now - rest.since >= UpstreamLimits.firstRest
@@ -154,7 +154,7 @@ extension ServerHealth {
 // MARK: - Replies to clients' queries
 
 extension ServerHealth {
-    /// Records an answer; returns true if it took longer than the known round trip.
+    /// Records an answer; returns true if the latency exceeds the known round trip.
     mutating func answered(in time: Duration, now: Instant) -> Bool {
         defer { shortest = min(shortest, time) }
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
@@ -212,7 +212,7 @@ extension ServerHealth {
         let hasAnswered =
             answeredAt.map { now - $0 < UpstreamLimits.declineTolerance } ?? false
         let isOutage = reason != .rateLimited && !(reason.isDecline && hasAnswered)
-        // A new outage ends soon, unlike a long back-off because of declines.
+        // A new outage has the shortest back-off, even after a long back-off without an outage.
         let isLonger = before.map { $0.isOutage || !isOutage } ?? false
         let next = before.map { min($0.length * 2, UpstreamLimits.longestRest) }
         rest = Rest(

@@ -126,7 +126,6 @@ package final class UpstreamGroup {
         return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
     }
 
-    /// Returns the candidate of a group with one server; nil unless the server is healthy.
     private func onlyCandidate(_ roster: UpstreamRoster) -> AttemptPlan.Candidate? {
         guard roster.servers.count == 1, let server = roster.servers.first,
             !health.isPaused(server)

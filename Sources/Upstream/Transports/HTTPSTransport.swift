@@ -96,7 +96,7 @@ package final class HTTPSTransport: UpstreamTransport {
             }
             if !attempt.query.isProbe { shares.end(attempt.client, at: url) }
             if case .success(let reply) = sent {
-                // Probes have connections of their own.
+                // A reply to a probe does not count, because probes use other connections.
                 if !attempt.query.isProbe { lastReceived = clocks.now() }
                 attempt.place?.note(reply)
             }

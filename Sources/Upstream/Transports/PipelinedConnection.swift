@@ -42,7 +42,7 @@ final class PipelinedConnection {
 
     private var pending: [UInt16: Pending] = [:]
 
-    /// IDs of abandoned queries that the server may still answer.
+    /// IDs of cancelled or expired queries that the server may still answer.
     private var givenUp: Set<UInt16> = []
 
     /// Octets to write; `isWriting` is true while a task writes them.
@@ -97,7 +97,7 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
-            // The cancellation signal retains the entry until the whole resolution ends.
+            // Frees the reply: the cancellation signal retains the entry until the resolution ends.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]

@@ -18,10 +18,10 @@ final class StreamExchanger {
     private let open: PipelinedConnection.Opening
     private var current: [Purpose: PipelinedConnection] = [:]
 
-    /// Connections that replace silent ones of `current` after their first reply.
+    /// New connections, opened because a connection in `current` is silent.
     ///
-    /// Until then, other queries use `current`: the server, or a firewall, may refuse further
-    /// connections while it answers on that one.
+    /// A candidate becomes current after its first reply. Until then, other queries use `current`,
+    /// because the server or a firewall may refuse further connections.
     private var candidates: [Purpose: PipelinedConnection] = [:]
 
     /// Connections that accept no more queries and wait for replies, oldest first.
@@ -75,7 +75,7 @@ final class StreamExchanger {
                 deadline: attempt.deadline
             )
         } catch {
-            // A connection that was never established is not lost, except after a network change.
+            // A retry needs a connection that was established, or dropped at a network change.
             let wasLost = connection.wasOpen || error == Self.dropped
             guard wasLost, connection.end != nil, error != .timedOut, !attempt.isCancelled,
                 !attempt.isOver,
@@ -139,8 +139,8 @@ final class StreamExchanger {
 
     /// Applies the idle timeout that the server sent (RFC 7828 §3.4).
     ///
-    /// A timeout of 0 retires the connection. Retired connections use memory, so their number is
-    /// limited. If the limit is reached, the connection also takes new queries until none is pending.
+    /// A timeout of 0 retires the connection. If the number of retired connections has reached its
+    /// limit, the connection instead accepts new queries until no query is outstanding.
     private func keep(_ connection: PipelinedConnection, for timeout: Duration) {
         guard timeout == .zero else { return connection.keep(for: timeout) }
         forgetEnded()

@@ -19,7 +19,6 @@ package final class TransferShares {
     private var used = 0
     private var upstreams: [String: Upstream] = [:]
 
-    /// URLs of all registered upstreams.
     private var known: Set<String> = []
 
     package init(of limit: Int = UpstreamLimits.transfers) { self.limit = limit }

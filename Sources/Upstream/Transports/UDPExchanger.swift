@@ -84,7 +84,6 @@ final class UDPExchanger {
     private func expire() {
         let now = clocks.now()
         for slot in open { slot.expire(now) }
-        // The time is rounded up, so that queries share timers.
         let next = open.lazy.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
@@ -219,8 +218,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     }
 
     func failed(_ error: SocketError) {
-        // The socket is closed first, because a completion may send a query, which needs another
-        // socket.
+        // The socket is closed first, because a completion handler may open a new socket.
         let queries = removeAll()
         close()
         for query in queries { query.attempt.end(.failure(UpstreamError(error))) }
