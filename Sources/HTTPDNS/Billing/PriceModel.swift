@@ -92,7 +92,7 @@ package struct PriceModel: Sendable, Hashable {
 
     /// Returns the maximum number of units for one name and family.
     ///
-    /// If ``item`` is a request or a name, other names or families share these units.
+    /// If ``item`` is a request or a name, the units also pay for its other names or families.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {

@@ -13,12 +13,10 @@ package enum ClientLimits {
     /// Minimum time between the starts of two health probes.
     static let trialPause = Duration.seconds(1)
 
-    /// Duration of an unanswered health probe after which queued names do not wait for the vendor.
+    /// Time without an answer to a health probe after which queued names do not wait any more.
     static let trialPatience = Duration.milliseconds(250)
 
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
-    ///
-    /// With ``trialPatience``, the result is known at the usual end of `fallback-after`.
     static let queueSuspicion = Duration.milliseconds(150)
 
     /// Interval of the checks whether an upstream may answer a queued name instead.

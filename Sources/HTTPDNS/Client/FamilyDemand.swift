@@ -2,7 +2,7 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if this is free or clients want both; otherwise only the wanted one.
+    /// Request both families if the second is free, or if DNS clients want both; otherwise one.
     case automatic = "auto"
 
     case both
@@ -23,7 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names; if there are `limit` names, they move to `older`.
+    /// Demand for the latest names; when there are `limit` names, they replace those in `older`.
     private var recent: [Name: Demand] = [:]
     private var older: [Name: Demand] = [:]
 

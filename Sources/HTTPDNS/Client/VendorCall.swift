@@ -98,7 +98,7 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of restarts of the call; results from before a restart are ignored.
+    /// Number of times that the running requests were dropped; results of those are ignored.
     var round = 0
 
     /// Number of times that a network change has sent the call again.

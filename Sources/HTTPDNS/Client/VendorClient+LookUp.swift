@@ -259,7 +259,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // A search covers the whole queue, so near deadlines share a search.
+        // Each search covers the whole queue; deadlines close together need only one search.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -293,7 +293,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up, unless it is the only one of a call, which is charged already.
+    /// Cancels a look-up, except the last one for a name in a call: the call is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),
