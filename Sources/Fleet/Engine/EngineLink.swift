@@ -3,8 +3,8 @@ internal import Net
 
 /// Connections to Redis: one for commands, one for the messages of other machines.
 ///
-/// Both connect to the same server. If one fails, both are replaced. A new server must accept a
-/// write before it is used, which a replica or a full server does not.
+/// Both connect to the same server. If one fails, both are replaced. A new server is used only if
+/// it accepts a write; a replica or a full server refuses writes.
 @ServiceLoop
 final class EngineLink {
     typealias Replies = RedisConnection.Replies
@@ -162,7 +162,7 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // Before the first claim of a budget, which needs the number of machines.
+        // `becomeConnected` claims budgets, which needs the number of machines.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)
@@ -275,7 +275,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // Also reports the first failure after the start.
+            // While disconnected, reports only the first failure after the start.
             if known == nil { onChange?(reason) }
             return
         }

@@ -4,8 +4,8 @@
 ///
 /// A machine reads the value, then claims the lease. The leader, which gets the lease, calls the
 /// vendor, stores the answer and releases the lease. The others wait for the leader's message, at
-/// most until the end of their wait, and then call the vendor themselves. The wait includes all
-/// steps before the vendor call, so that a slow Redis server delays no client further.
+/// most until the end of their wait, and then call the vendor themselves. The wait includes the
+/// read and the claim, so that a slow Redis server delays no client further.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading

@@ -3,7 +3,7 @@
 /// Filter that checks the lengths in replies before hiredis parses them.
 ///
 /// hiredis allocates as much memory as a length announces. The filter replaces a string that is too
-/// long by nil: every client with access to the channel can send one.
+/// long by nil. An error would let every client with access to the channel end the connection.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.
@@ -21,7 +21,7 @@ struct ReplyGuard: Sendable {
         case skipped(left: Int)
     }
 
-    /// Start of the current line; held back while a length is incomplete.
+    /// Octets of the current line that hiredis does not get yet, because a length is incomplete.
     private var line: [UInt8] = []
 
     private var state = State.type

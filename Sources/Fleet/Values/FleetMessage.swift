@@ -101,9 +101,9 @@ struct FlushList: Sendable {
 
     /// Adds a flush; returns false if the flush is known already, or far in the future.
     ///
-    /// If the Redis clock was ahead, earlier flushes are in the future. They do not hide `flush`.
-    /// Beyond ``FleetLimits/clockStep``, they are removed. If the list is full, its oldest flush
-    /// becomes a flush of all names.
+    /// A clock that was ahead can leave flushes with a future time. They do not replace `flush`;
+    /// those more than ``FleetLimits/clockStep`` ahead are removed. If the list is full, the oldest
+    /// flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep
