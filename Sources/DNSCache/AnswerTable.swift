@@ -74,7 +74,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The next hit copies the entry again, for the rest of its lifetime.
+            // The copy has expired. The next hit stores a copy for the rest of the lifetime.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)

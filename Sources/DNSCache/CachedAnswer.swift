@@ -6,7 +6,7 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records; their compression pointers are valid behind the question in any letter case.
+    /// Records to send after the question, which may have any letter case.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.

@@ -43,7 +43,7 @@ enum SnapshotFormat {
         case end = 0x5A
     }
 
-    /// Flag of an entry that had a hit since it was last spared from eviction.
+    /// Flag of an entry that had a hit since it was stored or last moved to the head.
     static let isInDemand: UInt8 = 1
 
     /// Flag of an entry with AD, from version 2 on.
