@@ -29,7 +29,7 @@ package final class Miss: Sendable {
         self.plain = plain
     }
 
-    /// Copy for the reply, without the octets of a message of a rare form.
+    /// Copy for sending the reply, without the octets of a message of a rare form.
     var asker: Miss {
         guard plain == nil else { return self }
         return Miss(
