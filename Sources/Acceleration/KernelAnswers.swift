@@ -217,7 +217,8 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // `hits` may exceed `count`, because `hits` begins with hits of removed copies.
+            // `copies.hits` can have more than `count` elements, because removed copies also had
+            // hits.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -273,7 +274,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package static let largestFrame = 2048
 
-    /// Runs the BPF program on a loopback frame, even if not attached; nil for an unchanged frame.
+    /// Returns a loopback frame after a run of the BPF program; nil if the frame is unchanged.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
