@@ -93,7 +93,7 @@ package final class AnswerCache: Sendable {
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale; counts as a hit.
+    /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale, and counts a hit.
     ///
     /// - Parameter ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
     package func staleAnswer(
@@ -108,7 +108,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Returns the fresh NOERROR or NXDOMAIN answer; does not count as a hit.
+    /// Returns the fresh NOERROR or NXDOMAIN answer, and does not count a hit.
     package func freshAnswer(
         for question: Question,
         variant: AnswerVariant,

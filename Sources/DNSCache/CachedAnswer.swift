@@ -64,7 +64,7 @@ package struct FreshAnswer: Sendable {
 
 /// Newest NOERROR or NXDOMAIN answer, to serve if resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// Answer with the TTLs to send; its lifetime of 0 prevents storing it again.
+    /// Answer with the TTLs to send; a lifetime of 0 prevents a second insertion.
     package var answer: CachedAnswer
 
     package var age: UInt64

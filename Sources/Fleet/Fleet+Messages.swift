@@ -59,7 +59,7 @@ extension Fleet {
                 reject(error)
             }
         }
-        // Redis stores a limited number of flushes, so older ones may be lost: flushes all older
+        // Redis stores a limited number of flushes. Older flushes may be lost: flushes all older
         // values.
         if list.count >= FleetLimits.flushes, oldest < .max {
             takeNew(FleetFlush(.all, isSoft: true, at: oldest))

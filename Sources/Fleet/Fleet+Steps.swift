@@ -111,7 +111,7 @@ extension Fleet {
         }
     }
 
-    /// Returns the first usable value in the replies to `reads`; notes a stale value.
+    /// Returns the first usable value in the replies to `reads`; stores a stale value in `lookUp`.
     ///
     /// - Parameter isRepeated: true for the second read, which does not count rejections again.
     func value(

@@ -8,7 +8,7 @@ package import Net
 /// fleet.
 @ServiceLoop
 package final class Fleet {
-    /// Question; the machines share its answer.
+    /// Question to a vendor; the machines share the answer.
     package struct Question: Sendable {
         package var name: Name
 

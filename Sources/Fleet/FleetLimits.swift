@@ -81,7 +81,7 @@ package enum FleetLimits {
     /// Milliseconds by which a value may be ahead of the Redis clock.
     static let clockTolerance: Int64 = 2_000
 
-    /// Milliseconds by which the Redis clock may go back; after a fail-over, it can be behind.
+    /// Milliseconds by which the Redis clock may go back, for example after a fail-over.
     static let clockStep: Int64 = 60_000
 
     /// Seconds for which an answer without addresses is shared.

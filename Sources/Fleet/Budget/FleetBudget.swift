@@ -111,7 +111,7 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // By then, machines that started at the same time have claimed, too.
+        // At that time, machines that connected together with this machine have also claimed.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 

@@ -130,7 +130,7 @@ final class EngineLink {
         }
     }
 
-    /// Connects, and returns when a connection ends, with the reason.
+    /// Connects, waits until a connection ends, and returns the reason.
     private func connectAndWait() async throws(EngineError) -> EngineError {
         let deadline = clocks.now() + FleetLimits.connect
         let server = try await server(deadline)
@@ -251,7 +251,7 @@ final class EngineLink {
         do throws(EngineError) {
             replies = try await connection.send([question], deadline: deadline)
         } catch .refused(let text) {
-            // Most Sentinels need no password.
+            // The first attempt sends no password, because most Sentinels need none.
             guard text.hasPrefix("NOAUTH"), let authentication = access.authentication else {
                 throw .refused(text)
             }

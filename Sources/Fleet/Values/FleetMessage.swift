@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Flush: shared answers that were fetched before its time are rejected.
+/// Flush: machines reject shared answers that were fetched before ``at``.
 package struct FleetFlush: Sendable, Hashable {
     package enum Scope: Sendable, Hashable {
         case all

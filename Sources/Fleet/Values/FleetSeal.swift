@@ -18,7 +18,7 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case flushed
 
-    /// The value or message is an old one that was sent again.
+    /// The value or message is old, and was sent again.
     case replayed
 }
 

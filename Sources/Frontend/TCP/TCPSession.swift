@@ -178,7 +178,7 @@ final class TCPSession {
         }
     }
 
-    /// Returns true if more octets may be available.
+    /// Reads into `messages`; returns true if more octets may be available.
     private func read(_ messages: TCPBatch, toEnd: Bool) -> Bool {
         do throws(SocketError) {
             guard let count = try messages.read(from: stream) else { return false }
@@ -206,7 +206,7 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Returns the number of cache hits.
+    /// Answers or starts the queries in `messages`; returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,

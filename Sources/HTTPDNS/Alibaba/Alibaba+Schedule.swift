@@ -6,7 +6,7 @@ package import Net
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum age of a server list received without TLS, which an attacker can forge.
+    /// Maximum age of a server list received without TLS: an attacker can forge such a list.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {

@@ -82,7 +82,7 @@ package struct PriceModel: Sendable, Hashable {
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` if the month already has `used` units; nil if unknown.
+    /// Returns the price of `units` after `used` units in the month; nil without known prices.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)

@@ -199,7 +199,7 @@ package protocol UsageStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - today: the current day.
-    ///   - durably: true to treat a record that is only in memory as unknown.
+    ///   - durably: false to use a record in memory if the stored record is unknown.
     ///   - change: returns true if it changed the record; runs on any thread, possibly after this
     ///     function has returned nil.
     /// - Returns: the record after the change; nil if the stored record is unknown.

@@ -19,7 +19,7 @@ package enum ClientLimits {
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
     static let queueSuspicion = Duration.milliseconds(150)
 
-    /// Interval of the checks whether an upstream may answer a queued name instead.
+    /// Interval of the checks whether an upstream may answer a queued name.
     static let queueCheck = Duration.milliseconds(100)
 
     /// Ignored clock difference in seconds: the header `Date` has no fractions.

@@ -14,7 +14,7 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
     case v6
 }
 
-/// Address families of names that DNS clients recently wanted, in bounded memory.
+/// Table of the address families that DNS clients recently wanted, by name, in bounded memory.
 struct FamilyDemand: Sendable {
     private struct Demand: Sendable {
         var v4: Instant?

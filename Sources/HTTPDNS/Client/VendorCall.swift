@@ -104,7 +104,7 @@ final class VendorCall {
     /// Number of times that a network change has sent the call again.
     var restarts = 0
 
-    /// Time of the next event: a hedged request, a suspicion of a server, or the deadline.
+    /// Time of the next event: a hedged request, a health probe, or a deadline.
     var wake: Instant?
 
     let number: UInt64

@@ -235,7 +235,7 @@ extension VendorClient {
 
     /// Fails the look-ups of a refused call.
     ///
-    /// If the refusal is for this client only, names for which other clients wait stay queued.
+    /// If the refusal concerns only the client of the call, names of other clients stay queued.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
