@@ -120,7 +120,7 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Releases unused memory, except between live entries; returns true to be called again.
+    /// Releases unused memory, except between live entries; returns true if more calls are needed.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }

@@ -173,7 +173,7 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Releases memory of former buckets; returns true to be called again.
+    /// Releases memory of former buckets; returns true if more calls are needed.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size

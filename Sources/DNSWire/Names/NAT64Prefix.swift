@@ -39,7 +39,6 @@ package struct NAT64Prefix: Hashable, Sendable {
 // MARK: - Embedding
 
 extension NAT64Prefix {
-    /// Positions of the IPv4 address in the octets.
     private static func positions(_ length: Int) -> [Int] {
         let first = length / 8
         return Array((first...first + 4).filter { $0 != reservedOctet }.prefix(4))

@@ -36,7 +36,7 @@ extension QueryFault {
 extension RawSpan {
     fileprivate static var recordCount: Int { 11 }
 
-    /// True if the message has an OPT record; linear time, as each step skips five octets or more.
+    /// True if the message has an OPT record; takes linear time.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount

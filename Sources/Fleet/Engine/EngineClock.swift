@@ -14,7 +14,7 @@ struct EngineClock: Sendable, Hashable {
 
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.
     ///
-    /// The assumption is that Redis read its clock in the middle between request and reply.
+    /// Assumes that Redis read its clock in the middle between request and reply.
     init?(_ reply: RedisReply, sent: Instant, received: Instant) {
         let words = reply.elements.compactMap(\.string).compactMap { Int64($0) }
         guard words.count == 2, (0...1 << 40).contains(words[0]),

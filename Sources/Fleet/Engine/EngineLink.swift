@@ -59,7 +59,6 @@ final class EngineLink {
     /// Server that is probed while the breaker is open.
     var probing: SocketAddress?
 
-    /// Keys in Redis that this class uses.
     struct LinkKeys {
         let probe: [UInt8]
         let members: [UInt8]

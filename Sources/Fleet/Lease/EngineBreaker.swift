@@ -23,7 +23,7 @@ struct EngineBreaker: Hashable, Sendable {
         return isOpen
     }
 
-    /// Closes the breaker after a probe was answered in time; returns true if the breaker was open.
+    /// Closes the breaker; returns true if the breaker was open.
     mutating func probeAnswered() -> Bool {
         timeouts = 0
         defer { isOpen = false }

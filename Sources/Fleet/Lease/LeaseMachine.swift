@@ -40,7 +40,6 @@ struct LeaseMachine: Hashable, Sendable {
         case read
         case claim
 
-        /// Use the value that was read or received.
         case use
 
         case call

@@ -26,7 +26,7 @@ struct ReplyGuard: Sendable {
 
     private var state = State.type
 
-    /// Missing elements of the reply.
+    /// Number of missing elements of the reply.
     private var left = 1
 
     /// Elements and octets of the reply so far.
@@ -115,7 +115,6 @@ struct ReplyGuard: Sendable {
         }
     }
 
-    /// Begins a string of `count` octets or a list of `count` elements.
     private mutating func start(isList: Bool, _ count: Int) throws(EngineError) {
         if isList {
             guard elements + left + count <= FleetLimits.replyElements else {

@@ -69,7 +69,6 @@ enum FleetMessage {
 
     case flush([UInt8])
 
-    /// Context of the tag of a flush.
     static let flushContext = Array("flush".utf8)
 
     var octets: [UInt8] {
@@ -92,7 +91,7 @@ enum FleetMessage {
     }
 }
 
-/// List of known flushes: values that were fetched before a flush are rejected.
+/// List of known flushes.
 struct FlushList: Sendable {
     private(set) var flushes: [FleetFlush] = []
 

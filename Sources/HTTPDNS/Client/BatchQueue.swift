@@ -141,7 +141,6 @@ extension BatchQueue {
         guard let turn = nextTurn(shares) else { return nil }
         let client = turns[turn]
         removeTurn(turn)
-        // One turn serves only the first of the client's queues.
         guard var own = lines.removeValue(forKey: client) else { return nil }
         var line = own.removeFirst()
         var batch = Batch(client: client)
@@ -195,7 +194,7 @@ extension BatchQueue {
         return best?.index
     }
 
-    /// Removes an element of `turns`, and moves the elements before it, which are few.
+    /// Removes an element of `turns`, and moves the elements before it.
     private mutating func removeTurn(_ index: Int) {
         for place in stride(from: index, to: turns.startIndex, by: -1) {
             turns[place] = turns[place - 1]

@@ -46,7 +46,7 @@ package struct Budget {
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
 
-    /// Unix time of the latest read-only access to the stored counts, at most one per second.
+    /// Unix time of the latest read-only access to the stored counts.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()

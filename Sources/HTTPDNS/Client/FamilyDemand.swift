@@ -14,7 +14,7 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
     case v6
 }
 
-/// Table of the address families that DNS clients recently wanted, by name, in bounded memory.
+/// Address families that DNS clients recently wanted, by name; bounded in memory.
 struct FamilyDemand: Sendable {
     private struct Demand: Sendable {
         var v4: Instant?

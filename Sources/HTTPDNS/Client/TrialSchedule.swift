@@ -5,7 +5,7 @@
 /// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart;
 /// after each of the first `burst` - 1 failures in a row, the next may start immediately.
 struct TrialSchedule: Sendable, Hashable {
-    /// Number of consecutive failed probes after which the pause applies, at least 1.
+    /// Consecutive failed probes after which the pause applies, at least 1.
     let burst: Int
 
     private(set) var isUnderWay = false

@@ -98,10 +98,9 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of times that the running requests were dropped; results of those are ignored.
+    /// Number of times that running requests were dropped; their results are ignored.
     var round = 0
 
-    /// Number of times that a network change has sent the call again.
     var restarts = 0
 
     /// Time of the next event: a hedged request, a health probe, or a deadline.
@@ -131,7 +130,6 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates the call of a health probe that a query of `client` caused.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

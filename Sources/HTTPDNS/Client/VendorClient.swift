@@ -147,8 +147,6 @@ package final class VendorClient {
 
 extension VendorClient {
     /// Returns the families to request for a query that wants `wanted`.
-    ///
-    /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
     func families(
         _ name: Name,
         wanted: Families,

@@ -138,7 +138,7 @@ extension DNSJSON {
 
     /// Returns the signature: a hexadecimal SHA-256 of these values.
     ///
-    /// The order of the values is from a third-party client, not from a document.
+    /// The order of the values is from a third-party client.
     private static func signature(
         of name: String,
         at time: String,
