@@ -118,7 +118,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Number of answers by the kernel, as last read from its counters.
+        /// Number of answers by the kernel, as last read from the BPF program's counters.
         package var answers: UInt64 = 0
 
         package var isSuspended = false

@@ -132,7 +132,7 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number; `map` copies them, so that the next hit copies no array.
+    /// Hits by server number, in a new array, so that the next hit needs no copy on write.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

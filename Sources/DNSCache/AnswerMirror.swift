@@ -17,7 +17,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// Removes a copy; no reply after this call uses it.
+    /// Removes a copy; no reply after this call uses the copy.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
     /// Calls `changes`, and applies all stores and removals of `changes` together.
@@ -102,7 +102,7 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if a hit queues an entry for copying; `entry` is its header before the hit.
+    /// Returns true if a hit queues an entry for copying; `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)

@@ -31,7 +31,7 @@ extension Fleet {
             return
         }
         let known = subject.fetchedAt
-        // Redis also sends this machine its own messages. Their time is `known`: skips them.
+        // Redis also returns the messages of this machine: their time is `known`. Skips these.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }

@@ -65,8 +65,8 @@ package final class Fleet {
 
     /// Percentage of the TTL, 0...9, by which this machine refreshes an answer earlier.
     ///
-    /// The percentage differs between machines, so that they do not refresh together. The first
-    /// machine sends its answer to the others.
+    /// The percentage differs between machines, so that not all machines refresh an answer. The
+    /// first machine sends the answer to the others.
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }

@@ -69,7 +69,7 @@ package enum FleetLimits {
     /// Time of the second heartbeat after a connection: machines often start together.
     static let secondHeartbeat: Duration = .seconds(1)
 
-    /// Seconds after its last heartbeat for which a machine counts as a member.
+    /// Seconds for which a machine counts as a member after the last heartbeat.
     static let memberSeconds: Int64 = 60
 
     /// Lifetime of the lease of the machine that calls the vendor; vendors answer within 3 s.

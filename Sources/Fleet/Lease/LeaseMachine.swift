@@ -101,7 +101,7 @@ struct LeaseMachine: Hashable, Sendable {
         return [action].compactMap(\.self) + (mayHold ? [.release] : [])
     }
 
-    /// Releases a lease that is granted too late, so that it does not block other machines.
+    /// Releases a lease that is granted too late, so that the lease does not block other machines.
     private func lateActions(_ event: Event) -> [Action] {
         if case .claimed(isWon: true, _) = event { [.release] } else { [] }
     }

@@ -55,7 +55,7 @@ final class RedisConnection {
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Creates a connection on an open stream, which it then owns.
+    /// Creates a connection, which then owns the open stream.
     ///
     /// - Parameter password: the password of Redis, which errors must not show.
     init(

@@ -75,7 +75,7 @@ struct ReplyGuard: Sendable {
             }
         case .text(let count, let isEnding):
             guard count < FleetLimits.lineOctets else { throw .unexpected("a line is too long") }
-            // If hiredis saw another end of line than this filter, it would parse unchecked
+            // If hiredis saw another end of line than this filter, hiredis would parse unchecked
             // lengths.
             guard isEnding == (octet == UInt8(ascii: "\n")) else {
                 throw .unexpected("a line of the reply has an invalid end")

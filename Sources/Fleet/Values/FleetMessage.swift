@@ -101,7 +101,8 @@ struct FlushList: Sendable {
     /// Adds a flush; returns false if the flush is known already, or far in the future.
     ///
     /// A clock that was ahead can leave flushes with a future time. They do not replace `flush`;
-    /// those more than ``FleetLimits/clockStep`` ahead are removed. If the list is full, the oldest
+    /// flushes more than ``FleetLimits/clockStep`` ahead are removed. If the list is full, the
+    /// oldest
     /// flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {

@@ -138,7 +138,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Answers the query in `scratch` from the cache, or returns it as an open question.
+    /// Answers the query in `scratch` from the cache, or returns an open question.
     ///
     /// - Parameter hash: the cache's hash of the question; nil if unknown.
     private func answer(

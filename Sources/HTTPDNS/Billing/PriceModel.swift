@@ -92,7 +92,7 @@ package struct PriceModel: Sendable, Hashable {
 
     /// Returns the maximum number of units for one name and family.
     ///
-    /// If ``item`` is a request or a name, the units also pay for its other names or families.
+    /// If ``item`` is a request or a name, the units also pay for the other names or families.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {
@@ -106,7 +106,7 @@ package struct PriceModel: Sendable, Hashable {
 
 extension PriceModel {
     package enum Fate: Sendable {
-        /// The request was not sent, or the vendor refused it: not billed.
+        /// The request was not sent, or was refused by the vendor: not billed.
         case free
 
         /// The request was sent, but the reply is missing or unreadable: possibly billed.

@@ -133,7 +133,7 @@ package struct UsageRecord: Sendable, Hashable {
         // starts in the distant past: the sum of all later days would be too high.
         guard former.contains(where: { $0.day == today }) else {
             if behind == nil {
-                // Forgets a `latestDay` after `day`: only a wrong clock has reached it.
+                // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.
                 (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
                 behind = today
             } else if day == behind {

@@ -46,7 +46,7 @@ package struct BatchQueue: Sendable {
 
     /// Queue of names with equal families and parameters, oldest entry first.
     ///
-    /// The entry of a removed name is invalid: `waiting` has no such question with its number.
+    /// The entry of a removed name is invalid: `waiting` has no such question and number.
     private struct Line: Sendable {
         let families: Families
         let parameters: RouteParameters?

@@ -26,7 +26,7 @@ extension EndpointPool {
 
         case limited(retryAfter: Duration?)
 
-        /// The attempt was cancelled, or the server is not the cause of its failure.
+        /// The attempt was cancelled, or the server is not the cause of the failure.
         case unjudged
     }
 

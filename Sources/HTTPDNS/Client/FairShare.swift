@@ -2,8 +2,8 @@
 
 /// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client without units gets one if any is free. A client with units gets another if its use is
-/// less than `multiple` times the units that are free afterwards.
+/// A client without units gets a unit if one is free. A client with units gets another unit if its
+/// use is less than `multiple` times the units that are free afterwards.
 struct FairShare {
     private let multiple: Int
 

@@ -23,7 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names; when there are `limit` names, they replace those in `older`.
+    /// Demand for the latest names; when full, this table replaces `older`.
     private var recent: [Name: Demand] = [:]
     private var older: [Name: Demand] = [:]
 

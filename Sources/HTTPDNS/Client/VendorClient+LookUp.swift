@@ -61,7 +61,7 @@ extension VendorClient {
         return question(families(name, wanted: wanted, choice, now: now))
     }
 
-    /// Adds `lookUp` to a pending name, or queues the name, or starts its call.
+    /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.
     ///
     /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(

@@ -56,7 +56,7 @@ extension VendorClient {
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Returns the price rules: those of the settings with the higher weight, or those of the call.
+    /// Returns the price rules of the call; configured rules apply with the higher of both weights.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -16,8 +16,8 @@ extension VendorClient {
     /// Starts a health probe if one is due and permitted.
     ///
     /// The probe uses new connections. It queries the current server first (or the primary server
-    /// if its check is due), then the others. The rate limit does not refuse probes, because a
-    /// flood of names could then prevent them.
+    /// if its check is due), then the other servers. The rate limit does not refuse probes, because
+    /// a flood of names could then prevent probes.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {

@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Look-ups; after their end also in `successes`, `empty`, `failures` or `cancelled`.
+    /// Look-ups; an ended look-up is also in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
