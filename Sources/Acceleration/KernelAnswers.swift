@@ -226,7 +226,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Returns true if the copy in `slot` has new hits.
+    /// Counts the new hits of the copy in `slot`; returns false if there are none.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)

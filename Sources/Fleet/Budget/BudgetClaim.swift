@@ -117,8 +117,7 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns true if half of the block claimed in advance is used, or if less than the cost of a
-    /// call is left.
+    /// Returns true if half of the block in advance is used, or too little for a call is left.
     ///
     /// - Parameter costs: maximum amount for one call, for each limit.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {

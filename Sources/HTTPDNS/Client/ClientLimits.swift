@@ -36,7 +36,7 @@ package enum ClientLimits {
 
     static let queuedNames = 4_096
 
-    /// Maximum number of times that a call is sent again after network changes: each time is billed.
+    /// Maximum number of times that a call is sent again after network changes; all are billed.
     static let restarts = 2
 
     /// Maximum number of entries in all queues; a name has one entry per client.
