@@ -23,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// Only insertions that evict entries count. Answers of vendors are always admitted, because
-    /// each cache miss is a billed call.
+    /// Insertions without eviction and answers of vendors are always admitted: for a vendor, each
+    /// cache miss is a billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue

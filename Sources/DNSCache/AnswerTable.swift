@@ -119,7 +119,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Not inlined, so that replies without rotation cost nothing.
+    /// Rotates the addresses of a reply; not inlined, because most replies need no rotation.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,

@@ -40,7 +40,7 @@ package final class RateLimit: Sendable {
         state = Lock(State())
     }
 
-    /// Decides about a query from `address`; thread-safe.
+    /// Returns the decision on a query from `address`; thread-safe.
     ///
     /// - Parameter perSecond: maximum queries per second and network, 1 to 1,000,000.
     func decision(
