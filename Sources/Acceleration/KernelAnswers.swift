@@ -118,7 +118,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Number of answers by the kernel, as last read from the BPF program's counters.
+        /// Answers by the kernel, as last read from the counters of the BPF program.
         package var answers: UInt64 = 0
 
         package var isSuspended = false
@@ -217,8 +217,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // `copies.hits` can have more than `count` elements, because removed copies also had
-            // hits.
+            // `copies.hits` may exceed `count`, because removed copies also had hits.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }

@@ -136,7 +136,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if another entry is valid for the same clients, which no mirror can handle.
+    /// Returns true if another entry is valid for the same clients: the mirror could not choose.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)

@@ -119,7 +119,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses of a reply; not inlined, because most replies need no rotation.
+    /// Rotates addresses; not inlined, so that replies without rotation cost nothing.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,

@@ -19,7 +19,7 @@ struct ClientQueue<Element> {
     private var current: Line?
     private var left = 0
 
-    /// Queue of the latest `append`, possibly empty; saves look-ups for many queries of one client.
+    /// Queue of the latest `append`, possibly empty; a client often sends many queries in a row.
     private var latest: Line?
 
     private(set) var count = 0

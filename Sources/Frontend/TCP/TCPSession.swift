@@ -206,7 +206,7 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Answers or starts the queries in `messages`; returns the number of cache hits.
+    /// Answers the queries in `messages`; returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,
