@@ -17,7 +17,6 @@ final class EngineLink {
 
     private(set) var state = State.alone(nil)
 
-    /// Time of the latest change of `state`.
     private(set) var since: Instant
 
     /// Latest failure; kept after a recovery.

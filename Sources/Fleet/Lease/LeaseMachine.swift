@@ -47,7 +47,6 @@ struct LeaseMachine: Hashable, Sendable {
         /// Store the value and send it to the other machines.
         case publish
 
-        /// Remove the lease if this machine holds it.
         case release
     }
 
