@@ -17,7 +17,7 @@ struct Copies: ~Copyable {
     /// Number of idle copies that `newHits` may still return in the current pass over all slots.
     var idleLeft = 0
 
-    /// Address families that the BPF program answers, and number of `suspend` calls in force.
+    /// Address families that the BPF program answers, and `suspend` calls without a `resume`.
     var families: UInt32 = 0
     var holders = 0
 

@@ -118,7 +118,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Number of answers by the kernel, as last read from its counters.
+        /// Answers by the kernel, as last read from the counters of the BPF program.
         package var answers: UInt64 = 0
 
         package var isSuspended = false
@@ -217,7 +217,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // `hits` may exceed `count`, because `hits` begins with hits of removed copies.
+            // `copies.hits` may exceed `count`, because removed copies also had hits.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -225,7 +225,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Returns true if the copy in `slot` has new hits.
+    /// Counts the new hits of the copy in `slot`; returns false if there are none.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)
@@ -273,7 +273,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package static let largestFrame = 2048
 
-    /// Runs the BPF program on a loopback frame, even if not attached; nil for an unchanged frame.
+    /// Returns a loopback frame after a run of the BPF program; nil if the frame is unchanged.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))

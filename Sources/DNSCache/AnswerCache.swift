@@ -93,7 +93,7 @@ package final class AnswerCache: Sendable {
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale; counts as a hit.
+    /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale, and counts a hit.
     ///
     /// - Parameter ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
     package func staleAnswer(
@@ -108,7 +108,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Returns the fresh NOERROR or NXDOMAIN answer; does not count as a hit.
+    /// Returns the fresh NOERROR or NXDOMAIN answer, and does not count a hit.
     package func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -132,7 +132,7 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number; `map` copies them, so that the next hit copies no array.
+    /// Hits by server number, in a new array, so that the next hit needs no copy on write.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

@@ -17,7 +17,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// Removes a copy; no reply after this call uses it.
+    /// Removes a copy; no reply after this call uses the copy.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
     /// Calls `changes`, and applies all stores and removals of `changes` together.
@@ -102,7 +102,7 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// True if a hit queues the entry for copying; `entry` is the header before the hit.
+    /// Returns true if a hit queues an entry for copying; `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -136,7 +136,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// True if another entry is valid for clients of this entry: the mirror could not choose.
+    /// Returns true if another entry is valid for the same clients: the mirror could not choose.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)

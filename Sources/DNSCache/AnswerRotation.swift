@@ -87,7 +87,7 @@ struct AddressBlock {
             reply.storeBytes(of: octets, toByteOffset: right + offset, as: UInt64.self)
             offset += 8
         }
-        // Four octets remain if the record has 28 octets (AAAA).
+        // A record of 28 octets (AAAA) has four more octets.
         guard offset < size else { return }
         let octets = reply.bytes.uint32(at: left + offset).bigEndian
         let others = reply.bytes.uint32(at: right + offset).bigEndian

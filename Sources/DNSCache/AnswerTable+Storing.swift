@@ -2,7 +2,7 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum sum of the `price(_:)` of entries that one insertion spares from eviction.
+    /// Maximum sum of the `price(_:)` of entries that one insertion moves to the head.
     private static var mostSpared: Int { 32 }
 
     /// Maximum bucket splits in one insertion, which take about 50 µs.
@@ -23,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// Only insertions that evict entries count. Answers of vendors are always admitted, because
-    /// each cache miss is a billed call.
+    /// Insertions without eviction and answers of vendors are always admitted: for a vendor, each
+    /// cache miss is a billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -98,7 +98,8 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // The copy in the mirror is now invalid: the new entry may be for some of its clients.
+            // Removes the copy in the mirror: the new entry may be valid for some of the same
+            // clients.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -119,7 +120,7 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Releases unused memory, except between live entries; returns true if more remains.
+    /// Releases unused memory, except between live entries; returns true if more calls are needed.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }

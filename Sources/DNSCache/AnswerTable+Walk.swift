@@ -88,7 +88,6 @@ extension AnswerTable {
         (AnswerSource(rawValue: ring[reference].source) ?? .local, ring[reference].server)
     }
 
-    /// Copies an entry for the control verbs.
     func entry(_ reference: Int, now: UInt64) -> CacheEntry? {
         let header = ring[reference]
         guard let name = name(reference) else { return nil }

@@ -46,7 +46,7 @@ package struct AnswerTable: ~Copyable {
     /// Prefetches the bucket of `hash` into the processor cache.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of `hash`; its bucket must be prefetched before.
+    /// Prefetches the entry of `hash`; call ``prefetchPlace(_:)`` before.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -74,7 +74,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The next hit copies the entry again, for the rest of its lifetime.
+            // The copy has expired. The next hit stores a copy for the rest of the lifetime.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)
@@ -119,7 +119,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Not inlined, so that replies without rotation cost nothing.
+    /// Rotates addresses; not inlined, so that replies without rotation cost nothing.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,

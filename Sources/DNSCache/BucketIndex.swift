@@ -173,7 +173,7 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Releases memory of former buckets; returns true if more remains.
+    /// Releases memory of former buckets; returns true if more calls are needed.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -208,7 +208,7 @@ struct BucketIndex: ~Copyable {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// Returns the first slot of a bucket; before the split, of the bucket that will be split.
+    /// Returns the first slot of a bucket; if there is no such bucket yet, of the bucket to split.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

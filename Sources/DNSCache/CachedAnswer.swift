@@ -6,7 +6,7 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records; their compression pointers are valid behind the question in any letter case.
+    /// Records to send after the question, which may have any letter case.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -64,7 +64,7 @@ package struct FreshAnswer: Sendable {
 
 /// Newest NOERROR or NXDOMAIN answer, to serve if resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// Answer with the TTLs to send; its lifetime of 0 prevents storing it again.
+    /// Answer with the TTLs to send; a lifetime of 0 prevents a second insertion.
     package var answer: CachedAnswer
 
     package var age: UInt64

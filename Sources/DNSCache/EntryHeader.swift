@@ -7,7 +7,7 @@ internal import DNSWire
 ///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Octets, a multiple of 8; a filler (`EntryRing`) has only this field and the next field.
+    /// Size in octets, a multiple of 8; a filler (`EntryRing`) has only this and the next field.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -164,9 +164,9 @@ extension EntryHeader {
     /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the price of sparing this entry from eviction; nil to evict the entry.
+    /// Returns the price of moving the entry to the head; nil to evict the entry.
     ///
-    /// Stale entries have a higher price, and are evicted first.
+    /// Stale entries cost more than fresh entries, and are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -183,7 +183,7 @@ struct Demand: Equatable {
 
     var hits: UInt32 { bits & ~Self.flags }
 
-    /// True if the entry had a hit since it was stored or last spared from eviction.
+    /// True if the entry had a hit since it was stored or last moved to the head.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
     var isAgain: Bool { bits & 0x4000_0000 != 0 }

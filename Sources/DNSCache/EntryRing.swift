@@ -184,7 +184,7 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // After a wrap-around, newer entries may be in the first page.
+        // If the head has wrapped around into the first page, this page has newer entries.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }
@@ -196,8 +196,7 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits: if the entry must wrap around, nothing is between `head` and the end
-    /// of the block.
+    /// The entry always fits: the octets to skip before the end of the block are free.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

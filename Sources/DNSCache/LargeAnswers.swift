@@ -2,9 +2,9 @@
 
 /// Limit on the share of large answers in the ring buffer.
 ///
-/// Without this limit, an attacker with a domain evicts all other answers with a thousand queries
-/// for answers of 64 KiB, and answers of vendors must be paid again. With the limit, the attacker
-/// needs 30 times as many queries.
+/// Without this limit, the owner of a domain can evict all other answers with a thousand queries
+/// for answers of 64 KiB; calls for the answers of vendors are then billed again. With the limit,
+/// this attack needs 30 times as many queries.
 struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10

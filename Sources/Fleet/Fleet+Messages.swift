@@ -31,7 +31,7 @@ extension Fleet {
             return
         }
         let known = subject.fetchedAt
-        // Skips the messages of this machine: their time is known.
+        // Redis also returns the messages of this machine: their time is `known`. Skips these.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }
@@ -59,7 +59,7 @@ extension Fleet {
                 reject(error)
             }
         }
-        // Redis stores a limited number of flushes, so older ones may be lost: flushes all older
+        // Redis stores a limited number of flushes. Older flushes may be lost: flushes all older
         // values.
         if list.count >= FleetLimits.flushes, oldest < .max {
             takeNew(FleetFlush(.all, isSoft: true, at: oldest))

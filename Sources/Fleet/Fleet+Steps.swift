@@ -28,7 +28,7 @@ extension Fleet {
             Array("SET".utf8), lookUp.key.lease, lookUp.token, Array("NX".utf8),
             Array("PX".utf8), Array("\(Int(milliseconds))".utf8),
         ])
-        // Reads again: the leader may have stored its answer since the first read.
+        // Reads again: another machine may have stored its answer since the first read.
         link.send(
             [claim] + reads(lookUp),
             Completion { [weak self] replies in
@@ -87,7 +87,7 @@ extension Fleet {
         link.sendWithoutWaiting([command], Completion { [weak self] in _ = self?.replies($0) })
     }
 
-    /// Returns the replies; counts a timeout, and returns nil for a failure or an error.
+    /// Returns the replies, or nil for a failure or an error reply; counts timeouts.
     func replies(_ replies: EngineLink.Replies) -> [RedisReply]? {
         switch replies {
         case .success(let list):
@@ -111,7 +111,7 @@ extension Fleet {
         }
     }
 
-    /// Returns the first usable value in the replies to `reads`; notes a stale value.
+    /// Returns the first usable value in the replies to `reads`; stores a stale value in `lookUp`.
     ///
     /// - Parameter isRepeated: true for the second read, which does not count rejections again.
     func value(
@@ -146,7 +146,8 @@ extension Fleet {
             guard !flushes.covers(name, fetchedAt: value.fetchedAt, now: now) else {
                 throw .flushed
             }
-            // Ignores a known time in the future: after a fail-over, the Redis clock can be behind.
+            // A `known` time in the future does not count: after a fail-over, the Redis clock can
+            // be behind.
             if let known = names[key]?.fetchedAt, known <= now + FleetLimits.clockTolerance,
                 value.fetchedAt < known
             {

@@ -8,7 +8,7 @@ package import Net
 /// fleet.
 @ServiceLoop
 package final class Fleet {
-    /// Question; the machines share its answer.
+    /// Question to a vendor; the machines share the answer.
     package struct Question: Sendable {
         package var name: Name
 
@@ -18,7 +18,7 @@ package final class Fleet {
         /// Other facts on which the answer depends, such as the account; see ``FleetKey``.
         package var view: String
 
-        /// Longest time that a client waits for the fleet; nil if no client waits for it.
+        /// Longest time that a client waits for the answer of the fleet; nil if no client waits.
         package var patience: Duration?
 
         package init(
@@ -60,13 +60,13 @@ package final class Fleet {
 
     package var statistics = FleetStatistics()
 
-    /// Name of this machine, which other machines show.
+    /// Name under which other machines show this machine.
     package nonisolated let machine: MachineName
 
     /// Percentage of the TTL, 0...9, by which this machine refreshes an answer earlier.
     ///
-    /// The percentage differs between machines, so that they do not refresh together. The first
-    /// machine sends its answer to the others.
+    /// The percentage differs between machines, so that not all machines refresh an answer. The
+    /// first machine sends the answer to the others.
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }
@@ -281,7 +281,7 @@ package final class Fleet {
     private func call(_ lookUp: FleetLookUp) {
         if lookUp.machine.phase == .calling(isLeader: true) { statistics.led += 1 }
         lookUp.calledAt = now
-        // The vendor client merges the calls of several clients; one of them has the ticket.
+        // Only the first query gets the ticket; the vendor client merges the calls of the others.
         var ticket: Ticket? = Ticket(key: lookUp.key, number: lookUp.number)
         let stale = lookUp.stale.flatMap { value in
             now.map { (value: value, age: value.age(at: $0)) }

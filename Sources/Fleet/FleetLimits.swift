@@ -11,7 +11,7 @@ package enum FleetLimits {
     /// Maximum octets of a machine's name; longer names are cut.
     package static let machineOctets = 64
 
-    /// Maximum octets of a string above `valueOctets`, which is read and discarded.
+    /// Maximum octets of a string that is too long for a value; it is read and discarded.
     static let skippedOctets = 1 << 20
 
     /// Maximum octets of a reply, and maximum elements at all nesting levels.
@@ -54,13 +54,13 @@ package enum FleetLimits {
 
     /// Consecutive timeouts after which no client waits for Redis.
     ///
-    /// Redis must also have been silent for `shortSilence`.
+    /// The oldest command without a reply must also be `shortSilence` old.
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
-    /// Milliseconds by which a value may be older than the newest one.
+    /// Milliseconds by which a value may be older than the newest value without being a replay.
     ///
-    /// Machines that called the vendor at the same time share their answers in any order.
+    /// Machines that call the vendor at the same time share their answers in any order.
     static let disorder: Int64 = 4_000
 
     /// Time between the heartbeats of a machine.
@@ -69,19 +69,19 @@ package enum FleetLimits {
     /// Time of the second heartbeat after a connection: machines often start together.
     static let secondHeartbeat: Duration = .seconds(1)
 
-    /// Seconds after its last heartbeat for which a machine counts as a member.
+    /// Seconds for which a machine counts as a member after the last heartbeat.
     static let memberSeconds: Int64 = 60
 
     /// Lifetime of the lease of the machine that calls the vendor; vendors answer within 3 s.
     package static let lease: Duration = .seconds(4)
 
-    /// Time to wait for the leading machine if no client waits, or if a client has a stale answer.
+    /// Longest wait for the answer of another machine if no client waits for the answer.
     package static let refreshWait: Duration = .seconds(1)
 
     /// Milliseconds by which a value may be ahead of the Redis clock.
     static let clockTolerance: Int64 = 2_000
 
-    /// Milliseconds by which the Redis clock may go back; after a fail-over, it can be behind.
+    /// Milliseconds by which the Redis clock may go back, for example after a fail-over.
     static let clockStep: Int64 = 60_000
 
     /// Seconds for which an answer without addresses is shared.

@@ -3,21 +3,21 @@ package import Net
 
 /// Counters of the exchange with the fleet.
 package struct FleetStatistics: Sendable, Hashable {
-    /// Reads of values for queries and refreshes.
+    /// Number of reads of values, for queries and refreshes.
     package var reads: UInt64 = 0
 
-    /// Reads that found a usable value, and reads that found none.
+    /// Number of reads with a usable value, and without one.
     package var found: UInt64 = 0
     package var notFound: UInt64 = 0
 
     /// Vendor calls for which this machine held the lease.
     package var led: UInt64 = 0
 
-    /// Waits for the vendor call of another machine, and waits that ended without its answer.
+    /// Number of waits for the vendor call of another machine, and of waits without an answer.
     package var waited: UInt64 = 0
     package var waitedInVain: UInt64 = 0
 
-    /// Answers of this machine that it shared.
+    /// Answers that this machine shared.
     package var published: UInt64 = 0
 
     /// Messages of other machines that brought a usable answer.

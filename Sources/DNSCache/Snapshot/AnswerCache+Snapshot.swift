@@ -7,7 +7,7 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Entries are sorted once per `count` new entries, to limit the work per entry.
+        // Sorts only after every `count` new entries, to limit the work per entry.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {

@@ -30,7 +30,7 @@ struct CRC32C {
 
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Contribution to the CRC of each octet value, followed by 0 to 7 zero octets.
+    /// Contributions to the CRC: for each octet value, followed by 0 to 7 zero octets.
     private static let table: [UInt32] = {
         var table: [UInt32] = []
         table.reserveCapacity(2048)

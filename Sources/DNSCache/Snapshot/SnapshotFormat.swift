@@ -27,7 +27,7 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Sizes at which a block ends; the lock is then held for about 50 µs.
+    /// Sizes at which a block ends; a block holds the lock for about 50 µs.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// Maximum octets of a payload: a full block and the largest entry.
@@ -43,7 +43,7 @@ enum SnapshotFormat {
         case end = 0x5A
     }
 
-    /// Flag of an entry that had a hit since it was last spared from eviction.
+    /// Flag of an entry that had a hit since it was stored or last moved to the head.
     static let isInDemand: UInt8 = 1
 
     /// Flag of an entry with AD, from version 2 on.

@@ -32,7 +32,7 @@ package struct SnapshotReader {
     /// The answers are then restored as expired answers: their age is unknown.
     private var passed: UInt32? = 0
 
-    /// Maximum step back of the clock, in seconds, for which the snapshot counts as new.
+    /// Seconds by which the clock may be behind a snapshot, which then counts as new.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
@@ -45,8 +45,8 @@ package struct SnapshotReader {
     /// Creates a reader; without a cache, the reader only validates the file.
     ///
     /// - Parameters:
-    ///   - wallTime: seconds since 1970; up to 60 s before the time of writing count as that
-    ///     time; with an earlier time, all answers are stale.
+    ///   - wallTime: seconds since 1970. If this time is more than 60 s before the time of writing,
+    ///     all answers are stale.
     ///   - selection: called once, and only with a cache.
     ///   - believes: true for a server trusted to validate; answers of other servers lose AD.
     package init(

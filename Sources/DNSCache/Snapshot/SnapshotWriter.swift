@@ -3,7 +3,8 @@ internal import DNSWire
 
 /// Incremental encoder of a snapshot, one block per call.
 ///
-/// Entries that move meanwhile may occur twice, or not at all. Of two, the reader keeps the newest.
+/// Entries that the cache moves between calls may occur twice, or not at all. The reader keeps the
+/// newer entry.
 package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 

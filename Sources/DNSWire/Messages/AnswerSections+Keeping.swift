@@ -22,8 +22,8 @@ extension AnswerSections {
 
     /// Validates sections of an untrusted file.
     ///
-    /// Errors have offsets in a message with `question`. Throws `reservedLabel` if a name points
-    /// into a TTL, because TTLs change.
+    /// Offsets in errors are offsets in a message with `question`. Throws `reservedLabel` if a name
+    /// points into a TTL, because TTLs change.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -51,8 +51,8 @@ extension AnswerSections {
             position = reader.offset
             let place = position - 6
             offsets.append(UInt16(place))
-            // Hides the TTL: 0x80 is no label type, so a name that points into the TTL is
-            // malformed.
+            // Overwrites the TTL with 0x80, which is not a label type: a name that points into the
+            // TTL is malformed.
             message.patch(0x8080, at: place)
             message.patch(0x8080, at: place + 2)
             reader = WireReader(message.span, at: position)

@@ -7,7 +7,7 @@
 struct NameCompressor {
     private struct Target {
         var offset: UInt16
-        /// Uncompressed octets from the target to the end of its name, 2...255.
+        /// Uncompressed octets from the target to the end of the name, 2...255.
         var octets: UInt8
         /// Index plus one of the previous target with the same `octets`; 0 for none.
         var previous: UInt8

@@ -202,7 +202,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Returns the offset of the label to which pointers at `offset` lead.
+    /// Returns the offset of the label at `offset`, after any compression pointers.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message[offset] >= 0xC0 { offset = Int(message.uint16(at: offset) & 0x3FFF) }

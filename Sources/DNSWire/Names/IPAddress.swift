@@ -20,7 +20,7 @@ extension IPAddress {
         }
     }
 
-    /// Creates an address of 4 or 16 octets.
+    /// Creates an address of 4 or 16 octets; nil for other lengths.
     package init?(octets: some Collection<UInt8>) {
         if let address = IPv4Address(octets: octets) {
             self = .v4(address)

@@ -26,8 +26,8 @@ package struct NAT64Prefix: Hashable, Sendable {
 
     /// Creates a prefix; nil if no NAT64 can have this prefix.
     ///
-    /// A link-local or loopback prefix, for example, could lead connections to this machine or its
-    /// link.
+    /// With a loopback or link-local prefix, for example, connections could go to this machine or
+    /// its link.
     package init?(_ prefix: IPPrefix) {
         guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
             network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
@@ -39,7 +39,6 @@ package struct NAT64Prefix: Hashable, Sendable {
 // MARK: - Embedding
 
 extension NAT64Prefix {
-    /// Positions of the IPv4 address in the octets.
     private static func positions(_ length: Int) -> [Int] {
         let first = length / 8
         return Array((first...first + 4).filter { $0 != reservedOctet }.prefix(4))
@@ -65,15 +64,15 @@ extension NAT64Prefix {
         }
     }
 
-    /// Returns the IPv4 address in an address that ``embed(_:)`` made; nil for other addresses.
+    /// Returns the IPv4 address that ``embed(_:)`` put into `address`; nil for other addresses.
     package func extract(_ address: IPv6Address) -> IPv4Address? {
         guard let inner = destination(of: address), embed(inner) == address else { return nil }
         return inner
     }
 
-    /// True if `octets` contain an address of this prefix with an IPv4 address that is not global.
+    /// Returns true if `octets` contain an address in this prefix whose IPv4 address is not global.
     ///
-    /// The search does not decode records, so other data can have the same form.
+    /// The search does not decode records; therefore, other data can also match.
     package func embedsPrivateAddress(in octets: [UInt8]) -> Bool {
         let prefix = network.octets.prefix(length / 8)
         let size = 16
@@ -97,7 +96,7 @@ extension NAT64Prefix {
 }
 
 extension IPAddress {
-    /// Returns the scope, not wider than the scope of an IPv4 address under one of `prefixes`.
+    /// Returns the scope; in one of `prefixes`, limited by the scope of the embedded IPv4 address.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }
@@ -116,7 +115,7 @@ extension NAT64Prefix {
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
     /// An address can contain a well-known address by chance. The result is the prefix that occurs
-    /// most often; of several, `current` or the first.
+    /// most often. If several prefixes do, the result is `current` or the first.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

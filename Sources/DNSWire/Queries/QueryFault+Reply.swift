@@ -11,7 +11,7 @@ extension QueryFault {
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // Without RA, which concerns recursive queries only (RFC 1035 §4.1.1).
+        // NOTIMP has no RA, which concerns recursive queries only (RFC 1035 §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT
@@ -36,7 +36,7 @@ extension QueryFault {
 extension RawSpan {
     fileprivate static var recordCount: Int { 11 }
 
-    /// True if the message has an OPT record; linear time, as each step skips five octets or more.
+    /// True if the message has an OPT record; takes linear time.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount

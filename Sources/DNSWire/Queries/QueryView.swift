@@ -2,7 +2,7 @@
 
 /// Validated query in its receive buffer: one question and at most an OPT record.
 ///
-/// The only parser of the hit path; no allocations.
+/// This is the only parser of the hit path; it does not allocate.
 package struct QueryView: ~Escapable {
     package let octets: RawSpan
 

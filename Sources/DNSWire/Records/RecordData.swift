@@ -66,7 +66,7 @@ extension RecordData {
         }
     }
 
-    /// Uncompressed wire form, which DNSSEC signs with lower-case names.
+    /// Uncompressed wire form, with names in their original letter case.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         append(to: &octets)

@@ -58,8 +58,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Creates a claim of zero.
     ///
-    /// - Parameter members: last known number of machines; 1 if this machine has never reached the
-    ///   Redis server, which allows the whole budget.
+    /// - Parameter members: last known number of machines. A machine that has never reached Redis
+    ///   passes 1, and may use the whole budget.
     package init(_ most: [UInt64?], day: Int64, month: Int64, members: Int) {
         limits = most.map { most in most.map { Limit(most: $0) } }
         self.day = day
@@ -106,7 +106,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns the amounts of the whole budget that are left for this machine; nil without a limit.
     ///
-    /// Without Redis, only the claim and the share of this machine are known to be left.
+    /// Without Redis, this is the unused part of the claim and the share of this machine.
     package func left(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in
             limit.map { limit in
@@ -117,8 +117,7 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns true if half of the block claimed in advance is used, or if less than the cost of a
-    /// call is left.
+    /// Returns true if half of the block in advance is used, or too little for a call is left.
     ///
     /// - Parameter costs: maximum amount for one call, for each limit.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
@@ -140,9 +139,8 @@ package struct BudgetClaim: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - members: number of machines; 0 if not known.
-    ///   - isSettled: false shortly after the connection: Redis may have restarted without data, and
-    ///     other machines may not have connected yet. Then neither `members` nor a
-    ///     sum of claims decreases.
+    ///   - isSettled: false shortly after connecting, when Redis may not know all machines and
+    ///     claims. Then neither `members` nor a sum of claims decreases.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,

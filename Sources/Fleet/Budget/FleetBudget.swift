@@ -111,7 +111,7 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // By then, machines that started at the same time have claimed, too.
+        // At that time, machines that connected together with this machine have also claimed.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -124,7 +124,7 @@ package final class FleetBudget {
 
     /// Updates all claims of this machine.
     ///
-    /// Returns unneeded parts, reads the sums, and restores claims that Redis has lost.
+    /// Gives unneeded parts back, reads the sums, and restores claims that Redis has lost.
     private func confirm() {
         alarm.set(clocks.now() + FleetLimits.confirmation)
         for vendor in entries.keys { askForUse(vendor) }
@@ -209,7 +209,7 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, total >= claimed
             else { return nil }
-            // Without Redis, use can exceed the limit; the excess allows no more.
+            // Without Redis, the use, and then the claim, can exceed the limit; the excess is cut.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts

@@ -36,7 +36,7 @@ package struct EngineAccess: Sendable {
         self.open = open
     }
 
-    /// Returns a function that opens connections; with TLS, they authenticate `tlsName`.
+    /// Returns a function that opens connections; with TLS, the certificate must match `tlsName`.
     package static func opening(_ tls: TLSClient?, tlsName: String?) -> Opening {
         { (server, deadline) async throws(EngineError) in
             do throws(TLSError) {

@@ -7,14 +7,14 @@ struct EngineClock: Sendable, Hashable {
     private let milliseconds: Int64
     private let instant: Instant
 
-    /// Milliseconds by which the highest accepted time is ahead of this clock.
+    /// Milliseconds by which this clock is behind the highest accepted time.
     ///
-    /// This sum limits a hostile Redis server that goes back in small steps.
+    /// Steps back add up here; otherwise, a hostile Redis server could go far back in small steps.
     private var ahead: Int64 = 0
 
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.
     ///
-    /// The assumption is that Redis read its clock in the middle between request and reply.
+    /// Assumes that Redis read its clock in the middle between request and reply.
     init?(_ reply: RedisReply, sent: Instant, received: Instant) {
         let words = reply.elements.compactMap(\.string).compactMap { Int64($0) }
         guard words.count == 2, (0...1 << 40).contains(words[0]),
@@ -29,11 +29,11 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns how many seconds the Redis clock wrongly went back; nil if it did not.
+    /// Returns the seconds by which the Redis clock wrongly went back; nil for a permitted step.
     ///
     /// A wrong step could make expired answers valid again. The new time may be at most
-    /// ``FleetLimits/clockStep`` behind the highest accepted time. A correction may go back further,
-    /// to the clock of this machine.
+    /// ``FleetLimits/clockStep`` behind the highest accepted time. A Redis clock that was ahead of
+    /// the clock of this machine may also go back to that clock.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)
@@ -42,7 +42,7 @@ struct EngineClock: Sendable, Hashable {
             let (difference, overflow) = time.subtractingReportingOverflow(wall)
             return overflow ? .max : difference.magnitude
         }
-        // A correction ends at the clock of this machine at the latest.
+        // A correction brings the Redis clock closer to the clock of this machine.
         let isCorrection = old > wall && distance(new) <= distance(old)
         // Clocks without NTP drift by up to 500 ppm.
         let drift = (instant - former.instant).clampedNanoseconds / 1_000_000 / 2_000

@@ -97,7 +97,7 @@ extension EngineLink {
                 }
             }
         )
-        // Checks that the connection of messages works.
+        // Checks that the connection for messages still works.
         messages.send(
             [RedisCodec.command("PING")],
             deadline: deadline,
@@ -109,7 +109,7 @@ extension EngineLink {
 }
 
 extension [String] {
-    /// Returns the words as arguments, with `key` after the first one.
+    /// Returns the words of a command as octets, with `key` after the first word.
     func inserting(_ key: [UInt8]) -> [[UInt8]] {
         var words = map { Array<UInt8>($0.utf8) }
         words.insert(key, at: 1)

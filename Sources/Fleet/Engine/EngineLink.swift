@@ -3,8 +3,8 @@ internal import Net
 
 /// Connections to Redis: one for commands, one for the messages of other machines.
 ///
-/// Both connect to the same server. If one fails, both are replaced. A new server must accept a
-/// write before it is used, which a replica or a full server does not.
+/// Both connect to the same server. If one fails, both are replaced. A new server is used only if
+/// it accepts a write; a replica or a full server refuses writes.
 @ServiceLoop
 final class EngineLink {
     typealias Replies = RedisConnection.Replies
@@ -17,7 +17,6 @@ final class EngineLink {
 
     private(set) var state = State.alone(nil)
 
-    /// Time of the latest change of `state`.
     private(set) var since: Instant
 
     /// Latest failure; kept after a recovery.
@@ -59,7 +58,6 @@ final class EngineLink {
     /// Server that is probed while the breaker is open.
     var probing: SocketAddress?
 
-    /// Keys in Redis that this class uses.
     struct LinkKeys {
         let probe: [UInt8]
         let members: [UInt8]
@@ -130,7 +128,7 @@ final class EngineLink {
         }
     }
 
-    /// Connects, and returns when a connection ends, with the reason.
+    /// Connects, waits until a connection ends, and returns the reason.
     private func connectAndWait() async throws(EngineError) -> EngineError {
         let deadline = clocks.now() + FleetLimits.connect
         let server = try await server(deadline)
@@ -162,7 +160,7 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // Before the first claim of a budget, which needs the number of machines.
+        // `becomeConnected` claims budgets, which needs the number of machines.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)
@@ -251,7 +249,7 @@ final class EngineLink {
         do throws(EngineError) {
             replies = try await connection.send([question], deadline: deadline)
         } catch .refused(let text) {
-            // Most Sentinels need no password.
+            // The first attempt sends no password, because most Sentinels need none.
             guard text.hasPrefix("NOAUTH"), let authentication = access.authentication else {
                 throw .refused(text)
             }
@@ -275,7 +273,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // Also reports the first failure after the start.
+            // While disconnected, reports only the first failure after the start.
             if known == nil { onChange?(reason) }
             return
         }

@@ -2,8 +2,9 @@
 
 /// Circuit breaker of Redis: after consecutive timeouts, no client waits for the server.
 ///
-/// Commands that are sent together time out together. Therefore the breaker opens only if the
-/// server has also been silent for a time. Only a reply to a probe in time closes the breaker.
+/// Commands that are sent together time out together. Therefore, the breaker opens only if the
+/// server has also been silent for ``FleetLimits/shortSilence``. Only a probe that is answered in
+/// time closes the breaker.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
 
@@ -22,7 +23,7 @@ struct EngineBreaker: Hashable, Sendable {
         return isOpen
     }
 
-    /// Closes the breaker after a reply to a probe in time; returns true if the breaker was open.
+    /// Closes the breaker; returns true if the breaker was open.
     mutating func probeAnswered() -> Bool {
         timeouts = 0
         defer { isOpen = false }

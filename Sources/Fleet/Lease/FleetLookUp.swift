@@ -64,7 +64,6 @@ final class FleetLookUp {
         waitEnd = min(waitEnd, end)
     }
 
-    /// Removes and returns the completions of the waiting queries.
     func takeWaiting() -> [@ServiceLoop (Fleet.Answer) -> Void] {
         let boxes = waiting
         waiting = []

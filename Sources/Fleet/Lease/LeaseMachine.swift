@@ -4,8 +4,8 @@
 ///
 /// A machine reads the value, then claims the lease. The leader, which gets the lease, calls the
 /// vendor, stores the answer and releases the lease. The others wait for the leader's message, at
-/// most until the end of their wait, and then call the vendor themselves. The wait includes all
-/// steps before the vendor call, so that a slow Redis server delays no client further.
+/// most until the end of their wait, and then call the vendor themselves. The wait includes the
+/// read and the claim, so that a slow Redis server delays no client further.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading
@@ -40,7 +40,6 @@ struct LeaseMachine: Hashable, Sendable {
         case read
         case claim
 
-        /// Use the value that was read or received.
         case use
 
         case call
@@ -48,7 +47,6 @@ struct LeaseMachine: Hashable, Sendable {
         /// Store the value and send it to the other machines.
         case publish
 
-        /// Remove the lease if this machine holds it.
         case release
     }
 
@@ -102,7 +100,7 @@ struct LeaseMachine: Hashable, Sendable {
         return [action].compactMap(\.self) + (mayHold ? [.release] : [])
     }
 
-    /// Releases a lease that is granted too late, so that it does not block other machines.
+    /// Releases a lease that is granted too late, so that the lease does not block other machines.
     private func lateActions(_ event: Event) -> [Action] {
         if case .claimed(isWon: true, _) = event { [.release] } else { [] }
     }

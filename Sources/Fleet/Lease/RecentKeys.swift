@@ -7,7 +7,7 @@ struct RecentKeys {
         let name: Name
         let view: String
 
-        /// Time of the newest value that was seen; values older than that are replays.
+        /// Time of the newest known value; older values are ignored.
         var fetchedAt: Int64?
     }
 

@@ -17,7 +17,7 @@ struct MessagePace {
 
     /// Returns the time to wait before the next read.
     mutating func pause(at now: Instant) -> Duration {
-        // The clock also counts sleep of the machine, which can be long.
+        // The limit prevents an overflow: the clock also runs while the machine is suspended.
         let passed = min(now - updated, .seconds(60))
         let microseconds = Int(passed / .microseconds(1))
         octets = max(0, octets - microseconds * FleetLimits.messageRate / 1_000_000)

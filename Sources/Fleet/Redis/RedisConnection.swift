@@ -55,7 +55,7 @@ final class RedisConnection {
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Creates a connection on an open stream, which it then owns.
+    /// Creates a connection, which then owns the open stream.
     ///
     /// - Parameter password: the password of Redis, which errors must not show.
     init(
@@ -155,7 +155,7 @@ final class RedisConnection {
                     throw .lost("connection lost: \(error)")
                 }
                 guard !octets.isEmpty else { throw .lost("the Redis server closed the connection") }
-                // Also of messages that are too long and skipped.
+                // Also counts messages that the reader skips because they are too long.
                 if onMessage != nil { pace.note(octets.count) }
                 for reply in try reader.read(octets) { try take(reply) }
                 let pause = pace.pause(at: clocks.now())

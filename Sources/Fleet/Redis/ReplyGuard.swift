@@ -3,7 +3,7 @@
 /// Filter that checks the lengths in replies before hiredis parses them.
 ///
 /// hiredis allocates as much memory as a length announces. The filter replaces a string that is too
-/// long by nil: every client with access to the channel can send one.
+/// long by nil. An error would let every client with access to the channel end the connection.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.
@@ -21,12 +21,12 @@ struct ReplyGuard: Sendable {
         case skipped(left: Int)
     }
 
-    /// Start of the current line; held back while a length is incomplete.
+    /// Octets of the current line that hiredis does not get yet, because a length is incomplete.
     private var line: [UInt8] = []
 
     private var state = State.type
 
-    /// Missing elements of the reply.
+    /// Number of missing elements of the reply.
     private var left = 1
 
     /// Elements and octets of the reply so far.
@@ -75,7 +75,7 @@ struct ReplyGuard: Sendable {
             }
         case .text(let count, let isEnding):
             guard count < FleetLimits.lineOctets else { throw .unexpected("a line is too long") }
-            // If hiredis saw another end of line than this filter, it would parse unchecked
+            // If hiredis saw another end of line than this filter, hiredis would parse unchecked
             // lengths.
             guard isEnding == (octet == UInt8(ascii: "\n")) else {
                 throw .unexpected("a line of the reply has an invalid end")
@@ -115,7 +115,6 @@ struct ReplyGuard: Sendable {
         }
     }
 
-    /// Begins a string of `count` octets or a list of `count` elements.
     private mutating func start(isList: Bool, _ count: Int) throws(EngineError) {
         if isList {
             guard elements + left + count <= FleetLimits.replyElements else {

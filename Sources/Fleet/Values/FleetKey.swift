@@ -36,7 +36,7 @@ package struct FleetKey: Hashable, Sendable {
     }
 }
 
-/// Prefix of the keys, and channel, of fleets in Redis.
+/// Names in Redis: the prefix of the keys, and the channel.
 enum FleetKeys {
     static let prefix = "httpdnsd:"
 

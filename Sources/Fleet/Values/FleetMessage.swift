@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Flush: shared answers that were fetched before its time are rejected.
+/// Flush: machines reject shared answers that were fetched before ``at``.
 package struct FleetFlush: Sendable, Hashable {
     package enum Scope: Sendable, Hashable {
         case all
@@ -69,7 +69,6 @@ enum FleetMessage {
 
     case flush([UInt8])
 
-    /// Context of the tag of a flush.
     static let flushContext = Array("flush".utf8)
 
     var octets: [UInt8] {
@@ -92,7 +91,7 @@ enum FleetMessage {
     }
 }
 
-/// List of known flushes: values that were fetched before a flush are rejected.
+/// List of known flushes.
 struct FlushList: Sendable {
     private(set) var flushes: [FleetFlush] = []
 
@@ -101,9 +100,10 @@ struct FlushList: Sendable {
 
     /// Adds a flush; returns false if the flush is known already, or far in the future.
     ///
-    /// If the Redis clock was ahead, earlier flushes are in the future. They do not hide `flush`.
-    /// Beyond ``FleetLimits/clockStep``, they are removed. If the list is full, its oldest flush
-    /// becomes a flush of all names.
+    /// A clock that was ahead can leave flushes with a future time. They do not replace `flush`;
+    /// flushes more than ``FleetLimits/clockStep`` ahead are removed. If the list is full, the
+    /// oldest
+    /// flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep

@@ -18,7 +18,7 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case flushed
 
-    /// The value or message is an old one that was sent again.
+    /// The value or message is old, and was sent again.
     case replayed
 }
 
@@ -30,7 +30,7 @@ package struct FleetSeal: Sendable {
     /// Returns the HMAC-SHA256 of a text with the secret.
     package typealias Code = @Sendable ([UInt8]) -> [UInt8]
 
-    /// Purpose of an HMAC: the first octet of its input, which separates the purposes.
+    /// Purpose of an HMAC, as the first octet of the input.
     enum Purpose: UInt8 {
         case name = 1
         case stream, tag, members, machine, probe, usage

@@ -49,7 +49,7 @@ package struct FleetValue: Sendable, Hashable {
 
     package init() {}
 
-    /// TTL in seconds: the minimum of both families, or of a negative answer.
+    /// TTL in seconds: the minimum of the families with addresses, otherwise the negative TTL.
     package var ttl: UInt32 {
         let ttls = [v4, v6].compactMap { $0.flatMap { $0.addresses.isEmpty ? nil : $0.ttl } }
         return ttls.min() ?? min(denial?.ttl ?? .max, FleetLimits.negativeSeconds)
@@ -150,7 +150,7 @@ struct OctetReader {
         try octets(count).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Reads a time in milliseconds since 1970; throws if sums with it could overflow.
+    /// Reads a time in milliseconds since 1970; throws if the time is so large that sums overflow.
     mutating func time() throws(FleetRejection) -> Int64 {
         let time = try number(8)
         guard time < 1 << 62 else { throw .unreadable }

@@ -15,7 +15,7 @@ package struct ClientContext: Sendable {
 
     /// Returns the client network to which limits apply.
     ///
-    /// - Parameter isProven: true if the query has a valid cookie; TCP and loopback need none.
+    /// - Parameter isProven: true if the query has a valid cookie; ignored for TCP and loopback.
     func network(isProven: Bool) -> ClientNetwork {
         ClientNetwork(of: address, isProven: isProven || transport == .tcp || address.isLoopback)
     }

@@ -85,7 +85,7 @@ struct ClientQueue<Element> {
     }
 }
 
-/// Queue of one client's elements; removed elements are released immediately.
+/// FIFO queue; releases removed elements immediately.
 private struct FirstInFirstOut<Element> {
     private var leaving: [Element] = []
 

@@ -6,8 +6,8 @@ package import Net
 /// Rate limit for UDP clients, against reflection attacks; see `Frontend.md`.
 ///
 /// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
-/// their addresses cannot be forged. Above the limit, every second query gets no reply. The others
-/// get a truncated reply that is not larger than the query.
+/// their addresses cannot be forged. Above the limit, half of the queries get no reply; the other
+/// half get a truncated reply that is not larger than the query.
 ///
 /// A keyed hash maps client networks to slots of a fixed table. Networks in one slot share a limit.
 package final class RateLimit: Sendable {
@@ -40,7 +40,7 @@ package final class RateLimit: Sendable {
         state = Lock(State())
     }
 
-    /// Decides about a query from `address`; thread-safe.
+    /// Returns the decision on a query from `address`; thread-safe.
     ///
     /// - Parameter perSecond: maximum queries per second and network, 1 to 1,000,000.
     func decision(

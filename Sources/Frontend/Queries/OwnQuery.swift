@@ -3,8 +3,8 @@ internal import Net
 
 /// Query that the daemon sends to itself as a health check.
 ///
-/// Kernel, worker and service loop handle it like a client's query, but do not resolve, count or
-/// record it. The name is random and below the reserved `invalid` (RFC 6761 §6.4).
+/// The query takes the path of a client's query, but is not resolved, counted or recorded. The
+/// name is random and below the reserved `invalid` (RFC 6761 §6.4).
 package struct OwnQuery: Sendable {
     package static let headerOctets = 12
 

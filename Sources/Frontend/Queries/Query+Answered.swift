@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Resolver
 
 extension Query {
-    /// Reads the question from a buffer with the reply; nil if the question is invalid.
+    /// Reads the question from a buffer with a query or its reply; nil if the question is invalid.
     ///
     /// - Parameter octets: the start of the buffer, at least as long as the query.
     init?(answeredIn octets: [UInt8], dnssecOK: Bool) {

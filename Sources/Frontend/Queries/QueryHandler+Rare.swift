@@ -6,7 +6,7 @@ extension QueryHandler {
     /// Maximum octets of a query of a rare form: parsing 64 KiB takes over 1 ms.
     private static let rareOctets = 4_096
 
-    /// Returns the query as `QueryValidation` accepts it; nil if the message is not a query.
+    /// Returns the query in plain form, for `QueryValidation`; nil if the message is not a query.
     ///
     /// Keeps only the question and EDNS; drops TSIG (RFC 8945), for example.
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
@@ -21,7 +21,7 @@ extension QueryHandler {
         var plain = Message(header: header)
         plain.questions = message.questions
         if var edns = message.edns {
-            // Other options have no effect.
+            // Other options do not change the reply.
             edns.options.removeAll {
                 $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
             }

@@ -4,7 +4,7 @@ package import DNSWire
 package import Net
 package import Resolver
 
-/// Query handler on the service loop, for messages that the hit paths cannot answer.
+/// Handler of messages that a worker or ``TCPBatch`` cannot answer, on the service loop.
 @ServiceLoop
 package final class QueryHandler {
     package nonisolated let counters = QueryCounters()
@@ -138,7 +138,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Answers the query in `scratch` from the cache, or returns it as an open question.
+    /// Answers the query in `scratch` from the cache, or returns an open question.
     ///
     /// - Parameter hash: the cache's hash of the question; nil if unknown.
     private func answer(
@@ -297,7 +297,7 @@ package final class QueryHandler {
         )
     }
 
-    /// Returns the length of the reply in `scratch`.
+    /// Writes the reply into `scratch`, and returns the length.
     private func finish(_ open: Open, _ resolution: Resolution) -> Int {
         finished()
         restore(open)

@@ -4,7 +4,7 @@ internal import Resolver
 
 /// Replies of one TCP session that are not rendered yet, oldest first.
 ///
-/// Consecutive replies with the same records count the octets of the records once.
+/// Consecutive replies can share the records in memory; ``octets`` counts such records once.
 struct ReadyReplies {
     private struct Entry {
         let query: QueryHandler.Open
@@ -12,7 +12,7 @@ struct ReadyReplies {
 
         let own: Int
 
-        /// Octets of the records; 0 if the previous entry counts them.
+        /// Octets of the records; 0 if the previous entry has the same records.
         var shared: Int
     }
 
@@ -44,7 +44,7 @@ struct ReadyReplies {
         next += 1
         octets -= entry.own
         if next < entries.count, entries[next].shared == 0 {
-            // The next entry keeps the shared records in memory.
+            // The next entry has the same records, which stay in memory.
             entries[next].shared = entry.shared
         } else {
             octets -= entry.shared

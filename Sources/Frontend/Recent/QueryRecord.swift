@@ -125,7 +125,7 @@ extension QueryRecord {
         times = numbers >> 48 & 0xFF == 4 ? word(3) &+ 1 : 1
     }
 
-    /// Returns the recorded name, or its first labels if it was cut.
+    /// Returns the recorded name, or the first labels of a cut name.
     package func name(_ words: ArraySlice<UInt64>) -> Name {
         var octets: [UInt8] = []
         let kept = min(nameCount, Self.nameOctets)

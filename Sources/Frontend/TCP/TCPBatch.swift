@@ -73,7 +73,7 @@ package final class TCPBatch {
         Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
     }
 
-    /// Returns the slots of the messages that are not plain queries.
+    /// Validates the messages; returns the slots of messages that are not plain queries.
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,

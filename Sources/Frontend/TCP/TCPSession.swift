@@ -120,7 +120,7 @@ final class TCPSession {
         handler.sessions.update(self, by: change)
     }
 
-    /// Closes a session that has stopped reading as soon as all replies are sent.
+    /// Closes the session if reading has ended and all replies are sent.
     ///
     /// A client that closed only its sending side gets all answers.
     private func endIfDone() {
@@ -148,8 +148,8 @@ final class TCPSession {
 
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: true to read until the end of the stream, whose edge-triggered event may
-    ///   have occurred already.
+    /// - Parameter toEnd: true to read until the socket is empty: the edge-triggered event for the
+    ///   end of the stream may have occurred already.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = handler.streams
@@ -178,7 +178,7 @@ final class TCPSession {
         }
     }
 
-    /// Returns true if more octets may be available.
+    /// Reads into `messages`; returns true if more octets may be available.
     private func read(_ messages: TCPBatch, toEnd: Bool) -> Bool {
         do throws(SocketError) {
             guard let count = try messages.read(from: stream) else { return false }
@@ -206,7 +206,7 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Returns the number of cache hits.
+    /// Answers the queries in `messages`; returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,

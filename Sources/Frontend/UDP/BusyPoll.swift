@@ -6,8 +6,9 @@
 /// arrive in quick succession.
 ///
 /// Each quick query adds 1 to a credit. A poll without result takes `time` and costs a credit of
-/// `price` (4), so polling costs at most 5 µs per quick query. Each time polling stops, the credit
-/// needed to start doubles, up to `needs.most`, because client and worker may share a processor.
+/// `price` (4), so polling costs at most 5 µs per quick query. Polling starts at a credit of
+/// `need`, which doubles up to `needs.most` each time polling stops: client and worker may share a
+/// processor.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

@@ -29,7 +29,7 @@ package final class Miss: Sendable {
         self.plain = plain
     }
 
-    /// Copy for the reply, without the octets of a message of a rare form.
+    /// Copy for sending the reply, without the octets of a message of a rare form.
     var asker: Miss {
         guard plain == nil else { return self }
         return Miss(
@@ -92,7 +92,7 @@ package final class MissQueue: Sendable {
             return next
         }
 
-        /// Returns false if the queue is full or the client has reached its limit.
+        /// Adds a miss; returns false if the queue is full or the client has reached its limit.
         mutating func add(_ miss: Miss) -> Bool {
             miss.clientContext.address.isLoopback
                 ? Self.add(miss, to: &local, limit: MissQueue.localLimit)
@@ -195,7 +195,7 @@ package final class MissQueue: Sendable {
         wakeup.ring()
     }
 
-    /// Queues a refresh, or drops it if the queue is full; thread-safe, does not block.
+    /// Queues a refresh, unless the queue is full; thread-safe, does not block.
     func take(refresh query: Query, of client: ClientNetwork) {
         waiting.withLock { waiting in
             guard waiting.refreshes.count < Self.refreshLimit else { return }

@@ -150,7 +150,7 @@ package final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
-    /// Replies to a query above the rate limit; returns the octets of the reply, 0 for none.
+    /// Replies to a query above the rate limit; returns the size of the reply, 0 for none.
     private func reject(
         _ look: QueryValidation,
         _ decision: RateLimit.Decision,

@@ -47,7 +47,7 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// The reply must have the mode of the request; otherwise an attacker could send plain text.
+    /// `mode` of the reply must match the request; otherwise, an attacker could send plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -69,14 +69,14 @@ extension Alibaba {
         } catch {
             throw error == .undecryptable ? .undecryptable : .cipher(error)
         }
-        // A wrong key gives valid padding in 1 of 256 cases, but no valid JSON.
+        // With a wrong key, the padding is valid in 1 of 256 cases, but the text is not JSON.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }
 
     /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if they are unreadable.
     ///
-    /// With an undocumented code, an empty list does not mean "no address", and the result is nil.
+    /// The result is also nil for an empty list with an undocumented code.
     private static func family(
         _ family: Families,
         in value: JSONValue?

@@ -6,7 +6,7 @@ package import Net
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum age of a server list received without TLS, which an attacker can forge.
+    /// Maximum age of a server list received without TLS: an attacker can forge such a list.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -16,7 +16,7 @@ extension Alibaba: AddressScheduling {
     /// Returns the request `GET /{account}/ss`.
     ///
     /// The document names HMAC, but its example uses MD5. The document does not say if `t` is the
-    /// expiry or the current time; one minute ahead is valid for both.
+    /// expiry or the current time; a time one minute ahead is valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -58,7 +58,7 @@ extension Alibaba: AddressScheduling {
         return ServiceAddresses(servers: servers)
     }
 
-    /// Returns the servers of one family; the server and its port have the same index.
+    /// Returns the servers of one family; the lists of addresses and ports have the same order.
     ///
     /// Without TLS, only the default port and the port of the scheduler are accepted.
     private func servers(

@@ -82,7 +82,7 @@ package struct PriceModel: Sendable, Hashable {
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` if the month already has `used` units; nil if unknown.
+    /// Returns the price of `units` after `used` units in the month; nil without known prices.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)
@@ -92,7 +92,7 @@ package struct PriceModel: Sendable, Hashable {
 
     /// Returns the maximum number of units for one name and family.
     ///
-    /// If ``item`` is a request or a name, other names or families share these units.
+    /// If ``item`` is a request or a name, the units also pay for the other names or families.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {
@@ -106,7 +106,7 @@ package struct PriceModel: Sendable, Hashable {
 
 extension PriceModel {
     package enum Fate: Sendable {
-        /// The request was not sent, or the vendor refused it: not billed.
+        /// The request was not sent, or was refused by the vendor: not billed.
         case free
 
         /// The request was sent, but the reply is missing or unreadable: possibly billed.

@@ -2,7 +2,7 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Change of the option `setting`, after which a name and family cost `weight` units.
+    /// Change of the option `setting`; one family of a name then costs `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families

@@ -4,16 +4,16 @@ package import Net
 
 /// Calls and units of one vendor in the current UTC day and month.
 ///
-/// The counts restart when the clock moves to a later day or month. If the clock returns to one of
-/// the latest days, the counts of that day continue, plus the use since then: a wrong clock must not
-/// give a second budget.
+/// The counts restart when the clock moves to a later day or month. If the clock is set back to a
+/// day in ``former``, the counts of that day continue, and include the use since that day.
+/// Otherwise, a wrong clock would give a second budget.
 package struct UsageRecord: Sendable, Hashable {
-    /// Counts of an earlier day, saved when the counts restarted.
+    /// Counts of an earlier day.
     package struct Former: Sendable, Hashable {
         /// Days since 1970-01-01 (UTC).
         package let day: Int64
 
-        /// Day to which the clock moved when the counts restarted.
+        /// Later day to which the clock then moved.
         package let until: Int64
 
         package let use: UsageAmount
@@ -33,8 +33,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
 
-    /// Latest known day with a restart of the counts; later than ``day`` after the clock was set
-    /// back.
+    /// Latest known day with counts; later than ``day`` after the clock was set back.
     package private(set) var latestDay: Int64
 
     package var callsToday: UInt64 = 0
@@ -44,12 +43,11 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use of ``latestDay``, and of its month, before the clock last moved to that day.
+    /// Use that ``latestDay`` and its month already had when the clock last moved to that day.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
-    /// Day without counts to which the clock moved back from ``latestDay``; nil while the clock is
-    /// not behind.
+    /// Day to which the clock was set back, if that day is not in ``former``; otherwise nil.
     ///
     /// The counts of ``latestDay`` continue on this day.
     package var behind: Int64?
@@ -93,7 +91,7 @@ package struct UsageRecord: Sendable, Hashable {
         )
         former = former.suffix(Self.mostFormer)
         let month = Self.month(of: today)
-        // A month that the clock reached before does not restart at zero.
+        // The month of `latestDay` already has counts, and does not restart at zero.
         let isKnown = month == Self.month(of: latestDay)
         if today > latestDay {
             ahead = .none
@@ -104,9 +102,9 @@ package struct UsageRecord: Sendable, Hashable {
         (day, latestDay) = (today, max(latestDay, today))
     }
 
-    /// Moves forward after a step back to a day without counts.
+    /// Moves forward, at most to ``latestDay``, after the clock was set back to ``behind``.
     ///
-    /// ``ahead`` and ``aheadOfMonth`` get the use since then.
+    /// Adds the use since then to ``ahead`` and ``aheadOfMonth``.
     private mutating func catchUp(to today: Int64) {
         guard let behind else { return }
         ahead = ahead + (day == behind ? useToday.less(ahead) : useToday)
@@ -131,11 +129,11 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // Without counts of that day, the counts continue: a machine without a battery for its clock
-        // starts in the distant past, and must not add up the days before.
+        // If `today` has no counts, the current counts continue. A machine without a clock battery
+        // starts in the distant past: the sum of all later days would be too high.
         guard former.contains(where: { $0.day == today }) else {
             if behind == nil {
-                // A later day, which a wrong clock has reached, is forgotten.
+                // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.
                 (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
                 behind = today
             } else if day == behind {
@@ -183,8 +181,6 @@ package struct UsageRecord: Sendable, Hashable {
     }
 
     /// Returns the number of a day's month: 12 × year + month (0...11).
-    ///
-    /// The calculation uses years that begin in March.
     package static func month(of day: Int64) -> Int64 {
         let sinceMarch0000 = day + 719_468
         let era = (sinceMarch0000 >= 0 ? sinceMarch0000 : sinceMarch0000 - 146_096) / 146_097
@@ -197,13 +193,13 @@ package struct UsageRecord: Sendable, Hashable {
     }
 }
 
-/// Storage of a ``UsageRecord`` for each vendor, shared by all processes with the account.
+/// Storage of a ``UsageRecord`` for each vendor, shared by all processes that use the account.
 package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor` under an exclusive lock.
     ///
     /// - Parameters:
     ///   - today: the current day.
-    ///   - durably: true to treat a record that is only in memory as unknown.
+    ///   - durably: false to use a record in memory if the stored record is unknown.
     ///   - change: returns true if it changed the record; runs on any thread, possibly after this
     ///     function has returned nil.
     /// - Returns: the record after the change; nil if the stored record is unknown.

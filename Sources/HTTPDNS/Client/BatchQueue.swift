@@ -3,9 +3,9 @@ package import DNSWire
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each DNS client has its own queue; a name is in the queues of all clients that wait for it. The
-/// next call serves the client with the fewest calls in flight, then round-robin. All names of a
-/// call are of one client, because a slow name delays the whole call.
+/// Each DNS client has its own queues; a name is queued for each client that waits for the name.
+/// The next call is for the client with the fewest calls in flight; equal clients take turns. A
+/// call has only names of one client, because one slow name delays the whole call.
 package struct BatchQueue: Sendable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
@@ -26,7 +26,7 @@ package struct BatchQueue: Sendable {
 
         fileprivate(set) var questions: [Question] = []
 
-        /// For each of `questions`: the other clients that wait for the answer.
+        /// Other clients that wait for the answers; one set for each element of `questions`.
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
@@ -38,15 +38,15 @@ package struct BatchQueue: Sendable {
     private struct Place: Sendable {
         let number: UInt64
 
-        /// Client against which the name counts: the first client that waited for the name.
+        /// First client that waited for the name; the name counts against the share of this client.
         let owner: ClientNetwork?
 
         var clients: Set<ClientNetwork?> = []
     }
 
-    /// Queue of names that may share a call, oldest entry first.
+    /// Queue of names with equal families and parameters, oldest entry first.
     ///
-    /// An entry is valid only if `waiting` has the same question with the same number.
+    /// The entry of a removed name is invalid: `waiting` has no such question and number.
     private struct Line: Sendable {
         let families: Families
         let parameters: RouteParameters?
@@ -60,10 +60,10 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues of each client, in the order in which they are served; never an empty array.
+    /// Queues by client, in the order in which they are served; no array is empty.
     private var lines: [ClientNetwork?: [Line]] = [:]
 
-    /// Clients with queues, each once, in the order in which they are served.
+    /// Clients with queues, each once, in round-robin order.
     private var turns: ArraySlice<ClientNetwork?> = []
 
     private var entries = 0
@@ -71,7 +71,7 @@ package struct BatchQueue: Sendable {
 
     private var next: UInt64 = 0
 
-    /// Queued names by owner.
+    /// Number of queued names of each owner.
     private var shares = CallShares(of: ClientLimits.queuedNames)
 
     package var count: Int { waiting.count }
@@ -92,8 +92,8 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// With ``ClientLimits/queuedEntries`` entries in all queues, a queued question is not added
-    /// again.
+    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question that another
+    /// client has queued is not added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next, owner: client)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -141,7 +141,6 @@ extension BatchQueue {
         guard let turn = nextTurn(shares) else { return nil }
         let client = turns[turn]
         removeTurn(turn)
-        // A client with several queues gets as many turns as a client with one queue.
         guard var own = lines.removeValue(forKey: client) else { return nil }
         var line = own.removeFirst()
         var batch = Batch(client: client)
@@ -169,9 +168,9 @@ extension BatchQueue {
         return batch
     }
 
-    /// Returns the index in `turns` of the next client; removes clients without names before it.
+    /// Returns the index in `turns` of the next client; nil if no call may start.
     ///
-    /// The number of calls in flight limits the search, which ends at a client without calls.
+    /// Removes clients without names. The search ends at the first client without calls in flight.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
@@ -181,7 +180,7 @@ extension BatchQueue {
             removeInvalid(of: client)
             if lines[client] == nil {
                 removeTurn(index)
-                // The clients before the removed client have moved by one place.
+                // `removeTurn` has moved the clients before `index` by one place.
                 best?.index += 1
             } else {
                 let calls = shares.count(of: client)
@@ -195,7 +194,7 @@ extension BatchQueue {
         return best?.index
     }
 
-    /// Removes an element of `turns`; moves the few elements before it.
+    /// Removes an element of `turns`, and moves the elements before it.
     private mutating func removeTurn(_ index: Int) {
         for place in stride(from: index, to: turns.startIndex, by: -1) {
             turns[place] = turns[place - 1]

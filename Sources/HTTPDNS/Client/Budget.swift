@@ -32,7 +32,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of times that the reservation was cleared; earlier charges are not refunded.
+    /// Number of times that the reservation was cleared; charges before that are not refunded.
     private var period: UInt64 = 0
 
     /// Reservation: part of the stored counts that no request has used yet.
@@ -41,20 +41,20 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Charges in the second `second`, and in the second before.
+    /// Charges in the Unix time `second`, and one second earlier.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
 
-    /// Unix time of the latest read-only access to the stored counts, at most one per second.
+    /// Unix time of the latest read-only access to the stored counts.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
 
-    /// Use in `month`; empty without a monthly limit.
+    /// Use of each client in `month`; empty without a monthly limit.
     private var spentThisMonth = ClientUsage()
 
-    /// Latest month of ``UsageRecord/month(of:)``.
+    /// Latest month, as returned by ``UsageRecord/month(of:)``.
     private var month: Int64 = .min
 
     package private(set) var exceeded: UInt64 = 0
@@ -125,8 +125,8 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Reads again: another process may return its reservation, or an operator may reset the
-            // counts.
+            // Reads the stored counts again: another process may have returned its reservation, or
+            // an operator may have reset the counts.
             access { _ in false }
             checkedAt = wallSeconds
         }
@@ -147,8 +147,8 @@ extension Budget {
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// A client that yields leaves a part to clients with proven addresses: a quarter of each limit
-    /// at the start of the period, which decreases linearly to zero at the end.
+    /// If `yields`, `client` leaves a part to clients whose addresses cannot be forged: a quarter
+    /// of each limit at the start of the day or month, which decreases linearly to zero at the end.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,
@@ -203,7 +203,7 @@ extension Budget {
         return !Rule.left(of: limits, record).covers(cheapest.less(reserved))
     }
 
-    /// The rule; if the budget is shared, its limits are this machine's part.
+    /// Rule with the limits of this machine: of a shared budget, only the part of the machine.
     private var limits: Rule? {
         guard let part else { return rule }
         return rule?.limited(by: part.limits)
@@ -216,8 +216,8 @@ extension Budget {
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     ///
-    /// Without a limit, a tenth of the charges of the last second, but at least
-    /// ``ClientLimits/usageBlock``: each access to the stored counts takes time.
+    /// Without a limit, the block is a tenth of the charges of the last second, but at least
+    /// ``ClientLimits/usageBlock``. A large block needs few accesses to the stored counts.
     private var block: UsageAmount {
         let least = ClientLimits.usageBlock
         return UsageAmount(
@@ -240,7 +240,7 @@ extension Budget {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of at most `units` to `client`; nil for the daemon itself.
+    /// Charges one request of at most `units` units to `client` (nil: the daemon itself).
     ///
     /// - Returns: receipt of the charge; nil if the request must not be sent.
     package mutating func spend(
@@ -267,7 +267,7 @@ extension Budget {
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
         if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
-        // Requests a larger part of a shared budget, if necessary, for the next request.
+        // This call asks for a larger part of a shared budget if the next request needs it.
         if let share, let record { _ = share(record) }
         return Receipt(period: period, amount: cost, client: client)
     }
@@ -337,7 +337,7 @@ extension Budget {
 extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, a reservation stays counted on its later day.
+        // If the clock was set back, the later day keeps the unused reservation in its counts.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today
@@ -360,7 +360,7 @@ extension Budget {
         spentByClient = ClientUsage()
     }
 
-    /// Fills the reservation up to the cost and a block; returns false beyond the budget.
+    /// Fills the reservation up to `cost` plus ``block``; returns false if the budget is too small.
     private mutating func reserve(for cost: UsageAmount) -> Bool {
         let (rule, least) = (limits, cost.less(reserved))
         let most = (cost + block).less(reserved)

@@ -5,7 +5,7 @@ internal import DNSWire
 package struct CallShares: Sendable {
     private let limit: Int
 
-    /// Total of all clients; health probes do not count.
+    /// Number of calls of all clients, without health probes.
     private(set) var count = 0
 
     private var counts: [ClientNetwork?: Int] = [:]

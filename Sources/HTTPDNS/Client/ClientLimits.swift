@@ -13,15 +13,13 @@ package enum ClientLimits {
     /// Minimum time between the starts of two health probes.
     static let trialPause = Duration.seconds(1)
 
-    /// Duration of an unanswered health probe after which queued names do not wait for the vendor.
+    /// Time without an answer to a health probe after which queued names do not wait any more.
     static let trialPatience = Duration.milliseconds(250)
 
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
-    ///
-    /// With ``trialPatience``, the result is known at the usual end of `fallback-after`.
     static let queueSuspicion = Duration.milliseconds(150)
 
-    /// Interval of the checks whether an upstream may answer a queued name instead.
+    /// Interval of the checks whether an upstream may answer a queued name.
     static let queueCheck = Duration.milliseconds(100)
 
     /// Ignored clock difference in seconds: the header `Date` has no fractions.
@@ -38,7 +36,7 @@ package enum ClientLimits {
 
     static let queuedNames = 4_096
 
-    /// Maximum number of times that a call is sent again after network changes: each time is billed.
+    /// Maximum number of times that a call is sent again after network changes; all are billed.
     static let restarts = 2
 
     /// Maximum number of entries in all queues; a name has one entry per client.

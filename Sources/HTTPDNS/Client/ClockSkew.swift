@@ -2,10 +2,10 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// If the vendor refuses a request, it is signed again with the time in the reply's `Date`. The
-/// offset is stored only if the vendor then accepts the request. The offset is limited, because a
-/// request with a future time can be replayed until that time. At intervals, one request tests the
-/// local time.
+/// A refused request is signed again with the time in the header `Date` of the reply. The offset is
+/// stored only if the vendor then accepts the request. The offset is limited, because a request
+/// with a future time can be replayed until that time. At intervals, one request tests the local
+/// time.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none

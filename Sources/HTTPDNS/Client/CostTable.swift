@@ -27,7 +27,7 @@ package struct CostTable: Sendable {
         /// Part of `calls` that may belong to replaced names.
         package let excess: UInt64
 
-        /// Upper bound of the units of `calls - excess` requests for the name.
+        /// Upper bound of the units for `calls - excess` requests.
         package let units: UInt64
     }
 
@@ -41,7 +41,7 @@ package struct CostTable: Sendable {
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Lowest count in the latest search, and its index (`hand`).
+    /// Lowest count in the latest search, and the index where that search ended.
     private var lowest: UInt64 = 0
     private var hand = -1
 

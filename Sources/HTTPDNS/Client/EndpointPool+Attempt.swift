@@ -21,12 +21,12 @@ extension EndpointPool {
         /// Connecting failed, or a probe with a fixed name failed.
         case failed
 
-        /// No answer, possibly because of the queried name; only a failed probe confirms a failure.
+        /// No answer, possibly because of the queried name; counts only after a failed probe.
         case suspected
 
         case limited(retryAfter: Duration?)
 
-        /// The attempt was cancelled, or the server is not the cause of its failure.
+        /// The attempt was cancelled, or the server is not the cause of the failure.
         case unjudged
     }
 

@@ -3,9 +3,9 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The queried name may be the cause of a failure. Such a failure counts only if a later health
-/// probe fails, without an answer of the server in between. Each change of the current server
-/// begins an era. Attempts of earlier eras do not change the current server.
+/// The queried name, not the server, may be the cause of a failure. Such a failure counts only if
+/// a later health probe fails and the server has not answered in the meantime. Each change of the
+/// current server begins an era. Attempts of earlier eras cannot change the current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
@@ -14,10 +14,10 @@ package struct EndpointPool: Sendable, Hashable {
 
         var suspicions = 0
 
-        /// Highest attempt number, of any server, when this server last answered.
+        /// Highest attempt number of all servers at the time of this server's latest answer.
         var receivedThrough: UInt64 = 0
 
-        /// Attempt number of the latest failed probe since the latest answer; otherwise 0.
+        /// Attempt number of the latest failed probe since the latest answer; 0 if there is none.
         var failedTrial: UInt64 = 0
 
         var breaker = Breaker()
@@ -165,10 +165,10 @@ extension EndpointPool {
 
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
-    /// Ends a check of the primary server: makes it current, or postpones the next check.
+    /// Ends a check of the primary server: makes that server current, or postpones the next check.
     ///
-    /// If another server answered earlier, the next check is postponed: calls to a slow server are
-    /// hedged and billed twice.
+    /// If another server answered before the primary server, the next check is postponed: calls to
+    /// a slow server are hedged, and therefore billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant

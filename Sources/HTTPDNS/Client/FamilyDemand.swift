@@ -2,7 +2,7 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if this is free or clients want both; otherwise only the wanted one.
+    /// Request both families if the second is free, or if DNS clients want both; otherwise one.
     case automatic = "auto"
 
     case both
@@ -14,7 +14,7 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
     case v6
 }
 
-/// Address families of names that DNS clients recently wanted, in bounded memory.
+/// Address families that DNS clients recently wanted, by name; bounded in memory.
 struct FamilyDemand: Sendable {
     private struct Demand: Sendable {
         var v4: Instant?
@@ -23,7 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names; if there are `limit` names, they move to `older`.
+    /// Demand for the latest names; when full, this table replaces `older`.
     private var recent: [Name: Demand] = [:]
     private var older: [Name: Demand] = [:]
 

@@ -24,8 +24,8 @@ struct RateLimiter: Sendable, Hashable {
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// A client that yields leaves a quarter of the burst to clients with proven addresses, but can
-    /// still reach the full rate on average.
+    /// If `yields`, `client` leaves a quarter of the burst to clients whose addresses cannot be
+    /// forged, but can still reach the full rate on average.
     func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
         let free = free(perSecond, now) - (yields ? perSecond / 4 : 0)

@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// The two latest DNS clients of a vendor, which show if a client is the only one.
 ///
-/// A forged source address counts as a client; a single real client then gets three quarters of
-/// budget and rate (``FairShare``). Clients with unproven addresses leave a part to others.
+/// A single client may use the whole budget and rate. A forged source address counts as a second
+/// client, and limits the first client to three quarters (``FairShare``).
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

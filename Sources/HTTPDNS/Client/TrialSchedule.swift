@@ -2,8 +2,8 @@
 
 /// Schedule of health probes.
 ///
-/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart; only
-/// the first `burst` - 1 consecutive failures are followed by an immediate probe.
+/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart;
+/// after each of the first `burst` - 1 failures in a row, the next may start immediately.
 struct TrialSchedule: Sendable, Hashable {
     /// Consecutive failed probes after which the pause applies, at least 1.
     let burst: Int

@@ -98,13 +98,12 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of restarts of the call; results from before a restart are ignored.
+    /// Number of times that running requests were dropped; their results are ignored.
     var round = 0
 
-    /// Number of times that a network change has sent the call again.
     var restarts = 0
 
-    /// Time of the next event: a hedged request, a suspicion of a server, or the deadline.
+    /// Time of the next event: a hedged request, a health probe, or a deadline.
     var wake: Instant?
 
     let number: UInt64
@@ -131,7 +130,6 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates the call of a health probe that a query of `client` caused.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

@@ -2,9 +2,9 @@
 
 /// Circuit breaker of a vendor that does not reply.
 ///
-/// The breaker opens after the number of failures that would switch through all servers, and closes
-/// after any reply. A failure counts only if no reply arrived since its start. A failure to connect
-/// counts immediately; a timeout counts only if a later health probe fails.
+/// The breaker opens after `limit` failures, which are enough to try all servers, and closes after
+/// any reply. A failed request counts only if no reply arrived after its start. A failure to
+/// connect counts immediately; a timeout counts only if a later health probe fails.
 struct VendorCircuitBreaker: Sendable, Hashable {
     let limit: Int
 

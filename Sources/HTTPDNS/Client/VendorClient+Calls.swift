@@ -79,7 +79,7 @@ extension VendorClient {
         if move != nil {
             counters.hedges += 1
             for running in call.running.values { pool.fellSilent(running.attempt) }
-            // A health probe shows if the server or the name is the cause.
+            // A health probe shows if the server or the queried name is slow.
             if pool.isCurrentSilent { beginTrial(of: call.client) }
         }
         perform(move, of: call, .hedge)

@@ -116,9 +116,9 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Fraction (0…1) of the units that a minimum TTL of ``ClientLimits/advisedTTL`` would leave.
+    /// Estimated part (0…1) of the units at a minimum TTL of ``ClientLimits/advisedTTL``.
     ///
-    /// The estimate is for a name in constant use.
+    /// The estimate is for a name that clients query all the time.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max

@@ -185,7 +185,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
-        // The test with the local time failed, so the vendor still needs the offset.
+        // The vendor refused the test with the local time, so the next attempt uses the offset.
         guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }

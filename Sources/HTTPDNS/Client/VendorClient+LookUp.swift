@@ -61,7 +61,7 @@ extension VendorClient {
         return question(families(name, wanted: wanted, choice, now: now))
     }
 
-    /// Adds `lookUp` to a pending name, or queues the name, or starts its call.
+    /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.
     ///
     /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(
@@ -235,7 +235,7 @@ extension VendorClient {
 
     /// Fails the look-ups of a refused call.
     ///
-    /// If the refusal is for this client only, names for which other clients wait stay queued.
+    /// If the refusal concerns only the client of the call, names of other clients stay queued.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -259,7 +259,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // A search covers the whole queue, so near deadlines share a search.
+        // Each search covers the whole queue; deadlines close together need only one search.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -293,7 +293,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up, unless it is the only one of a call, which is charged already.
+    /// Cancels a look-up, except the last one for a name in a call: the call is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

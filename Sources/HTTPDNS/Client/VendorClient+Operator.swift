@@ -13,7 +13,7 @@ extension VendorClient {
         armRefresh()
     }
 
-    /// Stops the refresh of server addresses.
+    /// Stops the refresh of server addresses, and returns the unused reservation of the budget.
     package func stop() {
         schedule.stop()
         refresh?.cancel()
@@ -44,8 +44,8 @@ extension VendorClient {
 
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
-    /// In the same iteration of the service loop, the owner of the transport must drop its
-    /// connections. Later, the requests are sent again.
+    /// The requests are sent again in the next iteration of the service loop. Before that, the
+    /// owner of the transport must drop its connections.
     ///
     /// - Returns: the number of restarted calls.
     @discardableResult

@@ -49,14 +49,14 @@ extension VendorClient {
         }
     }
 
-    /// Returns the current server, with the default port if call and settings differ in TLS.
+    /// Returns the current server; if only the call or only the settings use TLS, on another port.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Returns the price rules of the call, with at least the weight of the settings.
+    /// Returns the price rules of the call; configured rules apply with the higher of both weights.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -6,9 +6,9 @@ internal import Net
 extension VendorClient {
     /// Takes over the state of `old`, the client of this vendor under earlier settings.
     ///
-    /// Budget, rate and clock offset are kept for the same account only; the client address for the
-    /// same client subnet only. The health of servers is not kept. Calls in flight continue in
-    /// `old`, but count here.
+    /// Budget, rate and clock offset are kept only for the same account, and the client address
+    /// only for the same client subnet. The health of servers is not kept. Calls in flight continue
+    /// in `old`, but add to the counters here.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old
@@ -24,7 +24,7 @@ extension VendorClient {
         settlePredecessor()
     }
 
-    /// Adds the counters of a predecessor without calls, and releases it.
+    /// Adds the counters of the predecessor and releases it, if all its calls have ended.
     func settlePredecessor() {
         guard let old = predecessor else { return }
         old.settlePredecessor()

@@ -16,8 +16,8 @@ extension VendorClient {
     /// Starts a health probe if one is due and permitted.
     ///
     /// The probe uses new connections. It queries the current server first (or the primary server
-    /// if its check is due), then the others. The rate limit does not refuse probes, because a
-    /// flood of names could then prevent them.
+    /// if its check is due), then the other servers. The rate limit does not refuse probes, because
+    /// a flood of names could then prevent probes.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
@@ -96,11 +96,11 @@ extension VendorClient {
         }
     }
 
-    /// Returns the time until which a name must wait for the vendor, after a wait of `delay`.
+    /// Returns the time until which a name that has waited for `delay` must still wait.
     ///
-    /// Nil means that an upstream may answer the name now (`fallback-after`). A queued name waits
-    /// until its own call has lasted for `delay`, because clients can occupy all calls with other
-    /// names. If a health probe shows that the vendor is silent, the name does not wait.
+    /// Nil means that an upstream may answer the name now (`fallback-after`). Clients can occupy
+    /// all calls with other names; therefore, a queued name waits until its own call has lasted for
+    /// `delay`. If a health probe shows that the vendor does not reply, the name does not wait.
     package func waitEnd(
         _ name: Name,
         _ families: Families,

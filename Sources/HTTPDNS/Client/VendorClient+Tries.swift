@@ -178,9 +178,9 @@ extension VendorError {
 
     /// Returns the result of the attempt for the health of its server.
     ///
-    /// A timeout does not count if the server had less than ``VendorLimits/fairWait``, or if a
-    /// retry follows. A probe must confirm a failure for a queried name. A 429 may concern only the
-    /// name, and therefore counts only for a probe.
+    /// A timeout does not count if the server had less time than ``VendorLimits/fairWait``, or if a
+    /// retry follows. Other failures except connection errors count only after a failed health
+    /// probe. A 429 counts only for a probe, because in a call the name may be its cause.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
@@ -190,7 +190,7 @@ extension VendorError {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
         case .transport(.cutOff) where isRetried: .unjudged
-        // The server rejects only the fixed name of the probe.
+        // The server works; it rejects only the fixed name of the probe.
         case .refused where isTrial: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected

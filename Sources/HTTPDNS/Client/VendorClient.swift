@@ -4,8 +4,8 @@ package import Net
 
 /// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// A look-up waits for the result of a name, and a name for a call. A call sends requests (tries)
-/// until one server answers.
+/// Several look-ups can wait for one ``PendingName``, and several names for one ``VendorCall``. A
+/// call sends requests (tries) until one server answers.
 @ServiceLoop
 package final class VendorClient {
     package nonisolated let name: String
@@ -43,7 +43,7 @@ package final class VendorClient {
 
     var demand = FamilyDemand()
 
-    /// Client address in the latest reply to a request with the client subnet of the settings.
+    /// Client address in the latest reply to a request that had the configured client subnet.
     var clientAddress: IPAddress?
 
     /// Counters of the servers in `pool`, and of removed servers with requests in flight.
@@ -70,7 +70,7 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
-    /// Value of `callsBegun` at the latest `suspectCalls`.
+    /// Value of `callsBegun` when `suspectCalls` last ran.
     var suspectedCalls: UInt64 = 0
 
     /// True if upstreams answer queued names that wait too long.
@@ -147,8 +147,6 @@ package final class VendorClient {
 
 extension VendorClient {
     /// Returns the families to request for a query that wants `wanted`.
-    ///
-    /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
     func families(
         _ name: Name,
         wanted: Families,
@@ -170,9 +168,9 @@ extension VendorClient {
         return price.maximum(VendorQuery(names: [name], families: families)).reduce(0, +)
     }
 
-    /// Returns the families of the call that `lookUp` with these arguments would make or join.
+    /// Returns the families of the call that `lookUp` would make with these arguments.
     ///
-    /// If `isAwaited`, also counts the demand as `lookUp` does.
+    /// If `isAwaited`, also records that a DNS client wants the families, as `lookUp` does.
     package func familiesOfCall(
         _ name: Name,
         _ wanted: Families,
@@ -200,7 +198,7 @@ extension VendorClient {
 
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
 
-    /// Returns true if clients want the family, or if its refresh is free.
+    /// Returns true if clients want the family, or if a refresh of the family costs nothing more.
     package func isWorthRefreshing(_ name: Name, _ family: Families, _ choice: FamilyChoice?)
         -> Bool
     {

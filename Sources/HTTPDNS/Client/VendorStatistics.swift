@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Look-ups; ended ones are also in `successes`, `empty`, `failures` or `cancelled`.
+    /// Look-ups; an ended look-up is also in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -27,7 +27,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var units = UnitRange.zero
 
-    /// Units of names in constant use with a minimum TTL of ``ClientLimits/advisedTTL``.
+    /// Estimated units with a minimum TTL of ``ClientLimits/advisedTTL`` and names in constant use.
     package var unitsAtAdvisedTTL = 0.0
 
     /// Part of `units.atMost` for IPv6 addresses; 0 unless the vendor bills by family.

@@ -26,7 +26,7 @@ final class CipherAlgorithm: @unchecked Sendable {
         throws(CipherError)
     {
         ERR_set_mark()
-        // libcurl must not find errors of this function in OpenSSL's queue of the thread.
+        // libcurl must not find errors of this function in the thread's OpenSSL error queue.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context and its providers are freed on each exit of init, otherwise in

@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// Public resolver with a JSON API like Google's: Cloudflare, AliDNS, DNSPod and others.
+/// Public resolver with the JSON API of Google: Cloudflare, AliDNS, DNSPod and others.
 ///
 /// The reply distinguishes NXDOMAIN and NODATA. A call requests one family.
 package struct DNSJSON: Vendor {
@@ -138,7 +138,7 @@ extension DNSJSON {
 
     /// Returns the signature: a hexadecimal SHA-256 of these values.
     ///
-    /// Their order is that of a third-party client.
+    /// The order of the values is from a third-party client.
     private static func signature(
         of name: String,
         at time: String,

@@ -11,8 +11,6 @@ import DNSWire
 /// list   = "" / "0" / ip *( ";" ip ) [";"]     ; "" and "0" mean none
 /// ```
 ///
-/// In an encrypted reply, each requested part is required (`TencentReply+Sealed`).
-///
 /// The parser splits the text at the last `|`, then at the first `:` (names may contain `-`, and
 /// IPv6 addresses `:`), then into families.
 struct TencentReply {

@@ -30,7 +30,7 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// Creates a server address; nil for port 0, or for another address scope than the scheduler's.
+    /// Creates a server address; nil for port 0, or if `scheduler` has another address scope.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

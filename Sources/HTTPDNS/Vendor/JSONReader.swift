@@ -11,7 +11,7 @@ struct JSONReader {
 
     private var nodes: [JSONDocument.Node] = []
 
-    /// Decoded strings that had escapes; the document appends them to `text`.
+    /// Decoded text of the strings with escapes; ``read(_:)`` appends this text to `text`.
     private var decoded: [UInt8] = []
 
     private var keys: Set<Key> = []

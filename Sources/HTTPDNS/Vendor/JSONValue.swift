@@ -22,9 +22,10 @@ final class JSONDocument: Sendable {
         /// Range of the value in `text`; for a string, the decoded octets without quotes.
         var range: Range<Int>
 
-        /// Index of the first node after the value and its contents.
+        /// Index of the first node after the value and its elements or members.
         ///
-        /// Contents follow the node of the value; a member has two nodes, key and value.
+        /// Elements and members follow the node of the value. A member has two nodes: key and
+        /// value.
         var end: Int
     }
 

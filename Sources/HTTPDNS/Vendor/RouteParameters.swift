@@ -3,7 +3,7 @@ package import DNSWire
 
 /// Request parameters of a route, which replace the vendor's settings.
 ///
-/// Each pending name has the parameters in its key, so a class stores their hash value.
+/// The parameters are part of dictionary keys; therefore, this class stores their hash value.
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 
