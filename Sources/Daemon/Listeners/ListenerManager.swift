@@ -34,7 +34,7 @@ final class ListenerManager {
 
     private var passed: [PassedSocket] = []
 
-    /// Constant, because the kernel distributes clients according to the number of sockets.
+    /// Fixed number of workers per address: the kernel selects a client's socket by this number.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger

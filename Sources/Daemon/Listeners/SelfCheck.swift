@@ -40,16 +40,16 @@ final class SelfCheck {
 
         /// True if a socket with unread datagrams has received none since ``noteUnread()``.
         ///
-        /// A worker under load receives all the time, so progress of another socket does not count.
+        /// Each socket must make progress: a busy worker does not prove that another worker runs.
         var hasHungWorker: Bool {
             unread.contains { socket, before in
                 socket.batches.load(ordering: .relaxed) == before && socket.hasUnreadDatagrams
             }
         }
 
-        /// True if the daemon has received other queries since the start of the check.
+        /// True if all workers run and the daemon has received other queries during the check.
         ///
-        /// The check sends a limited number of datagrams; twice this number is a safe margin.
+        /// More than twice the check's maximum number of datagrams proves other queries.
         var showsProgress: Bool {
             !hasHungWorker && hasReceivedOthers
         }
