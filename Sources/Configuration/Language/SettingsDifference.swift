@@ -12,7 +12,7 @@ package struct SettingsChange: Sendable, Hashable {
 
     /// Path of the option, such as `vendors.tencent.timeout` or `routes.example.com.vendors`.
     ///
-    /// The path contains the name of an entry, and the first domain of a route.
+    /// The path has an entry name (`tencent`) or the first domain of a route (`example.com`).
     package let path: String
 
     /// Earlier value as YAML; nil for a new option or a secret.
