@@ -112,7 +112,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units of a cached answer of a vendor; otherwise nil.
+    /// Upper bound of the units that the cached answer cost; nil unless a vendor answered.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
 
