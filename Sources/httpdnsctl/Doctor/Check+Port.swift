@@ -99,7 +99,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // If no daemon runs, another server may answer.
+        // Without a daemon, an answer would be from another server.
         guard machine.status != nil else {
             return [.skipped("not checked: the daemon's listeners are unknown")]
         }

@@ -62,7 +62,7 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts; reads files that setup changed from the originals in the journal.
+    /// Collects the facts; for a file that setup changed, uses the original in the journal.
     ///
     /// - Parameter seesSetup: true to use the present content if the original is lost.
     init(
