@@ -84,7 +84,7 @@ struct NameReadingTests {
         #expect(throws: WireError.nameTooLong(at: 12 + 128)) { try read(octets, at: 12 + 193) }
     }
 
-    /// 126 names of a label and a pointer to the previous name.
+    /// 126 names; each name is a label and a pointer to the previous name.
     private static var chain: (message: [UInt8], offsets: [Int]) {
         var message = [UInt8](repeating: 0, count: 13)
         var offsets = [12]

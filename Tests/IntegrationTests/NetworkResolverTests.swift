@@ -123,7 +123,7 @@ private final class ScriptedBus: Sendable {
     private let bus: Child
     private let service: Child
 
-    /// Starts the bus and the service, and waits until it has its name.
+    /// Starts the bus and the service, and waits until the service has its bus name.
     init(_ scripted: Service, in machine: Namespace, _ scratch: Scratch) throws {
         self.machine = machine
         self.scripted = scripted

@@ -184,13 +184,13 @@ struct FairTableTests {
         #expect(questions.isRepeated("b") == true)
         Self.endQueries(questions, "repetition")
         Self.loseQueries(questions)
-        // Three places instead of six: each new query evicts an old one, which is lost.
+        // The limit is three instead of six: each new query evicts an old query, which is lost.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)
         #expect(questions.outcomes["a10"] == "refused")
         #expect(questions.isRepeated("a9") == false)
-        // The limit grows back by the share in each second.
+        // In each second, the limit grows by the share.
         questions.end("b", "answer")
         questions.advance(by: .milliseconds(995))
         for number in 11...13 { questions.ask("a\(number)", by: 1) }

@@ -25,7 +25,7 @@ package final class Simulation: HTTPTransport {
 
         var isTimer = false
 
-        /// Called with true at the time, with false if it is cancelled.
+        /// Called with true at `end`, or with false if the wait is cancelled.
         let wake: @ServiceLoop (Bool) -> Void
     }
 

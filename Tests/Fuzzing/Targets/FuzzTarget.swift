@@ -27,7 +27,7 @@ func promise(
     guard try isKept() else { throw Finding(description: description()) }
 }
 
-/// Input that is read from the front, then zeros.
+/// Input that is read from the front; reads after the end return 0.
 struct FuzzInput {
     private(set) var rest: ArraySlice<UInt8>
 

@@ -13,7 +13,7 @@ final class TestRedis: Sendable {
 
     var address: String { "127.0.0.1:\(port)" }
 
-    /// Commands that the manual gives to the user of the daemon.
+    /// Redis permissions of the daemon's user, as in the manual.
     static let rules = """
         ~httpdnsd:* &httpdnsd:* -@all +auth +ping +time +get +getrange +set +del +eval +type +hget +hset +publish \
         +subscribe +zadd +zcard +zremrangebyscore +expire +lpush +ltrim +lrange
