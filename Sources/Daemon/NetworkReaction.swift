@@ -12,8 +12,8 @@ internal import Upstream
 
 /// Handler of network changes and of a resume from sleep.
 ///
-/// Closes connections of the old network, which would hang for minutes, and repeats pending calls.
-/// Marks cached answers stale, because the answers may suit only the old network.
+/// Closes connections, which would hang for minutes, and repeats pending calls. Marks cached
+/// answers stale, because the answers may suit only the old network.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()

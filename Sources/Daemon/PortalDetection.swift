@@ -42,7 +42,7 @@ final class PortalDetection {
         self.onChange = onChange
     }
 
-    /// True if the network has a captive portal that blocks it.
+    /// True if the network has a captive portal that blocks other traffic.
     var isKnown: Bool { isReported || isBlocked }
 
     private func change(_ body: () -> Void) {
@@ -53,12 +53,10 @@ final class PortalDetection {
 
     // MARK: - Signs
 
-    /// Processes a report of NetworkManager.
     func report(_ isPortal: Bool) {
         change { isReported = isPortal }
     }
 
-    /// Processes an announcement of a router.
     func announce(_ isRestricted: Bool, on link: String) {
         if isRestricted {
             announcement = link

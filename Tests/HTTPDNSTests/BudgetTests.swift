@@ -325,7 +325,7 @@ struct BudgetCountTests {
             #expect(budget.usage(wallSeconds: midnight)?.callsToday == 9)
             #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 9)
             #expect(spendAll(&budget, at: midnight) == 1)
-            // The next day has a new budget, minus calls counted on it by the wrong clock.
+            // The next day has a new budget, minus the earlier call with the wrong clock.
             let first = wrong == midnight + day ? 9 : 10
             #expect(spendAll(&budget, at: midnight + day) == first)
         }

@@ -84,9 +84,9 @@ private final class TwoLinks: Sendable {
         return String(end.output.prefix { $0 != ":" })
     }
 
-    /// Names of the queries at each server, which came through the server's link; called at the end.
+    /// Stops the servers, and returns the names that each server received through its own link.
     ///
-    /// Their letter case is random. `astray` has the names that came through the other link.
+    /// The letter case of names is random. `astray` has names that came through the other link.
     func queries() throws -> (lan: [String], vpn: [String], astray: [String]) {
         let logs = try servers.map { try $0.stop().errors.lowercased() }
         func names(_ log: String, from source: String) -> [String] {

@@ -303,7 +303,7 @@ struct FairTableTests {
         await turns.reach(1)
         #expect(questions.count == 2)
         #expect(questions.payer("a") == Self.client(2))
-        // The first client's other queries join one of the two.
+        // The first client's other queries join one of the two queries.
         questions.ask("a", by: 1, as: "again")
         questions.end("a", "vendor")
         let answered = ["a2": "vendor", "a3": "vendor", "again": "vendor"]

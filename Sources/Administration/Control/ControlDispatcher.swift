@@ -98,7 +98,7 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
-    /// Sends all messages except the last one.
+    /// Sends all messages except the last one, which is returned.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,

@@ -121,7 +121,7 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Minimum seconds of counting for a daily rate.
+    /// Minimum period of the counts for a daily rate, in seconds.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0

@@ -32,7 +32,7 @@ struct Components {
 
     let nat64: NAT64
 
-    /// DNS servers of the network, shared with the former components.
+    /// DNS servers of the network, kept by a reload.
     let network: LearnedNetwork
 
     let routeNames: RouteNames

@@ -215,7 +215,7 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// Sends the query; a retry uses the same port, so that it reaches the same worker.
+    /// Sends the query; a retry uses the same port, and so reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
@@ -242,7 +242,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if no interface has it, because the query would leave the machine.
+    /// Address to query; nil if the address is not local, as a query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

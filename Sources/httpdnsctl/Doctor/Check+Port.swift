@@ -18,8 +18,8 @@ extension Check {
             if occupiesPort(socket, of: machine) {
                 results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
             } else if machine.status == nil {
-                // The daemon may have stopped because it could not listen; its addresses are
-                // unknown.
+                // The daemon's addresses are unknown; the daemon may have stopped because it could
+                // not listen.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.append(
                     .warning(
