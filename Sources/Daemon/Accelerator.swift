@@ -111,7 +111,6 @@ final class Accelerator: ManagedAccelerator {
         sweeping = startCollecting()
     }
 
-    /// Counts hits once a second until cancelled.
     func startCollecting() -> Task<Void, Never> {
         ServiceLoop.task { [clocks] in
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil {

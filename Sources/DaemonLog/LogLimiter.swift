@@ -3,9 +3,8 @@ internal import Net
 
 /// Limit of one log line per minute for each kind.
 ///
-/// Entries of one kind are from the same line of code and have equal fields. Entries below level
-/// notice or without fields have no limit. Entries that clients or the network can cause must have
-/// fields.
+/// A kind is a line of code with equal fields. Lines below level notice or without fields have no
+/// limit. Lines that clients or the network can cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 

@@ -37,7 +37,7 @@ struct EvictionTests {
         func large(_ name: Name, _ source: AnswerSource) throws -> CachedAnswer {
             try .addresses(name, Array(0..<UInt32(500)), source: source)
         }
-        // The limit for large answers does not apply while the cache has free space.
+        // The limit for large answers does not apply to free space.
         let isFirst = table.insert(try large("first.example.org", .upstream), now: 0)
         #expect(isFirst)
         for index in 0..<20_000 where table.ring.hasRoom(for: 1_000) {

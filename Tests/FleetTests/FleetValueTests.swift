@@ -133,7 +133,7 @@ struct FleetValueTests {
         #expect(list.covers(name, fetchedAt: 100, now: 200))
         #expect(!list.covers(name, fetchedAt: 101, now: 200))
         #expect(!list.covers(other, fetchedAt: 100, now: 200))
-        // After a fail-over to a server with an earlier clock, the flush is ahead of this clock.
+        // After a fail-over, the Redis clock is behind the time of the flush.
         #expect(!list.covers(name, fetchedAt: 100, now: 100 - 2_001))
         for index in 0..<FleetLimits.flushes {
             list.add(

@@ -131,7 +131,7 @@ struct FleetTests {
         #expect((50...60).contains(calls), "\(calls)")
         let status = try fleet.daemons[0].control("status").output
         #expect(status.contains("of the fleet"), "\(status)")
-        // Without the engine, the machines share the rest.
+        // Without the engine, each machine may use a part of the remaining budget.
         redis = nil
         for daemon in fleet.daemons {
             try daemon.program.line(with: "the Redis server is not used")

@@ -183,7 +183,6 @@ private final class ScriptedBus: Sendable {
         try set(properties, isNew: isNew)
     }
 
-    /// Stops the service, or lets it continue.
     func pause(_ isOn: Bool) { kill(service.pid, isOn ? SIGSTOP : SIGCONT) }
 
     /// Ends the service, as a restart does.
@@ -318,7 +317,7 @@ struct NetworkResolverTests {
         let first = try daemon.dig("www.example.com", "A")
         #expect(first.data("A") == ["203.0.113.1"], "\(first.text)")
         _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
-        // 127.0.0.1 is the daemon itself, and is not taken.
+        // The daemon does not use 127.0.0.1 as a server, because this is the daemon itself.
         #expect(try daemon.dig("app.corp.example.com", "A").text.contains("SERVFAIL"))
         try links.scratch.write("nameserver \(TwoLinks.vpn)\nnameserver x\n", to: "servers")
         _ = try daemon.program.line(with: "upstream file: servers: \(TwoLinks.vpn)")

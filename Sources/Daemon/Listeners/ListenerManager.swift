@@ -80,8 +80,8 @@ final class ListenerManager {
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
     /// - Passed sockets that are not in `listen` are also served.
-    /// - A default address that the machine lacks is skipped if another address remains. With
-    ///   passed sockets, this also applies to a default address that the daemon may not bind.
+    /// - A default address is skipped if another address remains and the machine lacks the address;
+    ///   with passed sockets, also if the daemon may not bind the address.
     /// - An absent address of `listen` is bound, because an interface may get the address later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.

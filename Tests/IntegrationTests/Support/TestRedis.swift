@@ -147,7 +147,6 @@ final class FleetHarness: Sendable {
 
     static let secret = "0123456789abcdef0123456789abcdef"
 
-    /// Waits until all daemons have connected this number of times.
     func connected(times: Int = 1) throws {
         for daemon in daemons {
             try daemon.program.line(with: "fleet: connected to", number: times)
