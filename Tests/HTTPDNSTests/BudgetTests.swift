@@ -564,7 +564,7 @@ struct BudgetCountTests {
     }
 }
 
-/// Counts that cannot be read or changed as required.
+/// Usage store whose counts cannot be read or changed as required.
 @ServiceLoop
 private final class FaultyUsage: UsageStore {
     enum Fault {

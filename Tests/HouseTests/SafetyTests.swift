@@ -22,7 +22,6 @@ private let allowance = [
 
 @Suite("Unsafe expressions have a SAFETY comment")
 struct SafetyTests {
-    /// Line indices from 0.
     private static func places(in code: Code) throws -> [Int] {
         try code.lines.indices.filter { try !code.lines[$0].matches(of: marks).isEmpty }
     }

@@ -115,7 +115,7 @@ struct FairTableTests {
             )
         }
 
-        /// Ends a query; "failure" means lost work.
+        /// Ends a query; "failure" means that the query was lost.
         func end(_ key: String, _ value: String) { FairTableTests.end(pending[key], value) }
 
         func advance(by duration: Duration) { now += duration }

@@ -218,7 +218,6 @@ extension TreeComparison {
 }
 
 extension YAMLNode {
-    /// Value of `name`, or the first domain of a route.
     fileprivate var entryName: String? {
         if let name = self["name"]?.scalar { return name }
         guard case .sequence(let domains) = self["domains"]?.content else { return nil }

@@ -107,7 +107,6 @@ extension ResolverFacts {
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
 
-    /// Returns true if the program runs, or if the running programs are unknown.
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
     static func mounts(_ text: String) -> Set<String> {

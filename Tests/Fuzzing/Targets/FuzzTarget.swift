@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct FuzzTarget: Sendable {
-    /// Also the folder of seeds and findings.
+    /// Name of the target, and of the folder with its seeds and findings.
     package let name: String
 
     /// Throws a `Finding` for a broken invariant.

@@ -101,7 +101,6 @@ final class TestNginx: Sendable {
     deinit { _ = try? program.stop() }
 
     struct Access: Sendable {
-        /// HTTP version, for example `HTTP/2.0`.
         let httpVersion: String
 
         let connection: String
