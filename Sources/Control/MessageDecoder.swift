@@ -23,7 +23,7 @@ package struct MessageDecoder: Sendable {
 
     // MARK: - Reading
 
-    /// Number of octets that can be appended; 0 only if `next()` would return or throw.
+    /// Number of octets that can be appended; 0 only if `next()` would return a message or throw.
     package var room: Int { maximumOctets + 1 - (buffer.count - start) }
 
     package var isInsideMessage: Bool { start < buffer.count }

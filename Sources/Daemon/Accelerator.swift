@@ -12,12 +12,12 @@ internal import Resolver
 
 /// Controller of the BPF program that answers cached queries from loopback clients.
 ///
-/// Counts the hits once a second, and some of them when a control verb reads the counters.
+/// Counts all hits once a second. A control verb that reads the counters first calls ``collect()``.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
 
-    /// Recent queries; the kernel's answers to one question have one record per second.
+    /// Recent queries; one record has all answers of the kernel to one question in one second.
     package nonisolated let recent = RecentQueries()
 
     private(set) var kernel: KernelAnswers?
@@ -44,7 +44,7 @@ final class Accelerator: ManagedAccelerator {
 
     private static let mostRecords = 256
 
-    /// Maximum steps of `collect`: each counts 256 cache entries; in total about 2 ms.
+    /// Maximum steps of `collect`: each step counts 256 cache entries; all steps take about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -55,7 +55,9 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Loads the BPF program, if enabled, in about 100 ms on a thread that has the capabilities.
+    /// Starts to load the BPF program, if enabled, before the daemon drops its capabilities.
+    ///
+    /// A thread loads the program in about 100 ms.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -82,7 +84,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Waits until the BPF program is loaded, then starts its answers at `addresses`.
+    /// Waits until the BPF program is loaded, then enables the program for `addresses`.
     ///
     /// - Throws: `StartError.acceleration` if acceleration is required but not available.
     func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
@@ -109,7 +111,6 @@ final class Accelerator: ManagedAccelerator {
         sweeping = startCollecting()
     }
 
-    /// Counts hits once a second until cancelled.
     func startCollecting() -> Task<Void, Never> {
         ServiceLoop.task { [clocks] in
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil {
@@ -133,7 +134,7 @@ final class Accelerator: ManagedAccelerator {
 
     /// Applies new settings to the BPF program.
     ///
-    /// An address family is accelerated if `allow` contains all its loopback addresses.
+    /// The program answers a family if `allow` (settings) contains all its loopback addresses.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -157,7 +158,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts the kernel's hits on the first 4,096 copied entries.
+    /// Counts the kernel's hits on the first 4,096 cache entries in the kernel.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {
@@ -184,7 +185,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Counts the hits of some entries; returns true if more entries follow.
+    /// Counts the hits of the next 256 entries; returns true if more entries follow.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {

@@ -3,13 +3,13 @@ internal import Net
 
 /// Limit of a costly reaction to network changes.
 ///
-/// A link that flaps, or router advertisements that replace addresses, must not repeat the reaction
-/// without limit: after `burst` times, one more is allowed every `interval`.
+/// A link that flaps, or router advertisements that replace addresses, cause `burst` reactions,
+/// then one reaction per `interval`.
 struct ChangeBudget: Sendable, Hashable {
     let burst: Int
     let interval: Duration
 
-    /// Time at which the whole burst is available again.
+    /// Time from which `burst` reactions are allowed again.
     private var restored: Instant?
 
     init(burst: Int, interval: Duration) {
@@ -17,7 +17,7 @@ struct ChangeBudget: Sendable, Hashable {
         self.interval = interval
     }
 
-    /// Takes one time and returns nil; if none is left, returns the instant of the next one.
+    /// Counts one reaction and returns nil; if none is allowed now, returns the next allowed time.
     mutating func spend(_ now: Instant) -> Instant? {
         let after = max(restored ?? now, now) + interval
         let admitted = after - interval * burst

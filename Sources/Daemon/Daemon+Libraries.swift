@@ -6,7 +6,7 @@ internal import Net
 // MARK: - Libraries and certificates
 
 extension Daemon {
-    /// Loads libcurl and the system's certificates on a thread (milliseconds, 6 MiB), if needed.
+    /// Loads libcurl and the system's certificates (6 MiB) on a thread, if needed.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
         guard starter == nil, needsHTTP || needsTrust else { return }

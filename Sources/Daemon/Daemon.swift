@@ -32,7 +32,7 @@ package final class Daemon {
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
-    /// Runs reloads, checks and the release of replaced routes, one at a time.
+    /// Queue of reloads, settings checks and releases of replaced routes.
     let settingsQueue = SerialQueue()
 
     var sweeping: Task<Int, Never>?
@@ -58,7 +58,7 @@ package final class Daemon {
 
     var starter: WorkerThread?
 
-    /// Task that starts acceleration; must end before the daemon, with its thread.
+    /// Task that starts acceleration; ``drain()`` waits for its end.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
@@ -119,7 +119,7 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Before the first query, because hosts files have priority over other answers.
+            // Hosts files are read before the first query: their answers have priority.
             await hosts.start()
             if components.settings.upstreams.contains(where: { $0.from == .network }) {
                 await network.learnResolvers(dependencies)
@@ -174,10 +174,10 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // Reloads in a task, so that the loop handles signals while the disk does not respond.
+            // Reloads in a task, so that signals are handled while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
-        // Stopped workers would not answer the health check.
+        // The health check would fail after `drain` has stopped the workers.
         watchdog.cancel()
         await drain()
         control.cancel()
@@ -197,7 +197,9 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops the capabilities of this thread and of later threads; a seccomp filter may forbid it.
+    /// Drops the capabilities of this thread and of later threads.
+    ///
+    /// A failure, for example by a seccomp filter, is logged.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -278,7 +280,7 @@ package final class Daemon {
             let check: @ServiceLoop () -> Void = { [socket] in
                 if !socket.isInPlace { socket.listener.close() }
             }
-            // `FileWatch` throws if no inotify instance is left.
+            // Without an inotify instance, the removal of the socket file is not detected.
             let watch = try? FileWatch(path, check)
             check()
             do throws(SocketError) {
@@ -343,7 +345,7 @@ package final class Daemon {
         misses?.handleAll()
         starter?.join()
         let deadline = components.clocks.now() + Self.drainTime
-        // A slow vendor must not prevent the snapshot.
+        // Writes the snapshot while pending queries wait for vendors.
         let keeping = ServiceLoop.task { [cacheFile, sweeping] in
             _ = await sweeping?.value
             await cacheFile?.finish(by: deadline)

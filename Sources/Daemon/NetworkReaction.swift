@@ -12,8 +12,8 @@ internal import Upstream
 
 /// Handler of network changes and of a resume from sleep.
 ///
-/// Closes connections of the old network, which would hang for minutes, and repeats pending calls.
-/// Marks cached answers stale, which may suit only the old network.
+/// Closes connections, which would hang for minutes, and repeats pending calls. Marks cached
+/// answers stale, because the answers may suit only the old network.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -33,14 +33,14 @@ final class NetworkReaction {
         answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
     ) { [weak self] in self?.logPortal($0) }
 
-    /// Mirror of the cache in the kernel while captive portal mode bypasses both.
+    /// Copy of the cache in the kernel, suspended during captive portal mode; otherwise nil.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
 
     private var pace = NetworkWatch.Pace()
 
-    /// Earliest time of the next test of the families after a change of the DNS servers.
+    /// Earliest time of the next test of the address families after a change of the DNS servers.
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
@@ -48,11 +48,12 @@ final class NetworkReaction {
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 
-    /// Log lines about DNS servers of the network.
+    /// Limit of log lines about DNS servers of the network.
     private var lines = ChangeBudget(burst: 20, interval: .seconds(3))
 
-    /// Times that a network change marks the whole cache stale: each time, the next query for each
-    /// cached name of a vendor is a billed call.
+    /// Limit of network changes that mark the whole cache stale.
+    ///
+    /// Each such change makes the next query for each cached name of a vendor a billed call.
     private var renewals = ChangeBudget(burst: 6, interval: .seconds(60))
 
     private var isRenewalLate = false
@@ -123,8 +124,8 @@ final class NetworkReaction {
             if !isRemoving { removeInvalid() }
         }
         guard change.hasOtherServers else { return }
-        // The test of the families opens connections, so servers that alternate must not repeat it
-        // with each change.
+        // The test of the address families opens connections, so frequent changes must not repeat
+        // the test each time.
         let now = components.clocks.now()
         if let earliest = nextTest, now < earliest { return test.bring(forward: earliest) }
         testFamilies()
@@ -146,7 +147,7 @@ final class NetworkReaction {
     }
 
     private func testFamilies() {
-        // `startTranslation` begins the first test.
+        // `startTranslation` begins the first test; an earlier test is not needed.
         guard components.nat64.onChange != nil else { return }
         let now = components.clocks.now()
         nextTest = now + pace.next(now)
@@ -230,7 +231,7 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// If the limit is reached, answers stay that only a vendor call can replace.
+    /// If the limit is reached, answers that only a vendor call can replace stay in the cache.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)
@@ -260,7 +261,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Handles a network change in one iteration of the service loop; large caches take more.
+    /// Handles a network change or a resume; the sweep of a large cache ends later.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         portal.networkChanged()

@@ -5,12 +5,12 @@ internal import Upstream
 
 /// Detection of a captive portal: a login page of a network that blocks all other traffic.
 ///
-/// NetworkManager reports a portal itself. Otherwise two signs are necessary: a reply from another
-/// host than the server, or an announcement of the router; and no answer of a vendor or a protected
-/// upstream for ``probation``. The detection sends no traffic of its own.
+/// A report of NetworkManager is sufficient. Otherwise, after a failure, no vendor or protected
+/// upstream must answer for ``probation``. The failure is a reply from a host other than the server
+/// or, if a router has announced a portal, any transport failure. The detection sends no traffic.
 @ServiceLoop
 final class PortalDetection {
-    /// Time without any answer after the first sign.
+    /// Time without any answer after the first failure.
     nonisolated static let probation: Duration = .seconds(5)
 
     /// True if NetworkManager has found a portal.
@@ -42,7 +42,7 @@ final class PortalDetection {
         self.onChange = onChange
     }
 
-    /// True if the network has a captive portal that blocks it.
+    /// True if the network has a captive portal that blocks other traffic.
     var isKnown: Bool { isReported || isBlocked }
 
     private func change(_ body: () -> Void) {
@@ -53,12 +53,10 @@ final class PortalDetection {
 
     // MARK: - Signs
 
-    /// Takes the state that NetworkManager reports.
     func report(_ isPortal: Bool) {
         change { isReported = isPortal }
     }
 
-    /// Takes an announcement of a router.
     func announce(_ isRestricted: Bool, on link: String) {
         if isRestricted {
             announcement = link
@@ -74,7 +72,6 @@ final class PortalDetection {
         change { isBlocked = false }
     }
 
-    /// Takes the failure of a vendor's server.
     func failed(_ error: VendorError) {
         switch error {
         case .transport(.tls), .unreadable, .serverStatus(300...399, code: _),
@@ -87,7 +84,6 @@ final class PortalDetection {
         }
     }
 
-    /// Takes the failure of an upstream's server.
     func failed(_ error: UpstreamError) {
         switch error {
         case .untrusted: suspect()

@@ -56,8 +56,9 @@ extension LogEntry {
 // MARK: - Escaping
 
 extension LogEntry {
-    /// Escapes characters that end the line, move the cursor or change the text direction, because
-    /// messages contain text from the network (CWE-117, CWE-150).
+    /// Escapes characters that end the line, move the cursor or change the text direction.
+    ///
+    /// Messages contain text from the network (CWE-117, CWE-150).
     static func oneLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isTreacherous) else { return text }
         return text.unicodeScalars.map { scalar in

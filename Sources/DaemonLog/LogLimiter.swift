@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one log line per minute and kind: a line of code and its fields.
+/// Limit of one log line per minute for each kind.
 ///
-/// Lines below level notice or without fields have no limit. Lines that clients or the network can
-/// cause must have fields.
+/// A kind is a line of code with equal fields. Lines below level notice or without fields have no
+/// limit. Lines that clients or the network can cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
@@ -28,8 +28,7 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is only counted; for the first such entry, `until` is the time of the summary,
-        /// otherwise nil.
+        /// The entry is only counted; the first counted entry gets the time of the summary.
         case count(until: Instant?)
     }
 
@@ -52,7 +51,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes the kinds whose minute has ended; returns a summary of each with counted entries.
+    /// Removes the kinds whose minute has ended; returns a summary of each kind's counted entries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

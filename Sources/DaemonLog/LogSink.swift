@@ -126,7 +126,7 @@ package final class LogSink: Sendable {
         writer.withLock { $0 = made }
     }
 
-    /// Blocks for at most `LogWriter.flushTime`.
+    /// Waits until queued entries are written, for at most `LogWriter.flushTime`.
     package func flush() { writer.withLock { $0 }?.flush() }
 
     // MARK: - Recording

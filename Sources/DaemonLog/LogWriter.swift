@@ -7,7 +7,7 @@ internal import Net
 ///
 /// Entries above the limits are dropped and counted.
 struct LogWriter: Sendable {
-    /// Maximum number of queued entries; the thread may hold as many again.
+    /// Maximum number of queued entries; the thread may hold the same number in addition.
     static let entryLimit = 4_096
     static let octetLimit = 1 << 20
 

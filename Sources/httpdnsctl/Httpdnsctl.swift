@@ -50,7 +50,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// ``Options`` cannot be used here as well: the parser would then ignore the values.
+/// The parser would ignore the values if this type were also ``Options``.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,

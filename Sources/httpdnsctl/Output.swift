@@ -23,7 +23,7 @@ enum Output {
 
     /// Writes all text to standard output.
     ///
-    /// - Throws: a write error; a closed pipe has the status `ok`.
+    /// - Throws: a write error; for a closed pipe, the error has the status `ok`.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }

@@ -124,7 +124,7 @@ struct Program: ParsableCommand {
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
         // The service loop keeps the capabilities until its sockets are bound.
         ServiceLoop.start()
-        // A failure is ignored: the service loop also drops capabilities, and reports it.
+        // Ignores a failure, because the service loop also drops capabilities and logs a failure.
         try? OwnProcess.dropCapabilities()
         // The new thread inherits the reduced capabilities of its creator.
         log.startWriter()

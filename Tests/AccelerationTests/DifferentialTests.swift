@@ -242,7 +242,7 @@ extension DifferentialHarness {
             guard let frame, isPlain, let reply = worker(frame.payload, now: latest) else {
                 return nil
             }
-            // The kernel must answer a plain query if it has a copy, unless the reply is truncated.
+            // The kernel must answer a plain query with a copied, complete answer.
             let isWhole = reply.count > 3 && reply[2] & 0x02 == 0
             try #require(
                 !isWhole || !hasCopy(frame.payload),

@@ -43,7 +43,7 @@ struct Frame: Equatable {
     var destinationPort: UInt16 = 53
     var payload: [UInt8]
 
-    /// UDP checksums are optional over IPv4.
+    /// False to omit the UDP checksum, which is optional over IPv4.
     var isChecked = true
 
     var isIntact = true

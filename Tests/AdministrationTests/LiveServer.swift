@@ -184,7 +184,7 @@ final class LiveServer {
 
     let task: Task<SocketError?, Never>
 
-    /// No timeouts, for slow machines.
+    /// Limits without timeouts, for slow machines.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)

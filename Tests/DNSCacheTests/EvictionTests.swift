@@ -37,7 +37,7 @@ struct EvictionTests {
         func large(_ name: Name, _ source: AnswerSource) throws -> CachedAnswer {
             try .addresses(name, Array(0..<UInt32(500)), source: source)
         }
-        // The free space has no share.
+        // The limit for large answers does not apply to free space.
         let isFirst = table.insert(try large("first.example.org", .upstream), now: 0)
         #expect(isFirst)
         for index in 0..<20_000 where table.ring.hasRoom(for: 1_000) {
@@ -55,7 +55,7 @@ struct EvictionTests {
         // Without its cache entry, each query for a vendor's answer would be a billed call.
         let isKept = table.insert(try large("v.example.com", .vendor), now: 1_001)
         #expect(isKept)
-        // An hour later, the share is free again.
+        // An hour later, the cache again stores large answers of upstreams.
         let later = LargeAnswers.period + 1_000
         let isStored = table.insert(try large("y.example.org", .upstream), now: later)
         #expect(isStored)
@@ -86,7 +86,7 @@ struct EvictionTests {
                 }
             }
         }
-        // A long series of entries in use loses one entry in 33.
+        // Eviction of a long series of entries in use removes one entry in 33.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)

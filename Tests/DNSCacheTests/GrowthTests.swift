@@ -48,7 +48,7 @@ struct GrowthTests {
             #expect(added <= 66)
             if added > 2 { hurries += 1 }
             before = table.index.octets
-            // Initially two pages; later at most twice the size for 70 % load.
+            // The index begins with two pages, and later has at most twice the size for 70 % load.
             #expect(before <= max(8192, (number + 1) * 8 * 20 / 7 + 66 * 64))
         }
         #expect(hurries < 10)

@@ -59,7 +59,7 @@ struct Model {
         }
     }
 
-    /// `mayDrop` permits evictions, and so failures.
+    /// Returns the allowed answers; with `mayDrop`, a failure may replace an evicted answer.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }

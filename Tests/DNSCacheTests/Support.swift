@@ -126,7 +126,6 @@ extension CachedAnswer {
 
     var ttls: [UInt32] { records.map(\.ttl) }
 
-    /// Records after the question.
     private var records: [(ttl: UInt32, value: UInt32?)] {
         var message = Message(header: Header())
         message.questions = [question]

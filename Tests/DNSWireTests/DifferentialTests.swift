@@ -11,7 +11,7 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Files `*.bin` of packets; two octets before each are its length.
+    /// Directory with files `*.bin` of packets; each packet follows two octets with its length.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test
@@ -103,16 +103,16 @@ extension DifferentialTests {
     private static func explains(refusal error: WireError, _ notes: Set<String>) -> Bool {
         switch error {
         case .pointerIntoHeader:
-            // Only we refuse pointers into the header (RFC 1035 §4.1.4).
+            // dnspython accepts pointers into the header (RFC 1035 §4.1.4).
             notes.contains("pointer-into-header")
         case .badOption:
-            // Only we check lengths of options, and bits after a subnet.
+            // dnspython does not check lengths of options, and bits after a subnet.
             notes.contains { $0.hasPrefix("option-") }
         case .compressedName:
-            // Only we refuse a compressed target of SVCB (RFC 9460 §2.2).
+            // dnspython accepts a compressed target of SVCB (RFC 9460 §2.2).
             notes.contains("svcb")
         case .badRDATA:
-            // Only we refuse TXT without a string (RFC 1035 §3.3.14), and SVCB with a key twice.
+            // dnspython accepts TXT without a string (RFC 1035 §3.3.14), and SVCB with a key twice.
             notes.contains("empty-txt") || notes.contains("svcb")
         default:
             // dnspython continues at another octet than the pointer's end.

@@ -47,7 +47,7 @@ struct NameHashTests {
                             let words = [first, second].flatMap { word in
                                 (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
                             }
-                            // Words of eight octets start with the first length octet.
+                            // `NameHash` reads words of eight octets, from the first length octet.
                             let lower = words.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
                             return Chosen(name: name(Array(label.prefix(7)) + lower), type: type)
                         }
@@ -66,7 +66,7 @@ struct NameHashTests {
             let word = base ^ UInt64(type) &* golden
             var octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // Labels of one octet follow, so the first may have any odd length.
+            // The first label may have any odd length, because labels of one octet follow.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { return nil }
             octets += [UInt8](repeating: 1, count: 58) + [0]
             return Chosen(name: octets, type: type)

@@ -36,7 +36,6 @@ private enum Writer {
 
 @Suite("A killed writer leaves a complete file", .timeLimit(.minutes(15)))
 struct KilledWriterTests {
-    /// `KILLED_WRITERS` sets the number.
     private static let rounds = getenv("KILLED_WRITERS").flatMap { Int(String(cString: $0)) } ?? 20
 
     @Test

@@ -9,7 +9,7 @@ enum AlibabaVector {
     static let secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
     static let aes = "000102030405060708090a0b0c0d0e0f"
 
-    /// Made by an independent script.
+    /// Signatures that an independent script made.
     static let signed = [
         (
             "dn=www.aliyun.com&exp=1700000600&id=100000&m=0&q=4&v=1.0",
@@ -37,7 +37,7 @@ enum AlibabaVector {
         ),
     ]
 
-    /// `{"dn":"www.aliyun.com","q":"4,6"}`, and the request's signature.
+    /// Ciphertexts of `{"dn":"www.aliyun.com","q":"4,6"}` with the signature of the request.
     static let encrypted = [
         (
             "1",

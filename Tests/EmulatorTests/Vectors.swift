@@ -7,7 +7,7 @@ struct Vector: CustomTestStringConvertible, Sendable {
     let label: String
     let text: String
     let des: String
-    /// IV first; hexadecimal.
+    /// IV and ciphertext in hexadecimal.
     let aes: String
 
     var testDescription: String { label }

@@ -75,14 +75,14 @@ struct BudgetClaimTests {
                 machines[index].ask(&engine, limit: limit, members: count)
             }
             if machines[index].call() { failures = 0 } else { failures += 1 }
-            // As every minute in the daemon.
+            // The daemon makes such a request every minute.
             if failures > 0, let rich = machines.indices.randomElement(using: &random) {
                 machines[rich].ask(&engine, limit: limit, members: count)
             }
         }
         let sum = machines.reduce(0) { $0 + $1.used }
         #expect(sum <= limit)
-        // A machine keeps a block that it may need.
+        // Machines may keep small claims, so the sum may be slightly below the limit.
         #expect(sum + UInt64(count) >= limit || sum * 100 >= limit * 97, "\(sum) of \(limit)")
     }
 
@@ -96,10 +96,10 @@ struct BudgetClaimTests {
         for index in machines.indices { machines[index].claim.lose(members: 0) }
         for index in machines.indices { while machines[index].call() {} }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // Each machine knows the claims at its own latest question, so the shares overlap a little.
+        // The machines learn the sum of claims at different times, so the used sum may differ.
         #expect((900...1_100).contains(sum), "\(machines.map(\.used))")
         #expect(machines.allSatisfy { (200...300).contains($0.used) }, "\(machines.map(\.used))")
-        // The engine learns the use, and allows no more.
+        // The engine gets the used amounts and allows no more calls.
         for index in machines.indices {
             machines[index].isCut = false
             machines[index].ask(&engine, limit: limit, members: 4)
@@ -146,7 +146,7 @@ struct BudgetClaimTests {
             }
         }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // After a loss of the hash, at most what the machines would use alone.
+        // After a loss of the hash in the engine, each machine alone may use the whole limit.
         #expect(sum <= (isHashLost ? 3 : 2) * limit + 3, "\(sum) of \(limit)")
     }
 

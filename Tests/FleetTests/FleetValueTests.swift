@@ -133,7 +133,7 @@ struct FleetValueTests {
         #expect(list.covers(name, fetchedAt: 100, now: 200))
         #expect(!list.covers(name, fetchedAt: 101, now: 200))
         #expect(!list.covers(other, fetchedAt: 100, now: 200))
-        // Ahead of the clock, which a fail-over has set back.
+        // After a fail-over, the Redis clock is behind the time of the flush.
         #expect(!list.covers(name, fetchedAt: 100, now: 100 - 2_001))
         for index in 0..<FleetLimits.flushes {
             list.add(
@@ -183,10 +183,10 @@ struct FleetValueTests {
         #expect(try accepts([0, -59, -30, -59]))
         #expect(try !accepts([0, -59, -118]))
         #expect(try !accepts([0, -30, -61]))
-        // A correction towards the clock of this machine.
+        // The clock may be corrected to the clock of this machine.
         #expect(try accepts([3_600, 10, 0, -50]))
         #expect(try !accepts([3_600, -61]))
-        // Swings do not add up.
+        // Steps forward do not permit more steps back.
         #expect(try !accepts([0, -59, 200, -199]))
         #expect(try !accepts([0, -50, 100, -40, 100, -61]))
     }

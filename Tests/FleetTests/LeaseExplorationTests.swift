@@ -17,7 +17,7 @@ private struct World {
         var replies: [LeaseMachine.Event] = []
         var hasMessage = false
 
-        /// Number of answers that its client got or will get from its call.
+        /// Number of answers that the machine's client got or will get from the machine's call.
         var answers = 0
         var calls = 0
         var hasFailed = false

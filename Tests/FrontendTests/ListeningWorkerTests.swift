@@ -74,7 +74,7 @@ struct ListeningWorkerTests {
         let last = try await ask(query("www.example.com", id: 6))
         #expect(last.header.id == 6)
 
-        // Read before the stop, whose wake-up counts as an empty datagram.
+        // Reads the counters before the stop, which counts as an empty datagram.
         var sums = QuerySums()
         worker.counters.add(to: &sums)
         worker.stop()

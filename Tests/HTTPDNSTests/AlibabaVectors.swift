@@ -7,7 +7,7 @@ import Testing
 
 /// Vectors of documents 56810 (v1) and 111585 (scheduling).
 ///
-/// The others were computed with python-cryptography as in the SDKs.
+/// Other vectors were computed with python-cryptography as in the SDKs.
 enum AlibabaVectors {
     static let secret = Hexadecimal.encode([UInt8](0x00...0x1F))
 

@@ -46,7 +46,7 @@ struct BatchQueueTests {
         }
         #expect(queue.count > ClientLimits.queuedNames * 3 / 4)
         #expect(queue.refusal(of: network(4)) == nil)
-        // Released names are free for their owner again.
+        // A client whose names have left the queue may queue new names.
         let batch = try #require(queue.nextBatch(idle) { $0.count <= 2_048 })
         #expect(batch.client == network(1))
         #expect(queue.refusal(of: network(1)) == nil)

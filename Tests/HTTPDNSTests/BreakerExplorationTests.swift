@@ -134,8 +134,9 @@ struct BreakerExplorationTests {
         var underWay: [Bool] = []
         var time = Duration.zero
 
-        /// True while a probe from before a network change or a resume is in flight: one more call
-        /// may be admitted.
+        /// True while a probe from before a network change or a resume is in flight.
+        ///
+        /// One more call may then be admitted.
         var isBlurred = false
     }
 

@@ -308,7 +308,7 @@ struct BudgetCountTests {
             for time in [wrong, midnight, wrong, midnight] {
                 #expect(spendAll(&budget, at: time) == 0, "\(wrong), \(time)")
             }
-            // What was used in the wrong month counts in this month, too.
+            // Use in the wrong month also counts in this month.
             let second = spendAll(&budget, at: midnight + day)
             #expect(second == (wrong == 0 ? 1 : 0), "\(wrong)")
             #expect(spendAll(&budget, at: midnight + 16 * day) == 2)
@@ -325,7 +325,7 @@ struct BudgetCountTests {
             #expect(budget.usage(wallSeconds: midnight)?.callsToday == 9)
             #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 9)
             #expect(spendAll(&budget, at: midnight) == 1)
-            // The next day has its own budget, without the calls that were made under its date.
+            // The next day has a new budget, minus the earlier call with the wrong clock.
             let first = wrong == midnight + day ? 9 : 10
             #expect(spendAll(&budget, at: midnight + day) == first)
         }
@@ -564,7 +564,7 @@ struct BudgetCountTests {
     }
 }
 
-/// Counts that cannot be read or changed as required.
+/// Usage store whose counts cannot be read or changed as required.
 @ServiceLoop
 private final class FaultyUsage: UsageStore {
     enum Fault {

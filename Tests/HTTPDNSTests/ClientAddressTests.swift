@@ -84,7 +84,7 @@ struct ClientAddressTests {
         #expect(answers.map { $0.client.map { "\($0)" } } == ["203.0.113.9", "203.0.113.9"])
     }
 
-    /// Replies with the address 203.0.113.`number`, or with that of the request.
+    /// Replies with the address 203.0.113.`number`, or with the address in the request.
     @ServiceLoop
     private func script(_ number: Int) {
         world.script = { request in

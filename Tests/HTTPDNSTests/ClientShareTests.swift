@@ -270,7 +270,7 @@ struct ClientShareTests {
         )
         #expect((0..<31).map { spendAll(&budget, of: network(1), onDay: $0) }.reduce(0, +) == 750)
         #expect(spendAll(&budget, of: network(2), onDay: 30) == 187)
-        // The first day of February.
+        // Day 31 is the first day of February.
         #expect(spendAll(&budget, of: network(1), onDay: 31) == 750)
     }
 

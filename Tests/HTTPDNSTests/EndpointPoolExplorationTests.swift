@@ -171,7 +171,7 @@ struct EndpointPoolExplorationTests {
             default: end(state.underWay.count - 1, .failed)
             }
         }
-        // Computed without the pool.
+        // Computes the expected state without the pool.
         if let (attempt, outcome) = ended, attempt.server == current {
             note(attempt, outcome, isOfThisEra: attempt.era == eraBefore, in: &state)
         }

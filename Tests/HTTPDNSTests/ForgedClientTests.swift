@@ -53,7 +53,7 @@ struct ForgedClientTests {
             cheapest: 1,
             store: UsageMemory()
         )
-        // A quarter is 250, after 15 days 129, on the last day 8.
+        // A quarter of the rest is reserved: 250 units, 129 after 15 days, and 8 on the last day.
         for (day, expected) in [(0, 750), (15, 121), (30, 121)] as [(Int64, Int)] {
             let wallSeconds = day * UsageRecord.secondsADay
             var spent = 0
@@ -126,7 +126,7 @@ struct ForgedClientTests {
             answered += try await flood(client, 20, round)
             await world.advance(by: .milliseconds(180))
         }
-        // 10 s.
+        // The 50 rounds take about 10 s.
         #expect((150...180).contains(answered), "\(answered)")
         _ = try await world.lookUp(client, "last.example.com", of: network(1))
     }

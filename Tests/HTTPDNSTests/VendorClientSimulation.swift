@@ -9,7 +9,7 @@ import Testing
 typealias Begun = TestOperation<Result<VendorReply, VendorFailure>>
 
 extension Simulation {
-    /// Requests without health probes.
+    /// Requests except health probes.
     var asked: [Sent] { sent.filter { namesAsked($0.request) != ["www.dnspod.cn"] } }
 
     /// Last digits of the addresses of called servers.

@@ -80,8 +80,7 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    /// Returns the time in queue after which an upstream may answer a name; nil if the vendor
-    /// answered it before.
+    /// Returns the queue time after which an upstream may answer; nil if the vendor answered.
     @ServiceLoop
     private func queueTime() async throws -> Duration? {
         let client = try world.client { $0.concurrentCalls = 1 }

@@ -308,7 +308,7 @@ struct UnitTests {
         let interval = try number("StartLimitIntervalSec")
         let starts = try number("StartLimitBurst")
         #expect(interval <= 10)
-        // A start takes the pause and about 500 ms until the crash.
+        // Each start takes the time `RestartSec`, and about 500 ms until the crash.
         #expect(starts * (try number("RestartSec", "ms") + 500) < interval * 1000)
     }
 

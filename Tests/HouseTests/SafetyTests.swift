@@ -3,7 +3,7 @@ import Testing
 
 private let marks = #"\bunsafe\b(?!\))|\bnonisolated\(unsafe\)|@unchecked Sendable|^\s*@safe\b"#
 
-/// An increase needs a decision.
+/// Allowed unsafe places by module; an increase needs a decision.
 private let allowance = [
     "Acceleration": 29,
     "Administration": 9,
@@ -22,7 +22,6 @@ private let allowance = [
 
 @Suite("Unsafe expressions have a SAFETY comment")
 struct SafetyTests {
-    /// Line indices from 0.
     private static func places(in code: Code) throws -> [Int] {
         try code.lines.indices.filter { try !code.lines[$0].matches(of: marks).isEmpty }
     }

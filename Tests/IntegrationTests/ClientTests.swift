@@ -164,7 +164,7 @@ struct ClientTests {
 
     @Test("nslookup of BusyBox", .needs(.busybox))
     func busybox() throws {
-        // It does not use TCP.
+        // BusyBox does not use TCP.
         try check(.busybox, otherwise: ["ipv4 forty.example.org": ["no-data"]])
     }
 

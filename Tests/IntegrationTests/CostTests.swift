@@ -297,7 +297,7 @@ struct CostTests {
         let isAccount = reason == "account"
         var status = try daemon.control("status", "--json")
         var vendor = try #require(try JSON(status.output)["vendors"].array.first)
-        // The account backs off only after a probe is refused, too.
+        // Calls of the account stop only after the vendor also refuses a probe.
         while isAccount, vendor["rest"].keys.isEmpty {
             status = try daemon.control("status", "--json")
             vendor = try #require(try JSON(status.output)["vendors"].array.first)

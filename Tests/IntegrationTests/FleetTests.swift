@@ -131,7 +131,7 @@ struct FleetTests {
         #expect((50...60).contains(calls), "\(calls)")
         let status = try fleet.daemons[0].control("status").output
         #expect(status.contains("of the fleet"), "\(status)")
-        // Without the engine, the machines share the rest.
+        // Without the engine, each machine may use a part of the remaining budget.
         redis = nil
         for daemon in fleet.daemons {
             try daemon.program.line(with: "the Redis server is not used")
@@ -152,7 +152,7 @@ struct FleetTests {
             extras: ["", "", ""]
         )
         try fleet.connected()
-        // The reply to the first call shows the network, and is shared, too.
+        // The reply to the first call shows the client's network; this reply is shared.
         _ = try fleet.daemons[0].dig("www.example.com", "A")
         _ = try fleet.daemons[1].dig("four.example.com", "A")
         #expect(try fleet.emulator.lookups() == 2)
@@ -189,7 +189,7 @@ struct FleetTests {
         try fleet.connected(times: 2)
         #expect(try daemon.control("status").status == 0)
         second.program.send(SIGSTOP)
-        // Each waits at most for the timeout of 1 s, which opens the breaker.
+        // A query waits at most for the timeout of 1 s, which opens the circuit breaker.
         for name in ["a", "b", "c"] {
             #expect(try daemon.dig("\(name).many.example.com", "A").data("A") == ["192.0.2.77"])
         }

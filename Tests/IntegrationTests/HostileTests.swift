@@ -74,7 +74,7 @@ struct HostileTests {
         }
     }
 
-    /// Queries with changed, removed or appended octets, without those for the vendor.
+    /// Returns queries with changed, removed or appended octets, but no queries for the vendor.
     ///
     /// Vendor connections would stay open.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {

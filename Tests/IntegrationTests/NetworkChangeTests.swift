@@ -44,7 +44,7 @@ private final class Cable: Sendable {
         )
     }
 
-    /// Connections from the old address stop working silently.
+    /// Replaces the address; connections from the old address hang without an error.
     func swap() throws {
         try machine.ip(
             "address del \(Self.old)/24 dev cable",

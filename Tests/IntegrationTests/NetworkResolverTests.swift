@@ -84,9 +84,9 @@ private final class TwoLinks: Sendable {
         return String(end.output.prefix { $0 != ":" })
     }
 
-    /// Names of the queries at each server, which came through the server's link; called at the end.
+    /// Stops the servers, and returns the names that each server received through its own link.
     ///
-    /// Their letter case is random. `astray` has the names that came through the other link.
+    /// The letter case of names is random. `astray` has names that came through the other link.
     func queries() throws -> (lan: [String], vpn: [String], astray: [String]) {
         let logs = try servers.map { try $0.stop().errors.lowercased() }
         func names(_ log: String, from source: String) -> [String] {
@@ -123,7 +123,7 @@ private final class ScriptedBus: Sendable {
     private let bus: Child
     private let service: Child
 
-    /// Starts the bus and the service, and waits until it has its name.
+    /// Starts the bus and the service, and waits until the service has its bus name.
     init(_ scripted: Service, in machine: Namespace, _ scratch: Scratch) throws {
         self.machine = machine
         self.scripted = scripted
@@ -183,7 +183,6 @@ private final class ScriptedBus: Sendable {
         try set(properties, isNew: isNew)
     }
 
-    /// Stops the service, or lets it continue.
     func pause(_ isOn: Bool) { kill(service.pid, isOn ? SIGSTOP : SIGCONT) }
 
     /// Ends the service, as a restart does.
@@ -318,7 +317,7 @@ struct NetworkResolverTests {
         let first = try daemon.dig("www.example.com", "A")
         #expect(first.data("A") == ["203.0.113.1"], "\(first.text)")
         _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
-        // 127.0.0.1 is the daemon itself, and is not taken.
+        // The daemon does not use 127.0.0.1 as a server, because this is the daemon itself.
         #expect(try daemon.dig("app.corp.example.com", "A").text.contains("SERVFAIL"))
         try links.scratch.write("nameserver \(TwoLinks.vpn)\nnameserver x\n", to: "servers")
         _ = try daemon.program.line(with: "upstream file: servers: \(TwoLinks.vpn)")

@@ -54,7 +54,7 @@ struct ReloadTests {
                 id = first | (id &+ 1) & 0xFFF
                 let name = names[Int(id) % names.count]
                 try socket.send(RawMessage.query(name, id: id))
-                // After 10 s the query was lost.
+                // Throws after 10 s: the query was lost.
                 let reply = try socket.receive()
                 let isRight =
                     RawMessage.id(reply) == id && RawMessage.rcode(reply) == 0

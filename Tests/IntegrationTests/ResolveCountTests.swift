@@ -63,7 +63,7 @@ struct ResolveCountTests {
         try end(daemon)
     }
 
-    /// Checks that both vendors are in the bill with `problem`, and that no key is.
+    /// Checks that the bill has `problem` for both vendors, and has no key.
     private func check(_ end: Child.End, contains problem: String) throws {
         #expect(end.status == 0, "\(end)")
         for word in ["ali", "other", "httpdns-api.aliyuncs.com", problem] {

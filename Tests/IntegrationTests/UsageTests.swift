@@ -114,7 +114,6 @@ struct UsageTests {
             }
         }
         func billed() throws -> Int { try #require(try JSON(emulator.admin("bill"))["units"].int) }
-        /// Checks the bounds of the bill.
         func check() throws {
             let atLeast = try units(0, "at-least") + units(1, "at-least")
             let bill = try billed()

@@ -41,7 +41,6 @@ private final class NotifySocket: Sendable {
         }
     }
 
-    /// Environment for a watchdog of 1.5 s.
     var environment: [String: String] {
         ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"]
     }

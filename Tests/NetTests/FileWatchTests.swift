@@ -105,7 +105,7 @@ struct FileWatchTests {
     func `a new file is reported if it has the inode of a removed file`() async throws {
         let fixture = try Fixture("hosts")
         for _ in 0..<20 {
-            // Another watch has the removed file while its inode is reused.
+            // `other` still watches the removed file when a new file gets the inode.
             try fixture.write("one", to: "old")
             let other = try FileWatch("\(fixture.folder)/old") {}
             try fixture.remove("old")

@@ -19,7 +19,7 @@ struct HTTPClientTests {
         HTTPRequest(url: "http://vendor.example.com\(path)", server: nginx.clear)
     }
 
-    /// Trusts the server's certificate.
+    /// Returns an https request that trusts the server's certificate.
     func secure(_ path: String, host: String = Certificates.name) -> HTTPRequest {
         var request = HTTPRequest(url: "https://\(host)\(path)", server: nginx.secure)
         request.certificateFile = nginx.authorityFile

@@ -330,7 +330,7 @@ struct LinkResolversTests {
         }
         #expect(bound(link("tun0", .resolvconf)) == 5)
         #expect(bound(link("proton0", .resolvconf, takesAll: true)) == 6)
-        // An ordinary link: its server may be reached through a VPN.
+        // Not bound to an ordinary link: a VPN may lead to the server.
         #expect(bound(link("eth0", .resolved, takesAll: true)) == 0)
         #expect(bound(link("eth0", .resolved)) == 0)
         // The server of a VPN may be outside of the VPN, but not with systemd-resolved.

@@ -34,7 +34,7 @@ enum Netlink {
         octets + [UInt8](repeating: 0, count: -octets.count & 3)
     }
 
-    /// `kind` as in `ip link add type`.
+    /// Returns a link message; `kind` is a type of `ip link add`.
     static func link(
         _ index: Int32,
         _ name: String,
@@ -54,7 +54,7 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// Lifetime in seconds.
+    /// Returns an address message; `seconds` is the lifetime of the address.
     static func address(
         _ text: String,
         on index: Int32,
@@ -357,7 +357,7 @@ struct NetworkStateTests {
 
 @Suite("NAT64 prefixes and captive portals in router advertisements")
 struct AnnouncedPrefixTests {
-    /// `struct nduseroptmsg` and the option of RFC 8781 §4.
+    /// Returns `struct nduseroptmsg` with the option of RFC 8781 §4.
     private func message(
         option: UInt8 = 38,
         units: UInt8 = 2,

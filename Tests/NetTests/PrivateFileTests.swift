@@ -20,7 +20,6 @@ struct PrivateFileTests {
         return try file.replace { rest.popFirst() }
     }
 
-    /// Reads pieces of three octets.
     func contents() throws -> [UInt8]? {
         guard let reader = try file.open() else { return nil }
         var octets: [UInt8] = []

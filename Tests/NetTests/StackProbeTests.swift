@@ -41,7 +41,7 @@ struct StackProbeTests {
             ([v6[1]], .v6),
             // The third server is not tested.
             ([v4[2], v6[0]], .v6),
-            // No server: perhaps the servers are down.
+            // If no server can be reached, perhaps the servers are down.
             ([], .dual),
         ]
     )

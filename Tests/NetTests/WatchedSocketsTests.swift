@@ -40,7 +40,7 @@ struct WatchedSocketsTests {
     {
         let listener = try ListeningSocket()
         let fixture = Fixture()
-        // Other tests open and close sockets, so this is repeated until the number is the same.
+        // Repeats until both sockets have one number, because other tests open sockets, too.
         var descriptor: Int32
         repeat {
             let old = try fixture.open()

@@ -14,7 +14,7 @@ struct DNS64Tests {
     func payer() async throws {
         var answers = AnswerPolicy()
         answers.synthesis = .vendors
-        // Once another client has made a call, a client may spend three quarters of the rest: 6.
+        // After the call of another client, a client may spend three quarters of the rest: 6 calls.
         let harness = try ResolverHarness(
             .json,
             answers: answers,

@@ -115,7 +115,7 @@ struct FairTableTests {
             )
         }
 
-        /// Ends a query; "failure" means lost work.
+        /// Ends a query; "failure" means that the query was lost.
         func end(_ key: String, _ value: String) { FairTableTests.end(pending[key], value) }
 
         func advance(by duration: Duration) { now += duration }
@@ -184,13 +184,13 @@ struct FairTableTests {
         #expect(questions.isRepeated("b") == true)
         Self.endQueries(questions, "repetition")
         Self.loseQueries(questions)
-        // Three places instead of six: each new query evicts an old one, which is lost.
+        // The limit is three instead of six: each new query evicts an old query, which is lost.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)
         #expect(questions.outcomes["a10"] == "refused")
         #expect(questions.isRepeated("a9") == false)
-        // The limit grows back by the share in each second.
+        // In each second, the limit grows by the share.
         questions.end("b", "answer")
         questions.advance(by: .milliseconds(995))
         for number in 11...13 { questions.ask("a\(number)", by: 1) }
@@ -303,7 +303,7 @@ struct FairTableTests {
         await turns.reach(1)
         #expect(questions.count == 2)
         #expect(questions.payer("a") == Self.client(2))
-        // The first client's other queries join one of the two.
+        // The first client's other queries join one of the two queries.
         questions.ask("a", by: 1, as: "again")
         questions.end("a", "vendor")
         let answered = ["a2": "vendor", "a3": "vendor", "again": "vendor"]

@@ -30,7 +30,7 @@ struct RefusalTests {
         "a wrong clock is corrected once, from the refusal's Date",
         arguments: [
             (.alibaba, 3_600), (.alibaba, -3_600), (.alibaba, 700),
-            // Without TLS, at most 10 min.
+            // Without TLS, a clock error of at most 10 min is corrected.
             (.sealed, -400), (.sealed, -600),
         ] as [(Account, Int64)]
     )

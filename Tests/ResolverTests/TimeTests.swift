@@ -75,8 +75,6 @@ struct TimeTests {
         )
     }
 
-    // The TXT query detects forwarding loops, another cause of missing replies.
-
     @Test("all servers unreachable: SERVFAIL without delay")
     @ServiceLoop
     func noNetwork() async throws {

@@ -22,7 +22,7 @@ package struct Known: Sendable {
 }
 
 package enum Fault: Sendable {
-    /// Possibly only on a reused connection.
+    /// No reply; with `onOldConnection`, only on a reused connection.
     case silent(onOldConnection: Bool = false)
 
     case slow(Duration)
@@ -40,11 +40,11 @@ package enum Fault: Sendable {
     /// 401 for names without expiry.
     case wantsExpiry
 
-    /// Other signing times are refused.
+    /// The vendor's clock is ahead; other signing times are refused.
     case ahead(seconds: Int64)
 }
 
-/// Its servers are 192.0.2.11 and following for the first kind, .21 and following for the second.
+/// Vendor account; the first has servers from 192.0.2.11, the second from 192.0.2.21.
 package enum Account: String, Sendable, CaseIterable {
     /// HTTPS with a token.
     case tencent

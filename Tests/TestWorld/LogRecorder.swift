@@ -7,7 +7,7 @@ package final class LogRecorder: Sendable {
 
     package init() {}
 
-    /// Lines after their levels.
+    /// Log lines with their levels.
     package var all: [String] { lines.withLock { $0 } }
 
     package var logger: Logger {

@@ -25,7 +25,7 @@ package final class Simulation: HTTPTransport {
 
         var isTimer = false
 
-        /// Called with true at the time, with false if it is cancelled.
+        /// Called with true at `end`, or with false if the wait is cancelled.
         let wake: @ServiceLoop (Bool) -> Void
     }
 
@@ -50,7 +50,7 @@ package final class Simulation: HTTPTransport {
 
     package nonisolated static let wall: Int64 = 1_700_000_000
 
-    /// Requests sent, and those cancelled by their sender.
+    /// Sent requests, and the number of requests that the sender cancelled.
     package private(set) var sent: [Sent] = []
     package private(set) var cancelled = 0
 

@@ -69,7 +69,7 @@ private final class NSD: Sendable {
         }
     }
 
-    /// Without blocked signals: NSD needs SIGCHLD.
+    /// Starts NSD without blocked signals, because NSD needs SIGCHLD.
     private static func spawn(_ arguments: [String], errors: Int32) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

@@ -31,7 +31,7 @@ final class StreamServer {
             }
         }
 
-        /// Without length prefix.
+        /// Writes octets without a length prefix.
         func write(_ octets: [UInt8]) async {
             try? await stream.write(octets, deadline: Clock.now + .seconds(300))
         }

@@ -342,7 +342,7 @@ struct StreamTransportTests {
             while server.connections <= number { await Task.yield() }
         }
         #expect(await tasks[last].value)
-        // The first connection was replaced last, after the reply on another one.
+        // The first connection is replaced only after a reply on another connection.
         #expect(await tasks[1].value)
         #expect(server.connections == last + 1)
         upstream.networkChanged()

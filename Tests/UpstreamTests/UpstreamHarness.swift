@@ -94,7 +94,7 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction by query number.
     var script: (Int) -> Step
 
-    /// Reaction to probes; nil: as to the next query.
+    /// Reaction to probes; nil to react as to the next query.
     var own: Step?
 
     /// Reaction to the second question of a probe; nil: as to the first.

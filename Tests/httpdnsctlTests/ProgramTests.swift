@@ -153,7 +153,7 @@ struct ProgramTests {
     func manyNames() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
-        // The longest names: each octet needs five in a message.
+        // The longest names: in JSON, each octet of a label has five characters.
         let label = { String(repeating: "\\000", count: $0) }
         let names = (0..<100).map { "\(label(63)).\(label(63)).\(label(63)).\(label(50)).n\($0)" }
         let run = try await runControl(["--socket", daemon.path, "--json", "resolve"] + names)

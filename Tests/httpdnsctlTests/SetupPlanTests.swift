@@ -6,7 +6,7 @@ import Testing
 
 @testable import httpdnsctl
 
-/// The expected writer of `/etc/resolv.conf`.
+/// Machine with the expected writer of `/etc/resolv.conf`.
 struct MachineSample: Sendable, CustomTestStringConvertible {
     let label: String
     let facts: ResolverFacts

@@ -31,7 +31,7 @@ package struct ControlDispatcher: Sendable {
     /// Sends a message and returns when the peer has accepted it.
     package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
 
-    /// Answers a call: with one message, with several for `more`, or with none for `oneway`.
+    /// Answers a call: sends one message, several with the Varlink flag `more`, none with `oneway`.
     ///
     /// - Throws: the error of `send`, or `CancellationError` between replies.
     package func answer(
@@ -98,7 +98,7 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
-    /// Sends all messages except the last one.
+    /// Sends all messages except the last one, which is returned.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -333,7 +333,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change, with metadata for the rate limit of equal log lines.
+    /// Logs the change; the rate limit of the log treats lines with equal metadata as equal.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

@@ -87,7 +87,7 @@ package final class ControlServer {
                     continue
                 }
                 // Unstructured, because Swift 6.3 cannot check a group task on a global actor;
-                // `run` cancels it.
+                // `run` cancels the task.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)

@@ -9,7 +9,7 @@ package struct GroupSocket {
 
     package let group: UInt32
 
-    /// Failure after which the socket can still be used.
+    /// Failure that does not prevent the use of the socket; nil without a failure.
     package let warning: String?
 
     /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.

@@ -66,7 +66,7 @@ extension MetricsReport {
         versions = LibraryVersions.reply
     }
 
-    /// Returns the text of all metrics in about 1 ms; the service loop uses `offLoop`.
+    /// Returns the text of all metrics; takes about 1 ms, too long for the service loop.
     func octets(_ form: Exposition.Form) -> [UInt8] {
         var text = Exposition(form)
         writeQueries(to: &text)

@@ -25,7 +25,7 @@ struct ScrapeRequest: Equatable {
         case wrongVersion
     }
 
-    /// Number of octets of the head; nil if incomplete.
+    /// Returns the number of octets of the head; nil if the head is incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {

@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Each look-up avoided by merging, A/AAAA pairing or the cache saves one item. Batches
-            // of names save units only if requests are billed.
+            // Each avoided look-up saves the units of one billed item. Batches of names save units
+            // only if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -90,8 +90,8 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// Alibaba bills by encryption, but counts only HTTP and HTTPS. All resolutions are assumed to
-    /// have the encryption of `account`.
+    /// Alibaba bills encrypted calls differently, but does not count them separately. The account's
+    /// setting `encryption` is assumed for all calls.
     fileprivate init(
         _ outcome: ResolveCounts.Outcome,
         _ account: VendorSettings.Account,
@@ -121,7 +121,7 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Minimum seconds of counting for a daily rate.
+    /// Minimum period of the counts for a daily rate, in seconds.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0

@@ -48,7 +48,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Creates the cost of a query now, and of the next resolution.
+    /// Creates the cost of a query now, and of the resolution after the cached answer expires.
     ///
     /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop

@@ -83,7 +83,6 @@ extension StatusReply {
 }
 
 extension LinkResolvers.Server {
-    /// Address, with the port unless the port is 53.
     var text: String { address.port == 53 ? address.host : "\(address)" }
 }
 

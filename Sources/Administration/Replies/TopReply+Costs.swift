@@ -12,7 +12,7 @@ extension TopReply<NameCost> {
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // A top name of all vendors is also a top name of its vendor.
+        // The first `count` names of each vendor include the first `count` names of all vendors.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)

@@ -16,7 +16,7 @@ extension UpstreamStatus {
         reply.lastError = numbers.lastError.map { "\($0)" }
         reply.lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
         reply.servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
-        // An upstream that has never answered is down. Failures of single names do not count.
+        // An upstream that has never answered is down; otherwise the state of its servers decides.
         let hasNeverAnswered = reply.failures > 0 && reply.failures >= reply.calls
         let waiting = reply.servers.count { $0.state != .up }
         let isDown = hasNeverAnswered || waiting == reply.servers.count

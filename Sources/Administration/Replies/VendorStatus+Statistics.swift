@@ -177,7 +177,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Creates the sum of costs; nil without costs, or if one is unknown or in another currency.
+    /// Creates the sum; nil without costs, with an unknown cost, or with several currencies.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,

@@ -161,7 +161,7 @@ extension ControlHandler {
 }
 
 extension RouteEntry {
-    /// Creates the entry of a route of the network or of the captive portal mode.
+    /// Creates the entry of a route that the network or captive portal mode adds.
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,

@@ -95,7 +95,7 @@ extension ControlHandler {
         return step
     }
 
-    /// Returns the first exact or suffix domain of the vendor's routes, or else the probe name.
+    /// Returns the first exact or suffix domain of the vendor's routes, or the health probe name.
     private func usualName(_ vendor: (settings: VendorSettings, client: VendorClient)) -> Name {
         let domains = daemon.state.settings.routes
             .filter { $0.vendors.contains(vendor.settings.name) }.flatMap(\.domains)

@@ -138,7 +138,7 @@ package struct CacheFileState {
 
     package var fault: String?
 
-    /// True if another daemon uses the file; this daemon then does not write it.
+    /// True if another daemon uses the file; this daemon then does not write the file.
     package var isContended = false
 
     package init(path: String) { self.path = path }

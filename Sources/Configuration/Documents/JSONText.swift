@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prints YAML trees as JSON.
+/// Printer of YAML trees as JSON.
 ///
 /// Scalars without quotes get the types of YAML 1.2.
 enum JSONText {

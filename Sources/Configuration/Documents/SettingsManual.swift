@@ -44,7 +44,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// Default entries in `live`, and an example entry with all options.
+        /// List: `live` has the default entries, and the array has all options of an entry.
         case list(live: YAMLNode, [Entry])
     }
 
@@ -55,7 +55,7 @@ package enum SettingsManual {
 
         var entries: [Entry]
 
-        /// All options; `entries` omits those that earlier examples describe.
+        /// All options; `entries` omits the options that earlier examples describe.
         var allEntries: [Entry]
     }
 

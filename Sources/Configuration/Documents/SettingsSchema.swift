@@ -38,7 +38,7 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // Only a section with `facts` can be `off`; `on` is valid if no option is required.
+        // A section that cannot be `off` has no `facts`; `on` is valid if no option is required.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
@@ -101,7 +101,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for one of `words`, also unquoted: YAML editors read the word `1.1` as a number.
+    /// Schema for one of `words`, or for its YAML value: editors read the word `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Net
 
-/// Prints trees as YAML text that `YAMLReader` accepts.
+/// Printer of trees as YAML text that `YAMLReader` accepts.
 enum YAMLPrinter {
     /// Maximum columns of a line with several values.
     static let width = 100

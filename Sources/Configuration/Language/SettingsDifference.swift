@@ -12,7 +12,7 @@ package struct SettingsChange: Sendable, Hashable {
 
     /// Path of the option, such as `vendors.tencent.timeout` or `routes.example.com.vendors`.
     ///
-    /// The path contains the name of an entry, and the first domain of a route.
+    /// The path has an entry name (`tencent`) or the first domain of a route (`example.com`).
     package let path: String
 
     /// Earlier value as YAML; nil for a new option or a secret.
@@ -218,7 +218,6 @@ extension TreeComparison {
 }
 
 extension YAMLNode {
-    /// Value of `name`, or the first domain of a route.
     fileprivate var entryName: String? {
         if let name = self["name"]?.scalar { return name }
         guard case .sequence(let domains) = self["domains"]?.content else { return nil }

@@ -39,14 +39,14 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Timeout of a call; after 5 s, the DNS client already has an answer.
+    /// Timeout of a call, at most 5 s: the daemon answers each query within this time.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
 
     static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
 
-    /// Value of `fallback-after`; all vendor calls of a query end within 3 s.
+    /// Value of `fallback-after`, below the time limit of 3 s for the vendor calls of a query.
     static let fallbackAfter: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(2_900))
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))

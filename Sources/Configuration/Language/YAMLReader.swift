@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Builds the tree of a YAML text.
+/// Builder of the tree of a YAML text.
 ///
 /// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Aliases
 /// could expand a small text to a large tree.
@@ -31,7 +31,7 @@ struct YAMLReader {
 
     /// Reads a text.
     ///
-    /// - Parameter take: gets the items of `longList` in order, also before a syntax error. The
+    /// - Parameter take: gets the items of `longList` in order, even if a syntax error follows. The
     ///   tree of 100,000 items would take 60 MB.
     init(
         _ octets: [UInt8],

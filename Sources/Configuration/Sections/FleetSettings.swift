@@ -25,7 +25,7 @@ package struct FleetSettings: Sendable, Equatable {
     /// Nil in checked settings only if the check could not read the credential.
     package var secret: SecretSetting?
 
-    /// Group of machines that share answers; `auto`: by the client address that the vendor saw.
+    /// Group that shares answers; `auto`: machines with one client address in vendors' replies.
     package var group = Self.automatic
 
     package static let automatic = "auto"

@@ -45,7 +45,7 @@ package struct Settings: Sendable, Equatable {
     package init() {}
 }
 
-/// Flag that comparisons of settings ignore, because all flags are equal.
+/// Flag that comparisons of settings ignore: two flags are always equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 

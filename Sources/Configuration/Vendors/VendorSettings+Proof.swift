@@ -156,8 +156,6 @@ extension VendorSettings {
     }
 
     /// Copies with the other encryptions for which the settings have keys.
-    ///
-    /// A Tencent token is sent only over TLS.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

@@ -59,7 +59,7 @@ extension AlibabaSettings {
 // MARK: - Hints
 
 extension Settings {
-    /// Changes that reduce the cost, as in `httpdnsctl bill`, one per line.
+    /// Returns one text for each change that reduces the cost, as in `httpdnsctl bill`.
     package func costHints(hasIPv6: Bool) -> [String] {
         vendors.flatMap { vendor -> [String] in
             guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }

@@ -16,7 +16,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// Options for an entry without a valid kind, whose values are not read.
+    /// Options for an entry without a valid kind; their values are not read.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(

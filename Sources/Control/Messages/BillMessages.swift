@@ -48,7 +48,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var names: [NameCost] = []
 
-    /// Reason why the counts are unknown or end with the process; nil without a problem.
+    /// Reason why the counts are unknown, or are lost when the process ends; otherwise nil.
     package var problem: String?
 
     /// Count that the vendor reports for the month; nil without an access key.

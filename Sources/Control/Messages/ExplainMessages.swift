@@ -100,7 +100,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` (prefetch of a name in demand) or `query`.
     ///
-    /// Failures, TTLs of a few seconds, and answers after a failed refresh are not refreshed.
+    /// Failures, and answers with a TTL of a few seconds or a failed refresh, are not refreshed.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
@@ -112,7 +112,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units of a cached answer of a vendor; otherwise nil.
+    /// Upper bound of the units that the cached answer cost; nil unless a vendor answered.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Pause` and `Resume`; a call must have exactly one.
+/// Arguments of `Pause` and `Resume`; a call must have exactly one argument.
 package struct PauseRequest: CallParameters, Equatable {
     package var vendor: String?
 

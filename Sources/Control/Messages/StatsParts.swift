@@ -129,7 +129,7 @@ package struct NetworkDomain: Codable, Sendable, Equatable {
     /// Name of the interface.
     package var link: String
 
-    /// Servers of the domain; empty while the link is down, when its names go to no server.
+    /// Servers of the domain; empty while the link is down: no server then gets these names.
     package var servers: [String]
 
     package init(domain: String, link: String, servers: [String]) {

@@ -71,7 +71,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
-/// Counters of queries; each table adds up to `total`.
+/// Counters of queries; the sums by source, RCODE and transport each equal `total`.
 package struct QueryStats: Codable, Sendable, Equatable {
     package var total: UInt64 = 0
 

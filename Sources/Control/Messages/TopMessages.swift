@@ -115,7 +115,7 @@ package struct NameCost: Codable, Sendable, Equatable {
 
     package var excess: UInt64
 
-    /// Upper bound of the units of the first `calls - excess` calls.
+    /// Upper bound of the units of `calls - excess` calls; `calls` is at most `excess` too high.
     package var units: UInt64?
 
     package var route: String

@@ -57,7 +57,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Remaining seconds; nil until `Resume`, or until the stored counts are readable.
+    /// Remaining seconds; nil if only `Resume`, or readable counts, end the suspension.
     package var forSeconds: Int?
 
     package var error: String?

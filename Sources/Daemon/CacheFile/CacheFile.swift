@@ -8,7 +8,7 @@ internal import Resolver
 
 /// Snapshot file of the cache: restored at the start, written every five minutes and at the end.
 ///
-/// Only changes are written. Threads access the disk, one at a time.
+/// An unchanged cache is not written. One thread at a time accesses the disk.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState
@@ -26,7 +26,7 @@ final class CacheFile {
     /// Lock of the file; nil before loading, and if another daemon uses the file.
     private var lock: FileLock?
 
-    /// Fault of the lock; a later fault of the file has the same cause, and is not reported.
+    /// Fault of the lock; later faults of the file have the same cause and are not reported.
     private var lockFault: String?
 
     /// True if the file was not a snapshot at the start; such a file is not replaced.
@@ -40,7 +40,9 @@ final class CacheFile {
 
     private var work: Task<Void, Never>?
 
-    /// State of the cache in the file; nil while loading, so that no partial cache is written.
+    /// State of the cache when the file was written; nil while loading.
+    ///
+    /// A nil state prevents the write of a partial cache.
     private var state: State?
     private var alarm: Alarm?
 
@@ -201,7 +203,7 @@ final class CacheFile {
             state = .empty
             logger.error("cache: \(numbers.path): \(fault); starting with an empty cache")
         case .failure(.damaged(.notASnapshot)):
-            // The path may be wrong, so the file is kept.
+            // The path in the settings may be wrong, so the file is not replaced.
             state = .empty
             isOther = true
             fail(

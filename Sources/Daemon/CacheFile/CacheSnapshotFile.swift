@@ -99,7 +99,7 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // Adds 1 s: both wall times are rounded down, and no TTL may become longer.
+        // The times of writing and loading are rounded down; with 1 s more, no TTL is too long.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

@@ -30,7 +30,7 @@ extension Daemon {
 
     /// Starts to restore the cache and to write snapshots.
     ///
-    /// During the restore, queries wait for their cache entries.
+    /// ``SnapshotWaiters`` holds queries that arrive during the restore.
     func startCacheFile() {
         guard let cacheFile else { return }
         connectCacheFile()

@@ -69,7 +69,6 @@ extension Components {
 // MARK: - Beginning and end
 
 extension Daemon {
-    /// Connects the resolver with the fleet, and starts a new fleet.
     func startFleet(after old: Components? = nil) {
         if let former = old?.fleet, former !== components.fleet { former.stop() }
         let exchange = components.exchange()

@@ -79,7 +79,7 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // NAT64 is a service of another network than that of the link.
+            // An address with a link is not translated: the NAT64 may belong to another network.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)
             }
@@ -111,8 +111,7 @@ extension Components {
         }
     }
 
-    /// Number of answers that a captive portal cannot give: those of vendors and of protected
-    /// upstreams.
+    /// Number of answers of vendors and protected upstreams, which a captive portal cannot give.
     var answersOfInternet: UInt64 {
         let calls = vendors.lazy.map(\.client.statistics).map { $0.successes + $0.empty }
         let queries = upstreams.lazy.filter(\.isProtected).map(\.numbers.successes)

@@ -32,7 +32,7 @@ struct Components {
 
     let nat64: NAT64
 
-    /// DNS servers of the network, shared with the former components.
+    /// DNS servers of the network, kept by a reload.
     let network: LearnedNetwork
 
     let routeNames: RouteNames
@@ -158,9 +158,9 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address cannot be bound: this daemon has bound the second one at the same port.
+    /// The first address cannot be bound: this daemon uses the same port at the second address.
     case listenBeside(SocketAddress, SocketAddress)
-    /// systemd passed sockets with this port, but at the listed addresses.
+    /// systemd passed sockets with the same port, but at the addresses in the second value.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)

@@ -111,8 +111,7 @@ extension Daemon {
             }
             vendor.client.start()
         }
-        // Reports a problem of the shared usage file once; a vendor with a budget reports it
-        // itself.
+        // Logs a problem of the shared usage file once; for a spent budget, `log` logs the problem.
         let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
         if let problem = others.compactMap(\.usageProblem).first {
             logger.warning("\(problem); calling the vendors anyway")

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Resolver
 
-/// Ignored lines of a hosts file, counted from 1.
+/// Ignored lines of a hosts file; line numbers begin with 1.
 struct HostsFaults: Equatable {
     private(set) var first: (line: Int, reason: String)?
 

@@ -34,7 +34,7 @@ final class ListenerManager {
 
     private var passed: [PassedSocket] = []
 
-    /// Constant, because the kernel distributes clients according to the number of sockets.
+    /// Fixed number of workers per address: the kernel selects a client's socket by this number.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
@@ -68,7 +68,7 @@ final class ListenerManager {
 
     // MARK: - Opening
 
-    /// Takes the sockets from systemd; call it once, before `bind`.
+    /// Takes the sockets from systemd; must be called once, before `bind`.
     func takePassed() throws(StartError) {
         do throws(SocketError) {
             passed = try ServiceManager.sockets()
@@ -80,9 +80,9 @@ final class ListenerManager {
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
     /// - Passed sockets that are not in `listen` are also served.
-    /// - Default addresses that the machine lacks or, with passed sockets, may not bind, are
-    ///   skipped if another address remains.
-    /// - Absent addresses of `listen` are bound, because the interface may come up later.
+    /// - A default address is skipped if another address remains and the machine lacks the address;
+    ///   with passed sockets, also if the daemon may not bind the address.
+    /// - An absent address of `listen` is bound, because an interface may get the address later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {

@@ -40,16 +40,16 @@ final class SelfCheck {
 
         /// True if a socket with unread datagrams has received none since ``noteUnread()``.
         ///
-        /// A worker under load receives all the time, so progress of another socket does not count.
+        /// Each socket must make progress: a busy worker does not prove that another worker runs.
         var hasHungWorker: Bool {
             unread.contains { socket, before in
                 socket.batches.load(ordering: .relaxed) == before && socket.hasUnreadDatagrams
             }
         }
 
-        /// True if the daemon has received other queries since the start of the check.
+        /// True if all workers run and the daemon has received other queries during the check.
         ///
-        /// The check sends a limited number of datagrams; twice this number is a safe margin.
+        /// More than twice the check's maximum number of datagrams proves other queries.
         var showsProgress: Bool {
             !hasHungWorker && hasReceivedOthers
         }
@@ -215,7 +215,7 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// Sends the query; a retry uses the same port, so that it reaches the same worker.
+    /// Sends the query; a retry uses the same port, and so reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
@@ -242,7 +242,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if no interface has it, because the query would leave the machine.
+    /// Address to query; nil if the address is not local, as a query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

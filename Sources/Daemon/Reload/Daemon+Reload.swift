@@ -14,7 +14,7 @@ internal import Resolver
 extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
-    /// All steps that can fail come first. The switch then takes one iteration of the service loop.
+    /// All steps that can fail come first. One loop iteration then applies the settings.
     package func reload() async -> ReloadOutcome {
         await reloads.turn { [self] in
             ServiceManager.reloading()
@@ -35,7 +35,7 @@ extension Daemon {
 
     /// Checks the settings file or another text like a reload, except addresses and hosts files.
     ///
-    /// Waits for a reload in progress: each needs memory for a second set of routes.
+    /// A check and a reload do not overlap: each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)
@@ -82,7 +82,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // Waits for the end of loading, which filters the snapshot by the old settings.
+        // Waits until the snapshot is loaded, because loading uses the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {

@@ -4,9 +4,9 @@ internal import Net
 
 /// File `fleet.state`: an identifier of this machine, and its claims to shared budgets of the fleet.
 ///
-/// The text has a header, a line with the identifier, and a line for each vendor. A vendor's line has
-/// `DAY MONTH MEMBERS`, then limit, claim and sum of claims for each limit (`- - -` without the
-/// limit), then the name. An invalid line is ignored: the machine then starts without a claim.
+/// The text has a header, a line with the identifier, and a line for each vendor: `DAY MONTH
+/// MEMBERS`, then `LIMIT CLAIM SUM-OF-CLAIMS` for each of three limits, then `NAME`. An unset limit
+/// is `- - -`. After an invalid line, the machine starts without a claim for this vendor.
 @ServiceLoop
 final class FleetStateFile {
     private let file: SharedFile
@@ -42,8 +42,8 @@ final class FleetStateFile {
 
     /// Stores a claim; ignores a failure.
     ///
-    /// Without the file and Redis, a machine starts with a larger share. The usage file of the same
-    /// directory reports the fault.
+    /// ``UsageFile``, in the same directory, reports the fault. Without a stored claim, a
+    /// machine that starts without Redis may use a larger share of the budget.
     func store(_ vendor: String, _ claim: BudgetClaim) {
         try? file.change { octets in
             var claims = Self.claims(octets)
@@ -73,7 +73,7 @@ extension FleetStateFile {
         return Array(text.utf8)
     }
 
-    /// Nil without a valid identifier.
+    /// Returns the identifier in a file; nil without a valid identifier.
     nonisolated static func identifier(_ octets: some Collection<UInt8>) -> [UInt8]? {
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
         guard lines.first == header[...], lines.count > 1 else { return nil }

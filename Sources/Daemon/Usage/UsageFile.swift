@@ -5,11 +5,11 @@ internal import Net
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
-/// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` have counts of
-/// other days, to which the clock may return; earlier versions treat these names as vendors.
+/// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the parts
+/// `former` and `ahead` of a ``UsageRecord``. Earlier versions treat these names as vendors.
 ///
 /// A damaged or empty file counts as an exhausted budget of every vendor until ``reset(_:today:)``.
-/// If the file cannot be opened, counts that need not be durable are in memory.
+/// If the file cannot be opened, counts are in memory, except for budgets that stop calls.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile

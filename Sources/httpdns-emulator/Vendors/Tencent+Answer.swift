@@ -6,9 +6,9 @@ extension Tencent {
 
     /// Returns the answer before encryption.
     ///
-    /// An unregistered name has no line. `manner.missingFamily` is the form of a family without
-    /// addresses, but if a call has only one name and family, the answer is empty. Lines beyond
-    /// `answerOctets` are omitted.
+    /// An unregistered name has no line. A family without addresses has the form
+    /// `manner.missingFamily`. If this is the only family of a single name, the answer is empty.
+    /// Lines beyond `answerOctets` are omitted.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> String {
         let isBatch = question.keys.count > 1
         let client = question.saysClient ? "|" + question.client : ""

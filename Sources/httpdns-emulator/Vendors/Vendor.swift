@@ -4,7 +4,7 @@ import Foundation
 protocol Vendor: Sendable {
     func serves(_ request: Request) -> Bool
 
-    /// Parses a request; faults are selected by the names before `answer` is called.
+    /// Parses a request; the names of the call select faults before `answer` is called.
     func call(_ request: Request, at time: Date) -> Call
 
     func failure(_ code: String) -> Response

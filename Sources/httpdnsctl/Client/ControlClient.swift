@@ -72,9 +72,9 @@ struct ControlClient {
         try call(try prepared(method, arguments))
     }
 
-    /// Makes a call that may take minutes; fails when the daemon answers no other call.
+    /// Makes a call that may take minutes; throws if the daemon also does not answer another call.
     ///
-    /// - Parameter progress: receives the elapsed time each time the limit passes.
+    /// - Parameter progress: receives the elapsed time after each `limit` without a reply.
     /// - Throws: like `call`; without a reply, the daemon may or may not execute the call.
     func slowCall(
         _ method: ControlInterface.Method,

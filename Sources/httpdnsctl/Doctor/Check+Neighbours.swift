@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Check of the DNS servers of containers, which cannot reach the host's loopback addresses.
+    /// Check of containers' DNS servers: containers cannot reach the host's loopback addresses.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")

@@ -18,8 +18,8 @@ extension Check {
             if occupiesPort(socket, of: machine) {
                 results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
             } else if machine.status == nil {
-                // The daemon may have stopped because it could not listen; its addresses are
-                // unknown.
+                // The daemon's addresses are unknown; the daemon may have stopped because it could
+                // not listen.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.append(
                     .warning(
@@ -99,7 +99,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // If no daemon runs, another server may answer.
+        // Without a daemon, an answer would be from another server.
         guard machine.status != nil else {
             return [.skipped("not checked: the daemon's listeners are unknown")]
         }

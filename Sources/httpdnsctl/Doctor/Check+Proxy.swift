@@ -62,7 +62,7 @@ struct ProxySetting: Equatable, Sendable {
 }
 
 extension Check {
-    /// Check for proxies, which resolve names instead of the programs.
+    /// Check for proxies: a proxy resolves names, so its clients do not query the daemon.
     static let proxy = Check("proxy") { machine in
         machine.proxies.map { proxy in
             .warning(

@@ -127,7 +127,7 @@ enum StatusText {
 
     private static func notes(_ vendor: VendorStatus) -> [String] {
         var notes: [String] = []
-        // The line of the budget also shows that the usage is unknown.
+        // If the usage is unknown, only the line of the budget is shown.
         if let rest = vendor.rest, rest.by != .budget || vendor.budget?.problem == nil {
             notes.append(VendorText.rest(rest, of: vendor.name))
         }

@@ -62,7 +62,7 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts; reads files that setup changed from the originals in the journal.
+    /// Collects the facts; for a file that setup changed, uses the original in the journal.
     ///
     /// - Parameter seesSetup: true to use the present content if the original is lost.
     init(
@@ -107,7 +107,6 @@ extension ResolverFacts {
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
 
-    /// Returns true if the program runs, or if the running programs are unknown.
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
     static func mounts(_ text: String) -> Set<String> {

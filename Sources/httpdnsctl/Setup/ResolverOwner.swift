@@ -111,7 +111,7 @@ enum ResolverOwner: Equatable, Sendable {
             {
                 .openresolv
             } else if isThere(paths.networkManager, of: .networkManager) {
-                // NetworkManager rewrites resolv.conf even if the file does not name it.
+                // NetworkManager rewrites even a resolv.conf that does not mention NetworkManager.
                 .networkManager
             } else if facts.present.contains(paths.dhclientHooks) {
                 .dhclient

@@ -27,7 +27,7 @@ enum Operation: String, CaseIterable {
 
     case store
 
-    /// Returns a repetition whose result depends on all results, so that nothing is optimized away.
+    /// Returns a function that repeats the operation; its result prevents removal by the optimizer.
     func prepared() -> (Int) -> Int {
         switch self {
         case .parse: parsing(hasEDNS: false)
@@ -169,7 +169,7 @@ private func reading() -> (Int) -> Int {
 }
 
 private func decompressing() -> (Int) -> Int {
-    // Octet 12 begins site.example.com, and a pointer to it follows www.
+    // `site.example.com` begins at octet 12; `www` and a pointer to octet 12 follow the name.
     let octets = [UInt8](repeating: 0, count: 12) + Samples.name(7).octets
     let message = octets + [3, 119, 119, 119, 0xC0, 12]
     return { count in

@@ -20,7 +20,7 @@ private func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The package manager renames `main`, which excludes libFuzzer's.
+/// Entry point; the package manager renames `main`, so libFuzzer's own `main` is not usable.
 @_cdecl("fuzz_main")
 public func main(
     _ count: CInt,

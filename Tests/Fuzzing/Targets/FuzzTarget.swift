@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct FuzzTarget: Sendable {
-    /// Also the folder of seeds and findings.
+    /// Name of the target, and of the folder with its seeds and findings.
     package let name: String
 
     /// Throws a `Finding` for a broken invariant.
@@ -27,7 +27,7 @@ func promise(
     guard try isKept() else { throw Finding(description: description()) }
 }
 
-/// Input that is read from the front, then zeros.
+/// Input that is read from the front; reads after the end return 0.
 struct FuzzInput {
     private(set) var rest: ArraySlice<UInt8>
 

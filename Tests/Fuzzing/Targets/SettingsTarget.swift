@@ -4,7 +4,7 @@ import Configuration
 extension FuzzTarget {
     /// Errors have a place in the file, and printed settings are parsed as equal.
     static let settings = FuzzTarget(name: "settings") { octets in
-        // Without addresses and libcurl; but files that the input names are read.
+        // Does not query libcurl or the machine's addresses, but reads files that the input names.
         let environment = SettingsEnvironment(hasHTTP3: false)
         let settings: Settings
         do throws(SettingsErrors) {

@@ -52,7 +52,6 @@ enum Repository {
 }
 
 extension String {
-    /// Returns the matches, each with its groups.
     func matches(of pattern: String) throws -> [[String]] {
         let expression = try NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
         let whole = NSRange(startIndex..., in: self)

@@ -20,7 +20,6 @@ struct Dig: Sendable {
 
     let text: String
 
-    /// Returns the data of a type, sorted.
     func data(_ type: String) -> [String] {
         answers.filter { $0.type == type }.map(\.data).sorted()
     }

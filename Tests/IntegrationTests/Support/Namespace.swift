@@ -46,7 +46,7 @@ final class Namespace: Sendable {
     }
 
     func setResolver(_ text: String) throws {
-        // The mount refers to the file, not to the name.
+        // Changes the mounted file: a new file of the same name would not be visible.
         try scratch.write(text, to: Self.resolver)
     }
 

@@ -168,7 +168,7 @@ final class TLSHarness: Sendable {
     ///
     /// - Parameters:
     /// - certificate: names in the server's certificate, if not the right ones.
-    /// - trusted: authority that the daemon trusts, if another.
+    /// - trusted: authority that the daemon trusts, if not the server's.
     /// - hasFile: true for `ca-file`, false for `SSL_CERT_FILE`.
     /// - extra: further YAML of the vendor.
     init(

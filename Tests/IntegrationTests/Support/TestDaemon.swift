@@ -86,7 +86,6 @@ final class TestDaemon: Sendable {
         return try JSON(end.output)
     }
 
-    /// Returns the cached entries of a name, one per type.
     func cached(_ name: String, _ type: String...) throws -> [JSON] {
         let end = try run(
             Product.control,

@@ -37,8 +37,10 @@ final class TestNginx: Sendable {
         }
     }
 
-    /// Outside a namespace nginx inherits a listening socket, as in its binary upgrade, so that no
-    /// other process can take the port.
+    /// Starts nginx.
+    ///
+    /// Outside a namespace, nginx inherits a listening socket, so that no other process can take
+    /// the port.
     ///
     /// - Parameters:
     /// - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
@@ -99,7 +101,6 @@ final class TestNginx: Sendable {
     deinit { _ = try? program.stop() }
 
     struct Access: Sendable {
-        /// HTTP version, for example `HTTP/2.0`.
         let httpVersion: String
 
         let connection: String

@@ -13,7 +13,7 @@ final class TestRedis: Sendable {
 
     var address: String { "127.0.0.1:\(port)" }
 
-    /// Commands that the manual gives to the user of the daemon.
+    /// Redis permissions of the daemon's user, as in the manual.
     static let rules = """
         ~httpdnsd:* &httpdnsd:* -@all +auth +ping +time +get +getrange +set +del +eval +type +hget +hset +publish \
         +subscribe +zadd +zcard +zremrangebyscore +expire +lpush +ltrim +lrange
@@ -147,7 +147,6 @@ final class FleetHarness: Sendable {
 
     static let secret = "0123456789abcdef0123456789abcdef"
 
-    /// Waits until all daemons have connected this number of times.
     func connected(times: Int = 1) throws {
         for daemon in daemons {
             try daemon.program.line(with: "fleet: connected to", number: times)

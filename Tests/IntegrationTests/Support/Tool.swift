@@ -48,7 +48,6 @@ enum Tool: String, CaseIterable {
         }
     }
 
-    /// Returns the path of a program; nil if not in `path`.
     static func path(_ program: String, in path: String) -> String? {
         path.split(separator: ":").map { "\($0)/\(program)" }
             .first { access($0, X_OK) == 0 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Valid for an hour.
+/// Certificates that are valid for an hour.
 struct Certificates: Sendable {
     static let name = "vendor.example.com"
     static let address = "192.0.2.7"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Net
 
-/// Sends to its first client without end.
+/// Server that sends to the first client without end.
 final class FloodServer: Sendable {
     enum Flood: Sendable {
         /// KeyUpdate messages (RFC 8446 §4.6.3).

@@ -15,7 +15,7 @@ final class Nginx: Sendable {
     private let directory: TemporaryDirectory
     private let program: Program
 
-    /// Inherits listening sockets, so that no other program takes the port.
+    /// Starts nginx, which inherits listening sockets, so that no other program takes the port.
     init() throws {
         let certificates = try Certificates.shared.get()
         directory = try TemporaryDirectory()

@@ -56,7 +56,6 @@ final class Program: Sendable {
     /// True if waitpid(2) has released the process number.
     private let hasEnded = Atomic(false)
 
-    /// Returns the status of waitpid(2).
     func end() -> Int32 {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}

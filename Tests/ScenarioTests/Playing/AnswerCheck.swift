@@ -62,7 +62,7 @@ struct AnswerCheck {
                 compare("name", lower(expected.question?.name), lower(question?.name))
             case .qtype: compare("type", show(expected.question?.type), show(question?.type))
             case .question:
-                // With letter case, because clients with 0x20 check it.
+                // Compares the letter case, which clients with 0x20 check.
                 guard let wanted = expected.question else { continue }
                 compare("name", "\(wanted.name)", show(question?.name))
                 compare("type", "\(wanted.type)", show(question?.type))

@@ -62,7 +62,6 @@ final class Network {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }
 
-    /// Returns the entries of the matching range; nil if no range matches.
     private func entries(_ isPlayed: (Scenario.Peer) -> Bool) -> [Entry]? {
         let ranges = scenario.ranges.filter { range in
             range.steps.contains(step.number) && isPlayed(range.peer)

@@ -132,7 +132,6 @@ final class WireTransport: UpstreamTransport {
         }
     }
 
-    /// Throws `timedOut` at the deadline.
     private func wait(
         until end: Instant?,
         _ deadline: Instant

@@ -16,9 +16,6 @@ struct ScenarioReader {
         lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// Reads a file.
-    ///
-    /// - Throws: `ScenarioError` for the first error.
     static func read(_ text: String, file: String) throws -> Scenario {
         var reader = ScenarioReader(text, file: file)
         return try reader.scenario()
