@@ -23,12 +23,13 @@ final class SelfCheck {
 
     /// Check of one listen address.
     ///
-    /// `batches` are the values of ``DatagramListener/batches`` at the start.
+    /// `batches` and `fullBuffers` are the values of the ``DatagramListener`` at the start.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
         let query: SelfCheckQuery
         let batches: [UInt64]
+        let fullBuffers: [UInt64]
 
         var unread: [(socket: DatagramListener, batches: UInt64)] = []
 
@@ -47,13 +48,19 @@ final class SelfCheck {
             }
         }
 
-        /// True if all workers run and the daemon has received other queries during the check.
+        /// True if all workers run, and other queries or their replies used the sockets.
+        var showsProgress: Bool { !hasHungWorker && (hasReceivedOthers || hasFullBuffer) }
+
+        /// True if replies did not fit into the send buffer during the check.
         ///
-        /// More than twice the check's maximum number of datagrams proves other queries.
-        var showsProgress: Bool {
-            !hasHungWorker && hasReceivedOthers
+        /// Replies to hosts that do not answer ARP can fill the buffer.
+        private var hasFullBuffer: Bool {
+            zip(listeners.datagrams, fullBuffers).contains { socket, before in
+                socket.fullBuffers.load(ordering: .relaxed) > before
+            }
         }
 
+        /// More than twice the check's maximum number of datagrams proves other queries.
         private var hasReceivedOthers: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
@@ -104,7 +111,8 @@ final class SelfCheck {
                 Check(
                     listeners: listener,
                     query: SelfCheckQuery(messages, to: target),
-                    batches: listener.datagrams.map { $0.batches.load(ordering: .relaxed) }
+                    batches: listener.datagrams.map { $0.batches.load(ordering: .relaxed) },
+                    fullBuffers: listener.datagrams.map { $0.fullBuffers.load(ordering: .relaxed) }
                 )
             )
         }
@@ -124,6 +132,8 @@ final class SelfCheck {
     /// Returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
+        // For example, IPv6 was switched off: a restart would not help.
+        guard !check.query.isUnreachable else { return true }
         let before = standings[address]
         switch (before, check.query.isAnswered) {
         case (.silent, true), (.overloaded, true):
@@ -183,6 +193,9 @@ private final class SelfCheckQuery {
 
     var isAnswered: Bool { open.isEmpty }
 
+    /// True if this machine has no address or route for a query to the target.
+    var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
+
     func ask() {
         for question in open { question.ask(target) }
     }
@@ -212,6 +225,7 @@ private final class OneQuestion: DatagramReceiving {
     weak var query: SelfCheckQuery?
     private let message: [UInt8]
     private var socket: DatagramSocket?
+    private(set) var isUnreachable = false
 
     init(_ message: [UInt8]) { self.message = message }
 
@@ -221,6 +235,7 @@ private final class OneQuestion: DatagramReceiving {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
             try socket?.send(message)
         } catch {
+            isUnreachable = error.isAddressMissing || error.isUnreachable
             close()
         }
     }

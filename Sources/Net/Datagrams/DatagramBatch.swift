@@ -163,6 +163,8 @@ package struct DatagramBatch: ~Copyable {
     }
 
     /// Sends the queued replies; returns the number of replies that the kernel rejected.
+    ///
+    /// If the send buffer is full, the other replies are dropped, too.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0
@@ -174,6 +176,10 @@ package struct DatagramBatch: ~Copyable {
             )
             if sent > 0 {
                 next += Int(sent)
+            } else if sent == -EAGAIN {
+                listener.fullBuffers.add(1, ordering: .relaxed)
+                dropped += outgoingCount - next
+                break
             } else if sent != -EINTR {
                 next += 1
                 dropped += 1

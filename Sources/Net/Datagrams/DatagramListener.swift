@@ -16,6 +16,9 @@ package final class DatagramListener: Sendable {
 
     package let batches = Atomic<UInt64>(0)
 
+    /// Number of batches with replies that did not fit into the send buffer.
+    package let fullBuffers = Atomic<UInt64>(0)
+
     /// True if systemd passed the socket and keeps it open.
     package let isAdopted: Bool
 

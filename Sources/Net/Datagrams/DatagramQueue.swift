@@ -161,6 +161,7 @@ final class DatagramQueue {
                 next += Int(sent)
             } else if sent != -EINTR {
                 guard skipsErrors else { return -sent }
+                if sent == -EAGAIN { break }
                 next += 1
             }
         }

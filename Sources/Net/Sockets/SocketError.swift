@@ -41,6 +41,14 @@ package enum SocketError: Error, Hashable {
         }
     }
 
+    /// True if this machine has no route to the peer.
+    package var isUnreachable: Bool {
+        switch self {
+        case .system(_, ENETUNREACH), .system(_, EHOSTUNREACH): true
+        default: false
+        }
+    }
+
     package var isForbidden: Bool {
         switch self {
         case .system(_, EACCES), .system(_, EPERM): true
