@@ -94,7 +94,7 @@ struct BudgetTests {
     @Test("a request that is sent again on a new connection is charged again")
     @ServiceLoop
     func sentAgain() async throws {
-        world.script = { $0.wantsFreshConnection ? .reply(good($0)) : .fail(.cutOff) }
+        world.script = { $0.wantsFreshConnection ? .reply(good($0)) : .fail(.cutOff(reused: true)) }
         let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 3) }
         _ = try await world.lookUp(client)
         #expect(world.hosts == "11")

@@ -23,7 +23,8 @@ struct ProofCaseTests {
         "a call without a reply tests nothing",
         arguments: [
             .transport(.connect("refused")), .transport(.timedOut(reused: false)),
-            .transport(.cutOff), .transport(.exhausted("sockets")), .transport(.cancelled),
+            .transport(.cutOff(reused: true)), .transport(.exhausted("sockets")),
+            .transport(.cancelled),
             .budget, .paused, .outOfTime,
         ] as [VendorError]
     )

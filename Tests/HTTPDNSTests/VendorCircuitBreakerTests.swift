@@ -91,6 +91,25 @@ struct VendorCircuitBreakerTests {
         #expect(!client.isSilent)
     }
 
+    @Test("names at which the connection ends do not open the breaker, unless probes fail, too")
+    @ServiceLoop
+    func cutOff() async throws {
+        world.script = {
+            $0.url.contains("example.org") ? .fail(.cutOff(reused: false)) : .reply(good($0))
+        }
+        let client = try world.client()
+        for number in 1...20 {
+            _ = try await world.failure(client, "n\(number).example.org")
+            await world.advance(by: .seconds(1))
+        }
+        #expect(!client.isSilent)
+        #expect(client.statistics.servers.first?.isCurrent == true)
+        world.script = { _ in .fail(.cutOff(reused: false)) }
+        for number in 1...3 { _ = try await world.failure(client, "n\(number).example.com") }
+        await world.advance(by: .seconds(3))
+        #expect(client.isSilent)
+    }
+
     @Test("one server that can be connected to keeps the breaker closed")
     @ServiceLoop
     func connected() async throws {

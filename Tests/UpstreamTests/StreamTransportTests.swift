@@ -351,6 +351,25 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
+    func `if a new connection is refused, the silent connection answers`() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() { await client.write(framed(reply(to: query))) }
+        }
+        let upstream = upstream(server)
+        #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+        server.stop()
+        let end = Clock.now + .seconds(20)
+        let query = Query(
+            question: Question(name: "other.example.com", type: .a),
+            dnssecOK: false,
+            checkingDisabled: false
+        )
+        _ = try await upstream.exchange(query, repeating: Clock.now, deadline: end)
+        #expect(server.connections == 1)
+    }
+
+    @Test
+    @ServiceLoop
     func `a network change moves queries to a new connection`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {

@@ -91,7 +91,7 @@ extension VendorClient {
 
     func trialFailed(_ call: VendorCall) {
         trials.failed()
-        if call.failed.allSatisfy({ $0.error.isTimeout || $0.error.isOfConnection }) {
+        if call.failed.allSatisfy({ $0.error.isUnanswered || $0.error.isOfConnection }) {
             silence.confirmed(since: call.start)
         }
     }
@@ -136,7 +136,13 @@ extension VendorClient {
 }
 
 extension VendorError {
-    var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
+    /// True if no octet of a reply arrived, which the queried name can cause.
+    var isUnanswered: Bool {
+        switch self {
+        case .transport(.timedOut), .transport(.cutOff): true
+        default: false
+        }
+    }
 
     /// True for a failure to connect, which the queried name cannot cause.
     var isOfConnection: Bool {

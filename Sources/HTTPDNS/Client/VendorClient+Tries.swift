@@ -100,7 +100,7 @@ extension VendorClient {
         }
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
         switch error {
-        case _ where error.isTimeout:
+        case _ where error.isUnanswered:
             if outcome == .suspected { silence.lasted(since: running.start) }
         case _ where error.isOfConnection: silence.didNotConnect(since: running.start)
         case .refused: silence.heard(at: now)
@@ -170,7 +170,8 @@ extension VendorError {
         case .notTheServer: .ours
         case .serverFailed:
             switch self {
-            case .transport(.timedOut(reused: true)), .transport(.cutOff): .oldConnection
+            case .transport(.timedOut(reused: true)), .transport(.cutOff(reused: true)):
+                .oldConnection
             default: .server
             }
         }

@@ -102,6 +102,16 @@ final class ConnectionPool {
 
 extension ConnectionPool {
     func add(_ transfer: Transfer, on handle: EasyHandle) throws(HTTPError) {
+        setSocketCallbacks(of: handle)
+        // SAFETY: the handle is in no multi handle.
+        let code = unsafe curl_multi_add_handle(multi, handle.easy)
+        guard code == CURLM_OK else { throw .invalidRequest("libcurl rejects the request") }
+        transfers[handle.key] = transfer
+        transfer.enter(self, after: turns)
+        deadlines.bring(forward: transfer.deadline)
+    }
+
+    private func setSocketCallbacks(of handle: EasyHandle) {
         // SAFETY: `sockets` outlives the multi handle and all connections.
         unsafe curl_easy_set_socket_callbacks(
             handle.easy,
@@ -123,12 +133,6 @@ extension ConnectionPool {
             },
             Unmanaged.passUnretained(sockets).toOpaque()
         )
-        // SAFETY: the handle is in no multi handle.
-        let code = unsafe curl_multi_add_handle(multi, handle.easy)
-        guard code == CURLM_OK else { throw .invalidRequest("libcurl rejects the request") }
-        transfers[handle.key] = transfer
-        transfer.enter(self, after: turns)
-        deadlines.bring(forward: transfer.deadline)
     }
 
     /// Ends a transfer early: closes an HTTP/1.1 connection, resets an HTTP/2 stream.
@@ -157,7 +161,11 @@ extension ConnectionPool {
         // libcurl may have closed the socket; a new socket with this descriptor has another port.
         // The shutdown comes first, because the completion handler may reuse the descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
-            shutdown(descriptor, Int32(SHUT_RDWR))
+            if transfer.request.keepsSilentConnection {
+                sockets.suspect(descriptor, port: port)
+            } else {
+                shutdown(descriptor, Int32(SHUT_RDWR))
+            }
         }
         transfer.end(.failure(.timedOut(reused: isReusing)))
     }
@@ -187,8 +195,14 @@ extension ConnectionPool {
     ///
     /// A server may close a connection while a request arrives (RFC 9110 §9.2.2, RFC 9113 §8.7).
     /// libcurl repeats only some HTTP/2 requests.
-    private func sendAgain(_ transfer: Transfer, on handle: EasyHandle) -> Bool {
+    private func sendAgain(_ transfer: Transfer) -> Bool {
         guard !transfer.isSecond, Clock.now < transfer.deadline else { return false }
+        var next = transfer.handle
+        if LibraryVersion.mustNotReuseHandles, let handles = transfer.handles {
+            next = try? transfer.prepare(from: handles)
+        }
+        guard let handle = next else { return false }
+        setSocketCallbacks(of: handle)
         // SAFETY: as in `add`; libcurl is not on the stack.
         guard unsafe curl_multi_add_handle(multi, handle.easy) == CURLM_OK else { return false }
         transfers[handle.key] = transfer
@@ -271,10 +285,11 @@ extension ConnectionPool {
         for (transfer, handle, code) in ended where transfers[handle.key] === transfer {
             var result = handle.result(code, socketFailure: sockets.failure)
             let isSentAgain = handle.wasCutOff(code) && !handle.received.isSentOnce
+            if case .success = result { sockets.replied(on: handle.localPort) }
             remove(transfer, handle)
             if isAbandoned, case .failure = result {
                 result = .failure(Self.overload)
-            } else if isSentAgain, sendAgain(transfer, on: handle) {
+            } else if isSentAgain, sendAgain(transfer) {
                 continue
             }
             transfer.end(result)

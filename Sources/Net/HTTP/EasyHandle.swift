@@ -205,8 +205,8 @@ extension EasyHandle {
             let recorded = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
             return Self.connectError(socketFailure != 0 ? socketFailure : recorded, text)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
-            if received.isSentOnce, wasCutOff(code) { return .cutOff }
-            return received.headers.octets == 0 ? .connect(text) : .broken(text)
+            guard received.headers.octets == 0 else { return .broken(text) }
+            return wasSent ? .cutOff(reused: isReusing) : .connect(text)
         case CURLE_SSL_CONNECT_ERROR:
             // Not an invalid certificate: for example, the peer closed the connection.
             return .connect(details ?? text)
@@ -299,6 +299,7 @@ final class EasyHandles {
 
     /// Stores an idle handle, which must be in no pool.
     func giveBack(_ handle: EasyHandle) {
-        if idle.count < Self.maximumIdle { idle.append(handle) }
+        guard !LibraryVersion.mustNotReuseHandles, idle.count < Self.maximumIdle else { return }
+        idle.append(handle)
     }
 }

@@ -66,7 +66,7 @@ package final class HTTPClient: HTTPTransport {
     ) -> any RequestHandle {
         statistics.requests += 1
         statistics.inFlight += 1
-        let transfer = Transfer(until: deadline) { [self] transfer, result in
+        let transfer = Transfer(request, until: deadline) { [self] transfer, result in
             end(transfer, result)
             completion(result)
         }
@@ -103,11 +103,7 @@ package final class HTTPClient: HTTPTransport {
             throw .exhausted("too many requests in flight")
         }
         let group = try provider(of: request).group(for: request)
-        let kind = EasyHandle.Kind(request)
-        let handle = try group.handles.take(for: kind)
-        transfer.handle = handle
-        transfer.handles = group.handles
-        try handle.prepare(request, kind, time: transfer.started.duration(to: transfer.deadline))
+        let handle = try transfer.prepare(from: group.handles)
         try group.pool.add(transfer, on: handle)
     }
 

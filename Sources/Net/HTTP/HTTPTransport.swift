@@ -56,9 +56,15 @@ package struct HTTPRequest: Sendable, Hashable {
     /// True to open a new connection, because existing connections may be dead.
     package var wantsFreshConnection = false
 
+    /// True to close a silent connection only after another connection of the provider has replied.
+    ///
+    /// Otherwise the connection is closed if the request times out and no data has arrived.
+    package var keepsSilentConnection = false
+
     /// True to send the request at most once, because it may be billed.
     ///
-    /// If a reused connection ends without a reply, the request fails with ``HTTPError/cutOff``.
+    /// If a reused connection ends without a reply, the request fails with
+    /// ``HTTPError/cutOff(reused:)``.
     package var isSentOnce = false
 
     package var wantsTimes = false
@@ -133,13 +139,14 @@ package enum HTTPError: Error, Hashable {
     /// The deadline has passed; `reused` is true for a reused connection, which may be dead.
     case timedOut(reused: Bool)
 
-    /// The connection failed, or ended before the first octet of the reply.
+    /// The connection failed before the request was sent.
     case connect(String)
 
-    /// A reused connection ended before the first octet of the reply.
+    /// The connection ended after the request, and before the first octet of the reply.
     ///
-    /// The server may have received the request.
-    case cutOff
+    /// The request may be the cause: a firewall can end connections with certain names. `reused` is
+    /// true for a reused connection, which may have been closed before the request.
+    case cutOff(reused: Bool)
 
     /// TLS failed, for example because the certificate does not match.
     case tls(String)

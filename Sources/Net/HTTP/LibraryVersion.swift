@@ -8,6 +8,16 @@ package enum LibraryVersion {
         unsafe String(cString: curl_version())
     }
 
+    /// True if libcurl has a use-after-free fault in an easy handle that is used again (< 8.1.0).
+    ///
+    /// The handle keeps a pointer to the last header of the former reply, which is freed. If the
+    /// first header line of the next reply begins with a blank, libcurl writes to this memory.
+    static let mustNotReuseHandles: Bool = {
+        // SAFETY: libcurl's structure is static.
+        guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return true }
+        return unsafe information.pointee.version_num < 0x08_01_00
+    }()
+
     package static var hasHTTP3: Bool {
         // SAFETY: libcurl's structure is static.
         guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return false }

@@ -74,7 +74,7 @@ final class ReceivedReply {
         tunnelOctets = nil
         sendings += 1
         guard isSentOnce, sendings > 1 else { return true }
-        fault = .cutOff
+        fault = .cutOff(reused: true)
         return false
     }
 

@@ -17,6 +17,8 @@ final class Transfer: RequestHandle {
 
     var wasSent = false
 
+    let request: HTTPRequest
+
     /// Strong reference: a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
@@ -26,9 +28,19 @@ final class Transfer: RequestHandle {
 
     private var completion: Completion?
 
-    init(until deadline: Instant, _ completion: @escaping Completion) {
+    init(_ request: HTTPRequest, until deadline: Instant, _ completion: @escaping Completion) {
         self.deadline = deadline
+        self.request = request
         self.completion = completion
+    }
+
+    /// Takes an idle or new handle from `handles`, and sets its options.
+    func prepare(from handles: EasyHandles) throws(HTTPError) -> EasyHandle {
+        let kind = EasyHandle.Kind(request)
+        let handle = try handles.take(for: kind)
+        (self.handle, self.handles) = (handle, handles)
+        try handle.prepare(request, kind, time: Clock.now.duration(to: deadline))
+        return handle
     }
 
     func enter(_ pool: ConnectionPool, after turn: Int) {

@@ -46,6 +46,9 @@ final class WatchedSockets {
 
     private(set) var all: [Int32: Socket] = [:]
 
+    /// Silent sockets and their local ports.
+    private var suspects: [Int32: UInt16] = [:]
+
     var isSuspended = false {
         didSet {
             guard isSuspended != oldValue else { return }
@@ -72,9 +75,23 @@ final class WatchedSockets {
         if isSuspended { all[descriptor]?.suspend(true) }
     }
 
+    /// Shuts down a silent socket when another connection has replied.
+    func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
+
+    /// Shuts down the silent sockets, because the connection with the local port `port` works.
+    func replied(on port: @autoclosure () -> UInt16) {
+        guard !suspects.isEmpty else { return }
+        let port = port()
+        for (descriptor, suspect) in suspects where suspect != port {
+            guard SocketAddress(localOf: descriptor)?.port == suspect else { continue }
+            shutdown(descriptor, Int32(SHUT_RDWR))
+        }
+        suspects = [:]
+    }
+
     func forget(_ descriptor: Int32) { all[descriptor] = nil }
 
-    func forgetAll() { all = [:] }
+    func forgetAll() { (all, suspects) = ([:], [:]) }
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
@@ -110,6 +127,7 @@ final class WatchedSockets {
 
     func close(_ descriptor: Int32) -> Int32 {
         forget(descriptor)
+        suspects[descriptor] = nil
         defer { SpareDescriptors.refill() }
         return Glibc.close(descriptor)
     }

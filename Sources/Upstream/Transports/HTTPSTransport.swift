@@ -22,6 +22,9 @@ package final class HTTPSTransport: UpstreamTransport {
     private var reused: UInt64 = 0
 
     private var lastReceived: Instant?
+
+    /// True while ``openConnection()`` waits for a reply.
+    private var isOpening = false
     private var random = SystemRandomNumberGenerator()
 
     /// Creates a transport for POST requests to `url` at `server`.
@@ -62,15 +65,43 @@ package final class HTTPSTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        var request = HTTPRequest(url: url, server: server, body: exchange.message)
-        request.provider = url
-        request.headers = Self.headers
-        request.certificateFile = certificateFile
+        var request = request(exchange)
         // Only a silent connection, not a slow name, justifies another connection.
         request.wantsFreshConnection = attempt.earlier.map { (lastReceived ?? $0) <= $0 } ?? false
         request.wantsTimes = attempt.place != nil
         attempt.place?.update { $0.request = request.redacted }
         send(request, for: attempt, exchange, over: isProbe ? probes : http, isRepeated: false)
+    }
+
+    private func request(_ exchange: UpstreamExchange) -> HTTPRequest {
+        var request = HTTPRequest(url: url, server: server, body: exchange.message)
+        request.provider = url
+        request.headers = Self.headers
+        request.certificateFile = certificateFile
+        request.keepsSilentConnection = true
+        return request
+    }
+
+    /// Opens a connection with a query of the daemon; a reply to this query ends silent connections.
+    ///
+    /// The silent connection remains usable until then: only a client's name may be silent, and the
+    /// server may refuse new connections.
+    private func openConnection() {
+        let now = clocks.now()
+        let isSilent = lastReceived.map { now - $0 >= UpstreamLimits.fairWait } ?? true
+        guard isSilent, !isOpening else { return }
+        isOpening = true
+        var request = request(
+            UpstreamExchange(
+                .probe,
+                over: .encrypted,
+                usesEDNS: true,
+                validates: validates,
+                random: &random
+            )
+        )
+        request.wantsFreshConnection = true
+        http.send(request, deadline: now + UpstreamLimits.connect) { [self] _ in isOpening = false }
     }
 
     package func count(in numbers: inout UpstreamNumbers) {
@@ -93,6 +124,9 @@ package final class HTTPSTransport: UpstreamTransport {
         let transfer = way.send(request, deadline: attempt.deadline) { [self] sent in
             if case .failure(.broken) = sent, !isRepeated, clocks.now() < attempt.deadline {
                 return send(request, for: attempt, exchange, over: way, isRepeated: true)
+            }
+            if case .failure(.timedOut(reused: true)) = sent, !attempt.query.isProbe {
+                openConnection()
             }
             if !attempt.query.isProbe { shares.end(attempt.client, at: url) }
             if case .success(let reply) = sent {

@@ -20,8 +20,8 @@ final class StreamExchanger {
 
     /// New connections, opened because a connection in `current` is silent.
     ///
-    /// A candidate becomes current after its first reply. Until then, other queries use `current`,
-    /// because the server or a firewall may refuse further connections.
+    /// A candidate becomes current after its first reply. Until then, queries are sent on both
+    /// connections, because the server or a firewall may refuse the candidate.
     private var candidates: [Purpose: PipelinedConnection] = [:]
 
     /// Connections that accept no more queries and wait for replies, oldest first.
@@ -67,13 +67,9 @@ final class StreamExchanger {
         let purpose = attempt.query.isProbe ? Purpose.probes : .queries
         let connection = self.connection(for: purpose, receivedSince: since)
         attempt.place?.update { $0.isReused = reused > before }
-        let octets: [UInt8]
+        let answer: ConnectionRace.Reply
         do throws(UpstreamError) {
-            octets = try await connection.ask(
-                exchange.message,
-                cancellation: attempt.cancellation,
-                deadline: attempt.deadline
-            )
+            answer = try await ask(connection, for: purpose, exchange.message, attempt)
         } catch {
             // A retry needs a connection that was established, or dropped at a network change.
             let wasLost = connection.wasOpen || error == Self.dropped
@@ -93,8 +89,27 @@ final class StreamExchanger {
                 on: next
             )
         }
-        adopt(connection, for: purpose)
-        return try validate(octets, exchange, on: connection)
+        adopt(answer.connection, for: purpose)
+        return try validate(answer.octets, exchange, on: answer.connection)
+    }
+
+    /// Sends a query on `connection`, and for a candidate also on the silent current connection.
+    private func ask(
+        _ connection: PipelinedConnection,
+        for purpose: Purpose,
+        _ message: [UInt8],
+        _ attempt: Attempt
+    ) async throws(UpstreamError) -> ConnectionRace.Reply {
+        let isCandidate = candidates[purpose] === connection
+        guard isCandidate, let silent = current[purpose], silent.isUsable else {
+            let octets = try await connection.ask(
+                message,
+                cancellation: attempt.cancellation,
+                deadline: attempt.deadline
+            )
+            return (octets, connection)
+        }
+        return try await ConnectionRace().ask(connection, silent, message, attempt)
     }
 
     /// Makes a candidate the current connection.
@@ -231,5 +246,51 @@ final class StreamExchanger {
         } catch {
             throw UpstreamError(error)
         }
+    }
+}
+
+/// Query on a candidate and on the silent current connection; the first reply counts.
+@ServiceLoop
+private final class ConnectionRace {
+    typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
+
+    private let waiter = Waiter()
+    private var running = 2
+    private var outcome = Result<Reply, UpstreamError>.failure(.timedOut)
+
+    /// Returns the first reply.
+    ///
+    /// Throws the error of an established candidate immediately, so that the query is repeated.
+    /// Otherwise throws the last error.
+    func ask(
+        _ candidate: PipelinedConnection,
+        _ silent: PipelinedConnection,
+        _ message: [UInt8],
+        _ attempt: Attempt
+    ) async throws(UpstreamError) -> Reply {
+        for connection in [candidate, silent] {
+            ServiceLoop.task { [self] in
+                do throws(UpstreamError) {
+                    let octets = try await connection.ask(
+                        message,
+                        cancellation: attempt.cancellation,
+                        deadline: attempt.deadline
+                    )
+                    end(.success((octets, connection)))
+                } catch {
+                    running -= 1
+                    let isLost = connection === candidate && connection.wasOpen
+                    if isLost || running == 0 { end(.failure(error)) }
+                }
+            }
+        }
+        _ = await waiter.wait(until: nil)
+        return try outcome.get()
+    }
+
+    private func end(_ result: Result<Reply, UpstreamError>) {
+        guard waiter.outcome == nil else { return }
+        outcome = result
+        waiter.resume(.ready)
     }
 }
