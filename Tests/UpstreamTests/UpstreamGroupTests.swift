@@ -439,6 +439,24 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
+    func `a first reply is late if a repetition with this time would show no loss`() async throws {
+        let times = [2, 40, 80, 40]
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { number in
+            .answer(times[number])
+        }
+        let group = harness.group(one)
+        for isLate in [false, false, true, false] {
+            let end = harness.world.now + .seconds(4)
+            let query = harness.world.begin {
+                try? await group.exchange(UpstreamHarness.query, deadline: end)
+            }
+            let reply = try #require(try await harness.world.value(of: query))
+            #expect(!reply.hadLoss && reply.isLate == isLate)
+        }
+    }
+
+    @Test
+    @ServiceLoop
     func `a reply to a repetition of a slow name shows no loss`() async throws {
         // A resolver answers all copies of a query at the same time.
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { number in

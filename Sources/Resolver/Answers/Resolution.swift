@@ -30,6 +30,9 @@ package struct Resolution: Sendable {
     /// True if an attempt timed out, even if a server answered a retry.
     var hasLostAttempt = false
 
+    /// See ``UpstreamGroup/Reply/isLate``.
+    var isLate = false
+
     /// Creates an answer with these records and unchanged TTLs.
     init(
         _ question: Question,

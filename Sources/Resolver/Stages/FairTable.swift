@@ -130,10 +130,7 @@ struct FairTable<Entry: FairEntry> {
         guard let place = entry.place, let client = entry.client else { return }
         let line = slots[place].line
         let isReduced = lines[line].window.isReduced(limits)
-        let isSlow = now - entry.began > OverloadEvidence.slow
-        if result != .answered || !isSlow {
-            overload.note(result, of: client, isRepeated: !isReduced, now: now)
-        }
+        overload.note(result, of: client, isRepeated: !isReduced, now: now)
         lines[line].window.note(
             result,
             age: now - entry.began,

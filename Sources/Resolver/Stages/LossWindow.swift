@@ -14,6 +14,9 @@ struct LossWindow {
     enum Result {
         case answered
 
+        /// A server answered so late that the answer to a repetition would show no loss, either.
+        case answeredLate
+
         /// A server answered only a repetition of the query.
         case repeated
 
@@ -77,7 +80,7 @@ struct LossWindow {
         since = start
         ended += 1
         switch result {
-        case .answered:
+        case .answered, .answeredLate:
             // A shift by 3 divides by 8; `/` takes 400 instructions.
             usual += Duration(attoseconds: (age - usual).attoseconds >> 3)
         case .repeated, .lost: lost += 1

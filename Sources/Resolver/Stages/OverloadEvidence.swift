@@ -14,15 +14,10 @@ struct OverloadEvidence {
     private var latest: (client: ClientNetwork, at: Instant)?
     private var previous: (client: ClientNetwork, at: Instant)?
 
-    /// Age from which an answer to a first attempt is not counted.
-    ///
-    /// Slow names of one client must not hide the losses of other clients.
-    static var slow: Duration { .milliseconds(100) }
-
     /// Time for which an answer to a repetition counts as evidence.
     private static var lifetime: Duration { .seconds(10) }
 
-    /// Counts a result.
+    /// Counts a result; slow names of one client must not hide the losses of other clients.
     ///
     /// - Parameter isRepeated: false if the client's queries are sent only once; then the result is
     ///   ignored.
@@ -32,7 +27,7 @@ struct OverloadEvidence {
         isRepeated: Bool,
         now: Instant
     ) {
-        guard isRepeated, result != .lost else { return }
+        guard isRepeated, result == .answered || result == .repeated else { return }
         repeated += ((result == .repeated ? 1_024 : 0) - repeated) >> 4
         guard result == .repeated else { return }
         if let latest, latest.client != client { previous = latest }

@@ -218,7 +218,8 @@ package final class SingleFlight {
             let result = resolution.isFailure ? LossWindow.Result.lost : .repeated
             places.note(query, result, now: clocks.now())
         } else if resolution.provenance.source != .local || resolution.isFailure {
-            places.note(query, .answered, now: clocks.now())
+            let result = resolution.isLate ? LossWindow.Result.answeredLate : .answered
+            places.note(query, result, now: clocks.now())
         }
         finish(query)
         let waiters = query.waiters

@@ -100,6 +100,7 @@ package final class UpstreamStage {
                     isBelieved: isBelieved
                 )
                 resolution.hasLostAttempt = reply.hadLoss
+                resolution.isLate = reply.isLate
                 work.end(resolution)
             case .message(let message):
                 complete(Answered(message, reply.upstream, isBelieved: isBelieved), work)

@@ -145,13 +145,15 @@ final class Run {
         case .success(let reply):
             let server = roster.servers[attempt.server]
             attempt.place?.end(reply.message(to: query.question).summary, at: now)
+            let lossTime = roster.pages[attempt.server].health.lossTime
             health.answered(server, roster.pages[attempt.server], began: attempt.began, now: now)
             guard plan.answered(attempt.number) else { return }
+            let isLate = now - attempt.began >= lossTime
             let reply = UpstreamGroup.Reply(
                 answer: reply,
                 upstream: server,
-                hadLoss: attempt.earlier.map { now - attempt.began < (attempt.began - $0) / 2 }
-                    ?? false
+                hadLoss: attempt.earlier != nil && !isLate,
+                isLate: isLate
             )
             end(.success(reply))
         case .failure(let error):

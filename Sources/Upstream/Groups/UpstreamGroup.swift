@@ -53,10 +53,11 @@ package final class UpstreamGroup {
         package let answer: UpstreamReply
         package let upstream: any Forwarding
 
-        /// True if a query or its reply was lost: a repetition of the query was answered soon.
-        ///
-        /// If the name itself is slow, the repetition takes about as long as the first query.
+        /// True if a repetition of the query was answered within ``ServerHealth/lossTime``.
         package let hadLoss: Bool
+
+        /// True if the answer took longer than ``ServerHealth/lossTime``.
+        package let isLate: Bool
     }
 
     /// Result of a query; a failure is the first error response, or else the last failure.

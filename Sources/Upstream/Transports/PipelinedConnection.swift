@@ -107,7 +107,7 @@ final class PipelinedConnection {
         case .timedOut:
             // Without data for `fairWait`, the connection may be at fault, not the queried name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
-            isSilent = clocks.now() - silentSince >= UpstreamLimits.fairWait
+            isSilent = deadline - silentSince >= UpstreamLimits.fairWait
             throw .timedOut
         case .cancelled:
             throw .broken("was cancelled")
