@@ -236,10 +236,12 @@ struct SetupPlanTests {
     @Test("systemd-resolved gets a drop-in without other servers")
     func resolved() throws {
         var facts = MachineSample.all[0].facts
-        facts.resolvedSettings = "[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=opportunistic\nDNSSEC=yes\n"
+        facts.resolvedSettings = ResolvedSettings(
+            "[Resolve]\nDNS=192.0.2.9\n DNSOverTLS = opportunistic\nDNSSEC= yes\n"
+        )
         let plan = SetupPlan(for: facts, servers: Self.servers)
-        #expect(plan.changes.map(\.path) == ["/etc/systemd/resolved.conf.d/httpdnsd.conf"])
-        let lines = try text(plan, "/etc/systemd/resolved.conf.d/httpdnsd.conf")
+        #expect(plan.changes.map(\.path) == ["/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"])
+        let lines = try text(plan, "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf")
             .split(separator: "\n").dropFirst()
         #expect(
             Array(lines) == [
@@ -251,6 +253,49 @@ struct SetupPlanTests {
         #expect(
             plan.commands == [["systemctl", "try-reload-or-restart", "systemd-resolved.service"]]
         )
+    }
+
+    @Test("settings of systemd-resolved are read in its order")
+    func resolvedSettings() throws {
+        let root = try FakeRoot()
+        try root.write(
+            "DNSOverTLS=no\nDNS=192.0.2.1\nDomains=a.example\n",
+            to: "/etc/systemd/resolved.conf"
+        )
+        let directory = "/systemd/resolved.conf.d/"
+        try root.write("; x\n DNS = \n", to: "/usr/lib\(directory)aa.conf")
+        try root.write(
+            "DNS=192.0.2.2 192.0.2.3#dns.example\nDNSOverTLS=no\n",
+            to: "/run\(directory)tls.conf"
+        )
+        try root.write("#DNSOverTLS=no\nDNSOverTLS = True \n", to: "/etc\(directory)tls.conf")
+        let ignored: Set = [ResolverFacts.Paths.resolvedDropIn]
+        var settings = ResolvedSettings(of: root.tree, without: ignored)
+        #expect(settings.servers.isEmpty && settings.domains == ["a.example"])
+        #expect(settings.requiresTLS && settings.later.isEmpty)
+        try root.write("DNSOverTLS=no\n", to: "/usr/local/lib\(directory)zzz.conf")
+        try root.write("Cache=no\n", to: "/etc\(directory)zzzz.conf")
+        settings = ResolvedSettings(of: root.tree, without: ignored)
+        #expect(!settings.requiresTLS)
+        #expect(settings.later == ["/usr/local/lib/systemd/resolved.conf.d/zzz.conf"])
+        var facts = MachineSample.all[0].facts
+        facts.resolvedSettings = settings
+        #expect(SetupPlan(for: facts, servers: Self.servers).obstacles.count == 1)
+    }
+
+    @Test("systemd-resolved that does not forward to the daemon is a fault")
+    func stub() {
+        func fault(_ daemon: Probe.Outcome, _ stub: Probe.Outcome) -> String? {
+            SetupServers.faultOfStub(before: Self.servers[0]) { server, _ in
+                "\(server)" == "127.0.0.53" ? stub : daemon
+            }
+        }
+        let answer = Probe.Outcome.answer(.nxDomain, [])
+        #expect(fault(answer, answer) == nil)
+        #expect(fault(answer, .silence)?.hasSuffix("127.0.0.53 does not answer") == true)
+        #expect(fault(answer, .answer(.servFail, []))?.hasSuffix("SERVFAIL") == true)
+        #expect(fault(answer, .fault("Connection refused")) == nil)
+        #expect(fault(.silence, .silence) == nil)
     }
 
     @Test("systemd-resolved accepts another port, and its stub can be removed")

@@ -79,16 +79,10 @@ extension Check {
     }
 
     private static func isPointed(_ facts: ResolverFacts, in machine: MachineFacts) -> Bool {
-        let dropIn = machine.resolver.files[ResolverFacts.Paths.resolvedDropIn]?.text ?? ""
-        let settings = facts.resolvedSettings + "\n" + dropIn
-        let lines = settings.split(separator: "\n")
-        return lines.contains { line in
-            guard line.hasPrefix("DNS=") else { return false }
-            let servers = line.dropFirst(4).split(separator: " ").compactMap {
-                ServerAddress($0.prefix { $0 != "#" })
-            }
-            return servers.contains { machine.servers.contains($0) }
-        } && lines.contains { $0.hasPrefix("Domains=") && $0.contains("~.") }
+        let settings = facts.resolvedSettings
+        let servers = settings.servers.map { ServerAddress($0.prefix { $0 != "#" }) }
+        return !servers.isEmpty && !settings.requiresTLS && settings.domains.contains("~.")
+            && servers.allSatisfy { $0.map(machine.servers.contains) ?? false }
     }
 
     static let setup = Check("setup") { machine in

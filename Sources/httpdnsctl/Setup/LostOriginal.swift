@@ -40,7 +40,8 @@ extension ResolverFacts {
 
     private static let createdFiles: Set = [
         Paths.resolvedDropIn, Paths.networkManagerConfig, Paths.resolvconfDropIn,
-        Paths.dhclientHook, Paths.networkServers,
+        Paths.dhclientHook, Paths.networkServers, Paths.formerResolvedDropIn,
+        Paths.formerNetworkManagerConfig,
     ]
 
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {

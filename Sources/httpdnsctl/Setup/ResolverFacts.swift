@@ -24,16 +24,19 @@ struct ResolverFacts: Sendable {
     /// Paths that `setup apply` wrote; no journal has their originals.
     var lost: [String] = []
 
-    /// Content of the settings of systemd-resolved, without the drop-in of setup.
-    var resolvedSettings = ""
+    /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
+    var resolvedSettings = ResolvedSettings()
 
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
-        static let resolvedDropIn = "/etc/systemd/resolved.conf.d/httpdnsd.conf"
+        // In both directories, the file whose name sorts last has the last word.
+        static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
-        static let networkManagerConfig = "/etc/NetworkManager/conf.d/90-httpdnsd.conf"
+        static let networkManagerConfig = "/etc/NetworkManager/conf.d/zz-httpdnsd.conf"
+        static let formerResolvedDropIn = "/etc/systemd/resolved.conf.d/httpdnsd.conf"
+        static let formerNetworkManagerConfig = "/etc/NetworkManager/conf.d/90-httpdnsd.conf"
         static let openresolvConfig = "/etc/resolvconf.conf"
         static let openresolvHelper = "/lib/resolvconf/libc"
         static let resolvconf = "/sbin/resolvconf"
@@ -56,7 +59,8 @@ struct ResolverFacts: Sendable {
 
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
-            resolvconfDropIn, dhcpcdConfig, dhclientHook, networkServers,
+            resolvconfDropIn, dhcpcdConfig, dhclientHook, networkServers, formerResolvedDropIn,
+            formerNetworkManagerConfig,
         ]
     }
 }
@@ -98,13 +102,10 @@ extension ResolverFacts {
         isImmutable =
             try tree.state(Paths.resolvConf).kind == .file && tree.isImmutable(Paths.resolvConf)
         isMounted = Self.mounts(tree.text("/proc/self/mountinfo") ?? "").contains(Paths.resolvConf)
-        for directory in ["/etc", "/run", "/usr/lib"].map({ $0 + "/systemd/resolved.conf.d" }) {
-            for name in tree.names(in: directory) where name.hasSuffix(".conf") {
-                guard directory + "/" + name != Paths.resolvedDropIn else { continue }
-                resolvedSettings += (tree.text(directory + "/" + name) ?? "") + "\n"
-            }
-        }
-        resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
+        resolvedSettings = ResolvedSettings(
+            of: tree,
+            without: seesSetup ? [] : [Paths.resolvedDropIn, Paths.formerResolvedDropIn]
+        )
     }
 
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }

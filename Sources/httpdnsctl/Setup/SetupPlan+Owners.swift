@@ -10,16 +10,23 @@ extension SetupPlan {
         var lines = [
             "# Written by httpdnsctl setup.", "[Resolve]", "DNS=",
             "DNS=" + servers.map(\.description).joined(separator: " "), "FallbackDNS=",
-            "Domains=~.",
+            "Domains=~.", "DNSOverTLS=no",
         ]
-        let settings = Self.assignments(facts.resolvedSettings)
-        if let value = settings["DNSOverTLS"], !Self.isNo(value) {
-            lines.append("DNSOverTLS=no")
+        let settings = facts.resolvedSettings
+        if let value = settings.overTLS {
             notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
         }
-        if let value = settings["DNSSEC"], value.lowercased() == "yes" || value == "true" {
+        if let value = settings.dnssec, settings.requiresDNSSEC {
             notes.append(
                 "DNSSEC=\(value) makes systemd-resolved reject vendor answers for signed names"
+            )
+        }
+        for path in settings.later {
+            obstacles.append(
+                Obstacle(
+                    what: "\(path) is read after \(Paths.resolvedDropIn) and overrides it",
+                    fix: "rename it, so that its name sorts before zz-httpdnsd.conf"
+                )
             )
         }
         if !keepsStub {
@@ -172,19 +179,5 @@ extension SetupPlan {
         new.octets += Array(text.utf8)
         new.modified = nil
         return new
-    }
-
-    private static func assignments(_ text: String) -> [String: String] {
-        var values: [String: String] = [:]
-        for line in text.split(separator: "\n") where !line.hasPrefix("#") && !line.hasPrefix(";") {
-            let parts = line.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2 else { continue }
-            values[String(parts[0])] = String(parts[1].prefix { $0 != " " })
-        }
-        return values
-    }
-
-    private static func isNo(_ value: String) -> Bool {
-        ["no", "false", "off", "0", "n", "f"].contains(value.lowercased())
     }
 }
