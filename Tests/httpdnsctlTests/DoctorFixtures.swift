@@ -397,6 +397,15 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("resolved requires TLS", .resolvConf, .failure, "use 127.0.0.53") {
             resolved(&$0, "DNSOverTLS = yes\n")
         },
+        Fixture("a link with all names", .resolvConf, .failure, "servers of eth0 (domain ~.)") {
+            resolved(&$0)
+            $0.resolver.greedyLinks = ["eth0"]
+        },
+        Fixture("nss-resolve, a link with all names", .nsswitch, .failure, "of wg0 (domain ~.)") {
+            resolved(&$0)
+            $0.resolver.greedyLinks = ["wg0"]
+            $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"
+        },
         Fixture("changed", .setup, .warning, "/etc/resolv.conf") {
             $0.journal = SetupJournal(owner: "nobody", entries: [], commands: [])
             $0.changedFiles = ["/etc/resolv.conf"]

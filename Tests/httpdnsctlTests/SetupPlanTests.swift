@@ -283,6 +283,28 @@ struct SetupPlanTests {
         #expect(SetupPlan(for: facts, servers: Self.servers).obstacles.count == 1)
     }
 
+    @Test("if a link of systemd-resolved gets all names, programs use the daemon directly")
+    func greedyLinks() throws {
+        let output =
+            "Global: ~.\nLink 2 (eth0): lan ~.\nLink 3 (a (b)): ~a.example\nLink 4 (wg0):\n"
+        #expect(ResolverFacts.greedyLinks(output) == ["eth0"])
+        var facts = MachineSample.all[0].facts
+        facts.greedyLinks = ["eth0"]
+        let plan = SetupPlan(for: facts, servers: Self.servers)
+        #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNSStubListener=no\n"))
+        #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
+        #expect(plan.notes.count == 1 && plan.obstacles.isEmpty)
+        facts.hasNSSResolve = true
+        #expect(
+            SetupPlan(for: facts, servers: Self.servers).obstacles.map(\.yieldsToForce) == [true]
+        )
+        let root = try FakeRoot()
+        for (line, expected) in [("files resolve dns", true), ("dns # resolve", false)] {
+            try root.write("hosts: \(line)\n", to: "/etc/nsswitch.conf")
+            #expect(try ResolverFacts(of: root.tree, before: nil).hasNSSResolve == expected)
+        }
+    }
+
     @Test("systemd-resolved that does not forward to the daemon is a fault")
     func stub() {
         func fault(_ daemon: Probe.Outcome, _ stub: Probe.Outcome) -> String? {

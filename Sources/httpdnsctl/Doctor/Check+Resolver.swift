@@ -17,6 +17,16 @@ extension Check {
         }
         if !machine.isDaemon(first) {
             if owner == ResolverOwner.resolved.name, isPointed(machine.resolver, in: machine) {
+                let links = machine.resolver.greedyLinks.joined(separator: ", ")
+                guard links.isEmpty else {
+                    return [
+                        .failure(
+                            "systemd-resolved also sends all names to the servers of \(links) "
+                                + "(domain ~.)",
+                            fix: setup
+                        )
+                    ]
+                }
                 return [.ok("points to systemd-resolved, which forwards to the daemon")]
             }
             return [
@@ -133,6 +143,16 @@ extension Check {
                 .failure(
                     "'\(order)' uses systemd-resolved first, which does not forward to the daemon",
                     fix: "remove 'resolve' and its action, or run httpdnsctl setup apply"
+                )
+            ]
+        }
+        let links = machine.resolver.greedyLinks.joined(separator: ", ")
+        if before.contains("resolve"), !links.isEmpty {
+            return [
+                .failure(
+                    "'\(order)' uses systemd-resolved, which sends all names to the servers of "
+                        + "\(links) (domain ~.)",
+                    fix: "remove 'resolve' and its action, or ~. from the domains of \(links)"
                 )
             ]
         }

@@ -27,6 +27,12 @@ struct ResolverFacts: Sendable {
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
     var resolvedSettings = ResolvedSettings()
 
+    /// Links with the domain `~.`: systemd-resolved sends all names also to their servers.
+    var greedyLinks: [String] = []
+
+    /// True if programs ask systemd-resolved through nss-resolve, without resolv.conf.
+    var hasNSSResolve = false
+
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
@@ -106,6 +112,25 @@ extension ResolverFacts {
             of: tree,
             without: seesSetup ? [] : [Paths.resolvedDropIn, Paths.formerResolvedDropIn]
         )
+        hasNSSResolve =
+            (tree.text("/etc/nsswitch.conf") ?? "").split(separator: "\n")
+            .last { $0.hasPrefix("hosts:") }?.prefix { $0 != "#" }
+            .split(whereSeparator: \.isWhitespace).contains("resolve") ?? false
+        if tree.isThisMachine, present.contains(Paths.resolved), runs("systemd-resolve") {
+            let outcome = Subprocess.run(["resolvectl", "domain"], within: .seconds(2))
+            greedyLinks = Self.greedyLinks(outcome?.output ?? "")
+        }
+    }
+
+    /// Finds links with the domain `~.` in the output of `resolvectl domain`.
+    static func greedyLinks(_ output: String) -> [String] {
+        output.split(separator: "\n").compactMap { line in
+            guard line.hasPrefix("Link "), let name = line.firstIndex(of: "("),
+                let end = line.firstRange(of: "): "),
+                line[end.upperBound...].split(separator: " ").contains("~.")
+            else { return nil }
+            return String(line[line.index(after: name)..<end.lowerBound])
+        }
     }
 
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }

@@ -5,6 +5,9 @@ extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
     /// Plans a drop-in of systemd-resolved with the daemon as its only server.
+    ///
+    /// If a link has the domain `~.`, programs use the daemon directly: systemd-resolved would also
+    /// query the servers of the link, and use the first answer.
     mutating func planResolved(_ facts: ResolverFacts, keepsStub: Bool) {
         // The empty assignment `DNS=` clears values from other settings files.
         var lines = [
@@ -26,6 +29,23 @@ extension SetupPlan {
                 Obstacle(
                     what: "\(path) is read after \(Paths.resolvedDropIn) and overrides it",
                     fix: "rename it, so that its name sorts before zz-httpdnsd.conf"
+                )
+            )
+        }
+        let links = facts.greedyLinks.joined(separator: ", ")
+        let keepsStub = keepsStub && links.isEmpty
+        if !links.isEmpty {
+            notes.append(
+                "systemd-resolved sends all names to the servers of \(links) (domain ~.): its stub "
+                    + "is disabled, and programs use the daemon directly"
+            )
+        }
+        if !links.isEmpty, facts.hasNSSResolve {
+            obstacles.append(
+                Obstacle(
+                    what: "nss-resolve sends all names to the servers of \(links) (domain ~.)",
+                    fix: "remove 'resolve' and its action from the hosts line in "
+                        + "/etc/nsswitch.conf, or ~. from the domains of \(links)"
                 )
             )
         }
