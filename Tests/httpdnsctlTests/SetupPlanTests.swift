@@ -305,6 +305,23 @@ struct SetupPlanTests {
         }
     }
 
+    @Test("systemd-resolved that requires TLS keeps its settings, and programs use the daemon")
+    func strict() throws {
+        var facts = MachineSample.all[0].facts
+        facts.resolvedSettings = ResolvedSettings("[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=yes\n")
+        let plan = SetupPlan(for: facts, servers: Self.servers)
+        #expect(
+            try text(plan, ResolverFacts.Paths.resolvedDropIn)
+                == "# Written by httpdnsctl setup.\n[Resolve]\nDNSStubListener=no\n"
+        )
+        #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
+        #expect(plan.notes.count == 1 && plan.obstacles.isEmpty)
+        facts.hasNSSResolve = true
+        #expect(
+            SetupPlan(for: facts, servers: Self.servers).obstacles.map(\.yieldsToForce) == [true]
+        )
+    }
+
     @Test("systemd-resolved that does not forward to the daemon is a fault")
     func stub() {
         func fault(_ daemon: Probe.Outcome, _ stub: Probe.Outcome) -> String? {

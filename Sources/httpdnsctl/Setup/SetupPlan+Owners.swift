@@ -6,19 +6,71 @@ extension SetupPlan {
 
     /// Plans a drop-in of systemd-resolved with the daemon as its only server.
     ///
-    /// If a link has the domain `~.`, programs use the daemon directly: systemd-resolved would also
-    /// query the servers of the link, and use the first answer.
+    /// In two cases, programs use the daemon directly.  If a link has the domain `~.`,
+    /// systemd-resolved would also query the servers of the link, and use the first answer.  If
+    /// systemd-resolved requires TLS, it must continue to do so for the servers of links, but the
+    /// daemon has no TLS.
     mutating func planResolved(_ facts: ResolverFacts, keepsStub: Bool) {
-        // The empty assignment `DNS=` clears values from other settings files.
-        var lines = [
-            "# Written by httpdnsctl setup.", "[Resolve]", "DNS=",
-            "DNS=" + servers.map(\.description).joined(separator: " "), "FallbackDNS=",
-            "Domains=~.", "DNSOverTLS=no",
-        ]
         let settings = facts.resolvedSettings
-        if let value = settings.overTLS {
+        let cause = directUse(facts)
+        // The empty assignment `DNS=` clears values from other settings files.
+        var lines = ["# Written by httpdnsctl setup.", "[Resolve]"]
+        if !settings.requiresTLS {
+            let addresses = servers.map(\.description).joined(separator: " ")
+            lines += ["DNS=", "DNS=\(addresses)", "FallbackDNS=", "Domains=~.", "DNSOverTLS=no"]
+        }
+        if let value = settings.overTLS, !settings.requiresTLS {
             notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
         }
+        if !keepsStub || cause != nil {
+            lines.append("DNSStubListener=no")
+            planFile(facts)
+        } else {
+            checkResolved(settings)
+        }
+        if let cause {
+            notes.append("\(cause): its stub is disabled, and programs use the daemon directly")
+            if facts.hasNSSResolve {
+                obstacles.append(
+                    Obstacle(
+                        what: "\(cause), also for programs that use nss-resolve",
+                        fix: "remove 'resolve' and its action from the hosts line in "
+                            + "/etc/nsswitch.conf"
+                    )
+                )
+            }
+        }
+        change(
+            Paths.resolvedDropIn,
+            to: .file(lines.joined(separator: "\n") + "\n"),
+            facts
+        )
+        if facts.present.contains(Paths.systemd) {
+            commands = [["systemctl", "try-reload-or-restart", "systemd-resolved.service"]]
+        }
+        if keepsStub, cause == nil, facts.resolvConf.kind == .link,
+            facts.resolvedPath == Paths.resolved + "/resolv.conf"
+        {
+            notes.append(
+                "/etc/resolv.conf links past the stub: programs will use the daemon's address "
+                    + "first, then the servers of the links"
+            )
+        }
+    }
+
+    /// Returns the reason why programs must not query systemd-resolved; nil without such a reason.
+    private func directUse(_ facts: ResolverFacts) -> String? {
+        let links = facts.greedyLinks.joined(separator: ", ")
+        if !links.isEmpty {
+            return "systemd-resolved sends all names to the servers of \(links) (domain ~.)"
+        }
+        guard let value = facts.resolvedSettings.overTLS, facts.resolvedSettings.requiresTLS else {
+            return nil
+        }
+        return "systemd-resolved keeps DNSOverTLS=\(value) for the servers of the network"
+    }
+
+    private mutating func checkResolved(_ settings: ResolvedSettings) {
         if let value = settings.dnssec, settings.requiresDNSSEC {
             notes.append(
                 "DNSSEC=\(value) makes systemd-resolved reject vendor answers for signed names"
@@ -30,43 +82,6 @@ extension SetupPlan {
                     what: "\(path) is read after \(Paths.resolvedDropIn) and overrides it",
                     fix: "rename it, so that its name sorts before zz-httpdnsd.conf"
                 )
-            )
-        }
-        let links = facts.greedyLinks.joined(separator: ", ")
-        let keepsStub = keepsStub && links.isEmpty
-        if !links.isEmpty {
-            notes.append(
-                "systemd-resolved sends all names to the servers of \(links) (domain ~.): its stub "
-                    + "is disabled, and programs use the daemon directly"
-            )
-        }
-        if !links.isEmpty, facts.hasNSSResolve {
-            obstacles.append(
-                Obstacle(
-                    what: "nss-resolve sends all names to the servers of \(links) (domain ~.)",
-                    fix: "remove 'resolve' and its action from the hosts line in "
-                        + "/etc/nsswitch.conf, or ~. from the domains of \(links)"
-                )
-            )
-        }
-        if !keepsStub {
-            lines.append("DNSStubListener=no")
-            planFile(facts)
-        }
-        change(
-            Paths.resolvedDropIn,
-            to: .file(lines.joined(separator: "\n") + "\n"),
-            facts
-        )
-        if facts.present.contains(Paths.systemd) {
-            commands = [["systemctl", "try-reload-or-restart", "systemd-resolved.service"]]
-        }
-        if keepsStub, facts.resolvConf.kind == .link,
-            facts.resolvedPath == Paths.resolved + "/resolv.conf"
-        {
-            notes.append(
-                "/etc/resolv.conf links past the stub: programs will use the daemon's address "
-                    + "first, then the servers of the links"
             )
         }
     }
