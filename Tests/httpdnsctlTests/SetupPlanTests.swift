@@ -410,12 +410,72 @@ struct SetupPlanTests {
     @Test("lines are appended after a missing line end")
     func appended() throws {
         var facts = MachineSample.all[7].facts
-        facts.files["/etc/dhcpcd.conf"] = .file("hostname", mode: 0o600)
+        facts.files["/etc/dhcpcd.enter-hook"] = .file("hostname=a", mode: 0o600)
         let plan = SetupPlan(for: facts, servers: Self.servers)
         let change = try #require(plan.changes.first)
-        #expect(change.after.text.hasPrefix("hostname\n# Written by httpdnsctl setup"))
-        #expect(change.after.text.hasSuffix("\nnohook resolv.conf\n"))
+        #expect(change.after.text.hasPrefix("hostname=a\n# Written by httpdnsctl setup"))
         #expect(change.after.mode == 0o600)
+        var old = change.after
+        old = old.withoutSetup
+        #expect(old.text == "hostname=a\n" && old.mode == 0o600)
+    }
+
+    /// Runs a hook that setup writes, with its directories below `root`.
+    private func run(_ hook: String, _ more: String, in root: FakeRoot) throws {
+        let text = hook.split(separator: "/run/", omittingEmptySubsequences: false)
+            .joined(separator: root.path + "/run/")
+        let outcome = Subprocess.run(["sh", "-euc", text + more], within: .seconds(10))
+        #expect(outcome?.status == 0, "\(outcome?.output ?? "no sh")")
+    }
+
+    @Test("the hook of dhcpcd replaces resolvconf, and saves the servers of each lease")
+    func dhcpcdHook() throws {
+        let root = try SetupMachineTests.root("dhcpcd")
+        let plan = try root.plan()
+        let hook = try text(plan, "/etc/dhcpcd.enter-hook")
+        #expect(!plan.changes.contains { $0.path == "/etc/dhcpcd.conf" })
+        let file = ResolverFacts.Paths.dhcpcdServers + "/eth0.dhcp"
+        let add = "command -v resolvconf; echo nameserver 192.0.2.9 | resolvconf -a eth0.dhcp\n"
+        try run(hook, add, in: root)
+        #expect(root.tree.text(file) == "nameserver 192.0.2.9\n")
+        try run(hook, "resolvconf -C 'eth0.*'; resolvconf -d eth0.dhcp -f\n", in: root)
+        #expect(!root.tree.exists(file))
+    }
+
+    @Test("the hook of dhclient saves the servers of each lease")
+    func dhclientHook() throws {
+        let root = try FakeRoot()
+        try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
+        try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
+        let plan = try root.plan()
+        #expect(plan.owner == .dhclient)
+        #expect(!plan.changes.contains { $0.path == ResolverFacts.Paths.networkServers })
+        let directory = ResolverFacts.Paths.dhclientServers
+        #expect(
+            plan.commands.last == [
+                "sh", "-c", "printf 'nameserver 192.0.2.1\\n' > \(directory)/.resolv.conf",
+            ]
+        )
+        #expect(plan.undo == [["rm", "-rf", directory]])
+        try root.write("nameserver 192.0.2.1\n", to: directory + "/.resolv.conf")
+        let hook = try text(plan, ResolverFacts.Paths.dhclientHook)
+        let variables = "new_domain_name_servers=; new_dhcp6_name_servers=; interface=eth0; reason="
+        try run(
+            variables + "BOUND; new_domain_name_servers='192.0.2.9 192.0.2.8'\n" + hook,
+            "make_resolv_conf\n",
+            in: root
+        )
+        let (old, new) = (directory + "/eth0.dhclient", directory + "/eth0.dhclient6")
+        #expect(root.tree.text(old) == "nameserver 192.0.2.9\nnameserver 192.0.2.8\n")
+        #expect(!root.tree.exists(directory + "/.resolv.conf"))
+        try run(
+            variables + "REBIND6; new_dhcp6_name_servers=fe80::1\n" + hook,
+            "make_resolv_conf\n",
+            in: root
+        )
+        #expect(root.tree.text(new) == "nameserver fe80::1%eth0\n")
+        try run(variables + "EXPIRE\n" + hook, "", in: root)
+        #expect(!root.tree.exists(old) && root.tree.exists(new))
     }
 
     func status(_ addresses: String...) -> Result<StatusReply, Failure> {

@@ -3,7 +3,7 @@
 /// Watch for the DNS servers and routing domains of this machine's networks.
 ///
 /// The sources are systemd-resolved and NetworkManager over D-Bus, the files of resolvconf,
-/// openresolv and dhcpcd, and the copy of `/etc/resolv.conf` that `httpdnsctl setup` has made.
+/// openresolv, dhcpcd and dhclient, and the copy of `/etc/resolv.conf` that `httpdnsctl setup` has made.
 @ServiceLoop
 package final class ResolverWatch {
     private let handler: @ServiceLoop ([LinkResolvers]) -> Void

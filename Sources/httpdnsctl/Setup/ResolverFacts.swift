@@ -53,20 +53,23 @@ struct ResolverFacts: Sendable {
             "/etc/systemd/system/multi-user.target.wants/NetworkManager.service"
         static let resolvedStart = "/etc/systemd/system/dbus-org.freedesktop.resolve1.service"
         static let dhcpcdConfig = "/etc/dhcpcd.conf"
+        static let dhcpcdHook = "/etc/dhcpcd.enter-hook"
+        static let dhcpcdServers = "/run/dhcpcd/hook-state/resolv.conf"
         static let dhclientHooks = "/etc/dhcp/dhclient-enter-hooks.d"
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
+        static let dhclientServers = "/run/httpdnsd-dhclient"
         static let networkServers = "/etc/httpdnsd/network-resolv.conf"
 
         static let indicators = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
             resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
-            resolvedStart,
+            resolvedStart, dhcpcdServers,
         ]
 
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
-            resolvconfDropIn, dhcpcdConfig, dhclientHook, networkServers, formerResolvedDropIn,
-            formerNetworkManagerConfig,
+            resolvconfDropIn, dhcpcdConfig, dhclientHook, networkServers, dhcpcdHook,
+            formerResolvedDropIn, formerNetworkManagerConfig,
         ]
     }
 }

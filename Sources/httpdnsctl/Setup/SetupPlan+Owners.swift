@@ -180,24 +180,11 @@ extension SetupPlan {
             after.group = facts.resolvConf.group
         }
         change(Paths.resolvConf, to: after, facts)
-        saveNameservers(facts)
+        if owner == .plain { saveNameservers(facts) }
         checkPort()
         if servers.count > ResolvConfText.maximumServers {
             notes.append("only the first \(ResolvConfText.maximumServers) servers are used")
         }
-    }
-
-    /// Saves the nameservers for upstreams with `from: network`, unless a program reports them.
-    private mutating func saveNameservers(_ facts: ResolverFacts) {
-        guard [.plain, .dhclient, .dhcpcd].contains(owner) else { return }
-        let nameservers = ResolvConfText(facts.text ?? "").nameservers.filter { text in
-            !(ServerAddress(text).map(\.address.isLoopback) ?? true)
-        }
-        guard !nameservers.isEmpty else { return }
-        let lines =
-            ["# Written by httpdnsctl setup: nameservers for `from: network`."]
-            + nameservers.map { "nameserver \($0)" }
-        change(Paths.networkServers, to: .file(lines.joined(separator: "\n") + "\n"), facts)
     }
 
     // MARK: - Details
