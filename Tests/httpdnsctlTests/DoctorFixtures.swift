@@ -410,6 +410,11 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.journal = SetupJournal(owner: "nobody", entries: [], commands: [])
             $0.changedFiles = ["/etc/resolv.conf"]
         },
+        Fixture("a file of an earlier version", .setup, .warning, "90-httpdnsd.conf") {
+            $0.resolver.files[ResolverFacts.Paths.formerNetworkManagerConfig] = .file(
+                "# Written by httpdnsctl setup: NetworkManager does not write /etc/resolv.conf.\n"
+            )
+        },
         Fixture("journal lost", .setup, .warning, "are not in the setup journal") {
             $0.lostOriginals = ["/etc/resolv.conf"]
         },

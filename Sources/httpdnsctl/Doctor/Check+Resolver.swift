@@ -105,6 +105,17 @@ extension Check {
                 )
             ]
         }
+        let former = ResolverFacts.Paths.former.filter {
+            machine.resolver.files[$0]?.isFromSetup ?? false
+        }
+        guard former.isEmpty else {
+            return [
+                .warning(
+                    "an earlier version wrote " + former.joined(separator: ", "),
+                    fix: "httpdnsctl setup apply"
+                )
+            ]
+        }
         guard machine.journal != nil else { return [] }
         guard !machine.changedFiles.isEmpty else { return [.ok("unchanged since the setup")] }
         return [

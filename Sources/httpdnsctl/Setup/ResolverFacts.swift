@@ -66,6 +66,11 @@ struct ResolverFacts: Sendable {
             resolvedStart, dhcpcdServers,
         ]
 
+        /// Files that only earlier versions of setup wrote or changed.
+        static let former = [
+            formerResolvedDropIn, formerNetworkManagerConfig, dhcpcdConfig,
+        ]
+
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
             resolvconfDropIn, dhcpcdConfig, dhclientHook, networkServers, dhcpcdHook,

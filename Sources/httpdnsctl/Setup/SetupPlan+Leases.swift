@@ -46,10 +46,9 @@ extension SetupPlan {
         planFile(facts)
         // The present servers count until the hook runs.
         let lines = Self.nameservers(facts).map { "nameserver \($0)\\n" }.joined()
-        commands = [
-            ["mkdir", "-p", directory],
-            ["sh", "-c", "printf '\(lines)' > \(directory)/.resolv.conf"],
-        ]
+        let file = "\(directory)/.resolv.conf"
+        let script = "umask 022; mkdir -p \(directory) && printf '\(lines)' > \(file)"
+        commands = [["sh", "-c", script]]
         undo = [["rm", "-rf", directory]]
     }
 
