@@ -389,12 +389,31 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         },
         Fixture("resolved forwards", .resolvConf, .ok, "forwards to the daemon") { resolved(&$0) },
         Fixture("resolved does not forward", .resolvConf, .failure, "use 127.0.0.53") {
+            $0.resolver = MachineSample.all[0].facts
+        },
+        Fixture("resolved has another server", .resolvConf, .failure, "use 127.0.0.53") {
+            resolved(&$0, "DNS = 192.0.2.1\n")
+        },
+        Fixture("resolved requires TLS", .resolvConf, .failure, "use 127.0.0.53") {
+            resolved(&$0, "DNSOverTLS = yes\n")
+        },
+        Fixture("a link with all names", .resolvConf, .failure, "servers of eth0 (domain ~.)") {
             resolved(&$0)
-            $0.resolver.files = [:]
+            $0.resolver.greedyLinks = ["eth0"]
+        },
+        Fixture("nss-resolve, a link with all names", .nsswitch, .failure, "of wg0 (domain ~.)") {
+            resolved(&$0)
+            $0.resolver.greedyLinks = ["wg0"]
+            $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"
         },
         Fixture("changed", .setup, .warning, "/etc/resolv.conf") {
             $0.journal = SetupJournal(owner: "nobody", entries: [], commands: [])
             $0.changedFiles = ["/etc/resolv.conf"]
+        },
+        Fixture("a file of an earlier version", .setup, .warning, "90-httpdnsd.conf") {
+            $0.resolver.files[ResolverFacts.Paths.formerNetworkManagerConfig] = .file(
+                "# Written by httpdnsctl setup: NetworkManager does not write /etc/resolv.conf.\n"
+            )
         },
         Fixture("journal lost", .setup, .warning, "are not in the setup journal") {
             $0.lostOriginals = ["/etc/resolv.conf"]
@@ -500,10 +519,10 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("not checked", .interception, .skipped, "--network") { _ in },
     ]
 
-    private static func resolved(_ machine: inout MachineFacts) {
+    private static func resolved(_ machine: inout MachineFacts, _ more: String = "") {
         machine.resolver = MachineSample.all[0].facts
-        machine.resolver.files[ResolverFacts.Paths.resolvedDropIn] = .file(
-            "[Resolve]\nDNS=\nDNS=127.0.0.1 ::1\nDomains=~.\n"
+        machine.resolver.resolvedSettings = ResolvedSettings(
+            "[Resolve]\nDNS=\nDNS=127.0.0.1 ::1\nDomains=~.\n" + more
         )
     }
 

@@ -215,6 +215,32 @@ struct SetupMachineTests {
         #expect(try root.image() == before)
     }
 
+    @Test(
+        "a repeated setup removes the file of a former version, with and without a journal",
+        arguments: [
+            ("resolved", Paths.resolvedDropIn, Paths.formerResolvedDropIn),
+            ("network manager", Paths.networkManagerConfig, Paths.formerNetworkManagerConfig),
+        ],
+        [true, false]
+    )
+    func former(_ machine: (kind: String, path: String, former: String), _ hasJournal: Bool) throws
+    {
+        let root = try Self.root(machine.kind)
+        let before = try root.image()
+        var plan = try root.plan()
+        let place = try #require(plan.changes.firstIndex { $0.path == machine.path })
+        plan.changes[place].path = machine.former
+        #expect(try SetupMachine(tree: root.tree).apply(plan, force: false) == .applied)
+        if !hasJournal { try root.tree.put(.absent, at: SetupJournal.path) }
+        #expect(try root.apply(force: true) == .applied)
+        #expect(root.tree.exists(machine.path) && !root.tree.exists(machine.former))
+        #expect(try root.revert() == .reverted)
+        #expect(!root.tree.exists(machine.path))
+        if hasJournal { #expect(try root.image() == before) }
+    }
+
+    private typealias Paths = ResolverFacts.Paths
+
     @Test("if a file cannot be written, nothing changes")
     func failing() throws {
         let root = try Self.root("dhcpcd")

@@ -236,10 +236,12 @@ struct SetupPlanTests {
     @Test("systemd-resolved gets a drop-in without other servers")
     func resolved() throws {
         var facts = MachineSample.all[0].facts
-        facts.resolvedSettings = "[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=opportunistic\nDNSSEC=yes\n"
+        facts.resolvedSettings = ResolvedSettings(
+            "[Resolve]\nDNS=192.0.2.9\n DNSOverTLS = opportunistic\nDNSSEC= yes\n"
+        )
         let plan = SetupPlan(for: facts, servers: Self.servers)
-        #expect(plan.changes.map(\.path) == ["/etc/systemd/resolved.conf.d/httpdnsd.conf"])
-        let lines = try text(plan, "/etc/systemd/resolved.conf.d/httpdnsd.conf")
+        #expect(plan.changes.map(\.path) == ["/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"])
+        let lines = try text(plan, "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf")
             .split(separator: "\n").dropFirst()
         #expect(
             Array(lines) == [
@@ -251,6 +253,88 @@ struct SetupPlanTests {
         #expect(
             plan.commands == [["systemctl", "try-reload-or-restart", "systemd-resolved.service"]]
         )
+    }
+
+    @Test("settings of systemd-resolved are read in its order")
+    func resolvedSettings() throws {
+        let root = try FakeRoot()
+        try root.write(
+            "DNSOverTLS=no\nDNS=192.0.2.1\nDomains=a.example\n",
+            to: "/etc/systemd/resolved.conf"
+        )
+        let directory = "/systemd/resolved.conf.d/"
+        try root.write("; x\n DNS = \n", to: "/usr/lib\(directory)aa.conf")
+        try root.write(
+            "DNS=192.0.2.2 192.0.2.3#dns.example\nDNSOverTLS=no\n",
+            to: "/run\(directory)tls.conf"
+        )
+        try root.write("#DNSOverTLS=no\nDNSOverTLS = True \n", to: "/etc\(directory)tls.conf")
+        let ignored: Set = [ResolverFacts.Paths.resolvedDropIn]
+        var settings = ResolvedSettings(of: root.tree, without: ignored)
+        #expect(settings.servers.isEmpty && settings.domains == ["a.example"])
+        #expect(settings.requiresTLS && settings.later.isEmpty)
+        try root.write("DNSOverTLS=no\n", to: "/usr/local/lib\(directory)zzz.conf")
+        try root.write("Cache=no\n", to: "/etc\(directory)zzzz.conf")
+        settings = ResolvedSettings(of: root.tree, without: ignored)
+        #expect(!settings.requiresTLS)
+        #expect(settings.later == ["/usr/local/lib/systemd/resolved.conf.d/zzz.conf"])
+        var facts = MachineSample.all[0].facts
+        facts.resolvedSettings = settings
+        #expect(SetupPlan(for: facts, servers: Self.servers).obstacles.count == 1)
+    }
+
+    @Test("if a link of systemd-resolved gets all names, programs use the daemon directly")
+    func greedyLinks() throws {
+        let output =
+            "Global: ~.\nLink 2 (eth0): lan ~.\nLink 3 (a (b)): ~a.example\nLink 4 (wg0):\n"
+        #expect(ResolverFacts.greedyLinks(output) == ["eth0"])
+        var facts = MachineSample.all[0].facts
+        facts.greedyLinks = ["eth0"]
+        let plan = SetupPlan(for: facts, servers: Self.servers)
+        #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNSStubListener=no\n"))
+        #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
+        #expect(plan.notes.count == 1 && plan.obstacles.isEmpty)
+        facts.hasNSSResolve = true
+        #expect(
+            SetupPlan(for: facts, servers: Self.servers).obstacles.map(\.yieldsToForce) == [true]
+        )
+        let root = try FakeRoot()
+        for (line, expected) in [("files resolve dns", true), ("dns # resolve", false)] {
+            try root.write("hosts: \(line)\n", to: "/etc/nsswitch.conf")
+            #expect(try ResolverFacts(of: root.tree, before: nil).hasNSSResolve == expected)
+        }
+    }
+
+    @Test("systemd-resolved that requires TLS keeps its settings, and programs use the daemon")
+    func strict() throws {
+        var facts = MachineSample.all[0].facts
+        facts.resolvedSettings = ResolvedSettings("[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=yes\n")
+        let plan = SetupPlan(for: facts, servers: Self.servers)
+        #expect(
+            try text(plan, ResolverFacts.Paths.resolvedDropIn)
+                == "# Written by httpdnsctl setup.\n[Resolve]\nDNSStubListener=no\n"
+        )
+        #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
+        #expect(plan.notes.count == 1 && plan.obstacles.isEmpty)
+        facts.hasNSSResolve = true
+        #expect(
+            SetupPlan(for: facts, servers: Self.servers).obstacles.map(\.yieldsToForce) == [true]
+        )
+    }
+
+    @Test("systemd-resolved that does not forward to the daemon is a fault")
+    func stub() {
+        func fault(_ daemon: Probe.Outcome, _ stub: Probe.Outcome) -> String? {
+            SetupServers.faultOfStub(before: Self.servers[0]) { server, _ in
+                "\(server)" == "127.0.0.53" ? stub : daemon
+            }
+        }
+        let answer = Probe.Outcome.answer(.nxDomain, [])
+        #expect(fault(answer, answer) == nil)
+        #expect(fault(answer, .silence)?.hasSuffix("127.0.0.53 does not answer") == true)
+        #expect(fault(answer, .answer(.servFail, []))?.hasSuffix("SERVFAIL") == true)
+        #expect(fault(answer, .fault("Connection refused")) == nil)
+        #expect(fault(.silence, .silence) == nil)
     }
 
     @Test("systemd-resolved accepts another port, and its stub can be removed")
@@ -326,12 +410,71 @@ struct SetupPlanTests {
     @Test("lines are appended after a missing line end")
     func appended() throws {
         var facts = MachineSample.all[7].facts
-        facts.files["/etc/dhcpcd.conf"] = .file("hostname", mode: 0o600)
+        facts.files["/etc/dhcpcd.enter-hook"] = .file("hostname=a", mode: 0o600)
         let plan = SetupPlan(for: facts, servers: Self.servers)
         let change = try #require(plan.changes.first)
-        #expect(change.after.text.hasPrefix("hostname\n# Written by httpdnsctl setup"))
-        #expect(change.after.text.hasSuffix("\nnohook resolv.conf\n"))
+        #expect(change.after.text.hasPrefix("hostname=a\n# Written by httpdnsctl setup"))
         #expect(change.after.mode == 0o600)
+        var old = change.after
+        old = old.withoutSetup
+        #expect(old.text == "hostname=a\n" && old.mode == 0o600)
+    }
+
+    /// Runs a hook that setup writes, with its directories below `root`.
+    private func run(_ hook: String, _ more: String, in root: FakeRoot) throws {
+        let text = hook.split(separator: "/run/", omittingEmptySubsequences: false)
+            .joined(separator: root.path + "/run/")
+        let outcome = Subprocess.run(["sh", "-euc", text + more], within: .seconds(10))
+        #expect(outcome?.status == 0, "\(outcome?.output ?? "no sh")")
+    }
+
+    @Test("the hook of dhcpcd replaces resolvconf, and saves the servers of each lease")
+    func dhcpcdHook() throws {
+        let root = try SetupMachineTests.root("dhcpcd")
+        let plan = try root.plan()
+        let hook = try text(plan, "/etc/dhcpcd.enter-hook")
+        #expect(!plan.changes.contains { $0.path == "/etc/dhcpcd.conf" })
+        let file = ResolverFacts.Paths.dhcpcdServers + "/eth0.dhcp"
+        let add = "command -v resolvconf; echo nameserver 192.0.2.9 | resolvconf -a eth0.dhcp\n"
+        try run(hook, add, in: root)
+        #expect(root.tree.text(file) == "nameserver 192.0.2.9\n")
+        try run(hook, "resolvconf -C 'eth0.*'; resolvconf -d eth0.dhcp -f\n", in: root)
+        #expect(!root.tree.exists(file))
+    }
+
+    @Test("the hook of dhclient saves the servers of each lease")
+    func dhclientHook() throws {
+        let root = try FakeRoot()
+        try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
+        try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
+        let plan = try root.plan()
+        #expect(plan.owner == .dhclient)
+        #expect(!plan.changes.contains { $0.path == ResolverFacts.Paths.networkServers })
+        let directory = ResolverFacts.Paths.dhclientServers
+        let script =
+            "umask 022; mkdir -p \(directory) && "
+            + "printf 'nameserver 192.0.2.1\\n' > \(directory)/.resolv.conf"
+        #expect(plan.commands == [["sh", "-c", script]])
+        #expect(plan.undo == [["rm", "-rf", directory]])
+        try root.write("nameserver 192.0.2.1\n", to: directory + "/.resolv.conf")
+        let hook = try text(plan, ResolverFacts.Paths.dhclientHook)
+        let variables = "new_domain_name_servers=; new_dhcp6_name_servers=; interface=eth0; reason="
+        try run(
+            variables + "BOUND; new_domain_name_servers='192.0.2.9 192.0.2.8'\n" + hook,
+            "make_resolv_conf\n",
+            in: root
+        )
+        let (old, new) = (directory + "/eth0.dhclient", directory + "/eth0.dhclient6")
+        #expect(root.tree.text(old) == "nameserver 192.0.2.9\nnameserver 192.0.2.8\n")
+        #expect(!root.tree.exists(directory + "/.resolv.conf"))
+        try run(
+            variables + "REBIND6; new_dhcp6_name_servers=fe80::1\n" + hook,
+            "make_resolv_conf\n",
+            in: root
+        )
+        #expect(root.tree.text(new) == "nameserver fe80::1%eth0\n")
+        try run(variables + "EXPIRE\n" + hook, "", in: root)
+        #expect(!root.tree.exists(old) && root.tree.exists(new))
     }
 
     func status(_ addresses: String...) -> Result<StatusReply, Failure> {

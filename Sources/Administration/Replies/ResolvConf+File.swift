@@ -20,8 +20,10 @@ extension ResolvConf {
             // systemd-resolved lists its global servers first, but omits servers on ports other
             // than 53.
             let uplinks = Self.servers(root + "/run/systemd/resolve/resolv.conf") ?? []
-            let dropIn = root + "/etc/systemd/resolved.conf.d/httpdnsd.conf"
-            let setting = Self.lines(dropIn).last { $0.hasPrefix("DNS=") }
+            let dropIns = ["httpdnsd", "zz-httpdnsd"].map {
+                root + "/etc/systemd/resolved.conf.d/\($0).conf"
+            }
+            let setting = dropIns.flatMap(Self.lines).last { $0.hasPrefix("DNS=") }
             let asked =
                 uplinks.first
                 ?? setting.map { $0.dropFirst(4).prefix { $0 != " " } }

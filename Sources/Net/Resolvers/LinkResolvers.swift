@@ -21,6 +21,7 @@ package struct LinkResolvers: Sendable, Hashable {
         case networkManager = "NetworkManager"
         case resolvconf
         case dhcpcd
+        case dhclient
         case file
     }
 

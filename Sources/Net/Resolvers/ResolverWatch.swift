@@ -3,7 +3,7 @@
 /// Watch for the DNS servers and routing domains of this machine's networks.
 ///
 /// The sources are systemd-resolved and NetworkManager over D-Bus, the files of resolvconf,
-/// openresolv and dhcpcd, and the copy of `/etc/resolv.conf` that `httpdnsctl setup` has made.
+/// openresolv, dhcpcd and dhclient, and the copy of `/etc/resolv.conf` that `httpdnsctl setup` has made.
 @ServiceLoop
 package final class ResolverWatch {
     private let handler: @ServiceLoop ([LinkResolvers]) -> Void
@@ -25,11 +25,12 @@ package final class ResolverWatch {
     private var bus: SystemBus?
     private var watches: [FileWatch] = []
 
-    /// Latest replies of systemd-resolved and NetworkManager; nil if the service does not run.
-    private var resolved: (manager: BusValue, links: [Int32: BusValue])?
+    private var resolved = ResolvedState()
+
+    /// Latest reply of NetworkManager; nil if the service does not run.
     private var networkManager: BusValue?
 
-    /// Timers that remove the latest reply of a service that no longer runs.
+    /// Timers that end the use of the latest reply of a service that no longer runs.
     private var absences: [String: LoopTimer] = [:]
 
     /// Time for the restart of a service, during which its latest reply stays valid.
@@ -67,6 +68,7 @@ package final class ResolverWatch {
     private var patience: LoopTimer?
     private var latest: [LinkResolvers]?
     private var reported: Set<String> = []
+    private var problem: String?
 
     /// Delay of an update, so that several changes cause one update.
     private static let settling = Duration.milliseconds(20)
@@ -125,7 +127,11 @@ package final class ResolverWatch {
         let bus = SystemBus(busAddress, watching: services) { [weak self] in self?.query($0) }
         self.bus = bus
         attempt("the system bus") { try bus.open() }
-        if !bus.isOpen || !bus.mayRun { awaited = [] }
+        if bus.isOpen, bus.mayRun {
+            resolved.hasNotReplied()
+        } else {
+            awaited = []
+        }
         changed()
     }
 
@@ -207,11 +213,12 @@ package final class ResolverWatch {
         _ links: [Int32: BusValue]
     ) {
         let service = object.service
-        let isKnown = object == .resolved ? resolved != nil : networkManager != nil
+        let isKnown = object == .resolved ? resolved.isKnown : networkManager != nil
         switch reply {
         case .noReply:
             // The latest reply stays valid: the service runs.
-            if !isKnown { store(nil, of: object, [:]) }
+            if object == .resolved { resolved.hasNotReplied() }
+            if !isKnown { settle(service) }
             let pause = min((pauses[service] ?? Self.shortestPause / 2) * 2, Self.longestPause)
             pauses[service] = pause
             retries[service]?.cancel()
@@ -234,13 +241,17 @@ package final class ResolverWatch {
         of object: SystemBus.Object,
         _ links: [Int32: BusValue]
     ) {
-        absences.removeValue(forKey: object.service)?.cancel()
-        if object == .resolved {
-            resolved = reply.map { ($0, links) }
-        } else {
-            networkManager = reply
+        switch (object, reply) {
+        case (.resolved, let reply?): resolved.hasReplied(reply, links)
+        case (.resolved, nil): resolved.hasStopped()
+        default: networkManager = reply
         }
-        awaited.remove(object.service)
+        settle(object.service)
+    }
+
+    private func settle(_ service: String) {
+        absences.removeValue(forKey: service)?.cancel()
+        awaited.remove(service)
         changed()
     }
 
@@ -270,15 +281,30 @@ package final class ResolverWatch {
                 uniquingKeysWith: { first, _ in first }
             )
         }
-        var sources: [[LinkResolvers]] = []
-        if let resolved {
-            let list = LinkResolvers.reading(
-                resolved: resolved.manager,
-                links: resolved.links,
-                names: (all ?? [:]).mapValues(\.name)
-            )
-            sources.append(list)
+        let settings = resolved.settings((all ?? [:]).mapValues(\.name), running: running)
+        let sources = resolved.isSilent ? [] : self.sources(settings, names)
+        let indexes = Set((running ?? [:]).values.map(\.index))
+        bound = bound.filter { indexes.contains($0.link) }
+        let merged = LinkResolvers.merged(sources, running: running, isOwn: isOwn) {
+            isReached($0, through: $1)
         }
+        reportProblem()
+        checkRoutesLater(merged)
+        guard merged != latest else { return }
+        latest = merged
+        handler(merged)
+    }
+
+    /// Reads all sources.
+    ///
+    /// - Parameters:
+    ///   - resolved: settings of systemd-resolved; nil if unknown.
+    ///   - names: names of all interfaces.
+    private func sources(
+        _ resolved: [LinkResolvers]?,
+        _ names: Set<String>
+    ) -> [[LinkResolvers]] {
+        var sources = resolved.map { [$0] } ?? []
         if let networkManager {
             let (list, unreadable) = LinkResolvers.reading(networkManager: networkManager)
             note(unreadable, in: "NetworkManager")
@@ -289,24 +315,30 @@ package final class ResolverWatch {
             note(unreadable, in: directory.path)
             sources.append(list)
         }
+        // Also if resolv.conf is a link to the file.
+        let ignored = ignoredFile
         for (source, path) in files.files {
             // The service's reply over D-Bus contains more than the file.
-            if source == .resolved && resolved != nil { continue }
             if source == .networkManager && networkManager != nil { continue }
-            guard let text = ResolverFiles.text(path) else { continue }
+            guard let text = ResolverFiles.text(path), text != ignored else { continue }
             let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
             note(unreadable, in: path)
             sources.append([entry])
         }
-        let indexes = Set((running ?? [:]).values.map(\.index))
-        bound = bound.filter { indexes.contains($0.link) }
-        let merged = LinkResolvers.merged(sources, running: running, isOwn: isOwn) {
-            isReached($0, through: $1)
-        }
-        checkRoutesLater(merged)
-        guard merged != latest else { return }
-        latest = merged
-        handler(merged)
+        return sources
+    }
+
+    /// Text of the file of systemd-resolved if it must not be used; otherwise nil.
+    private var ignoredFile: String? {
+        guard !resolved.allowsFile else { return nil }
+        return files.files.first { $0.source == .resolved }.flatMap { ResolverFiles.text($0.path) }
+    }
+
+    private func reportProblem() {
+        let new = resolved.problem(hasFile: ignoredFile != nil)
+        guard new != problem else { return }
+        problem = new
+        if let new { report("network resolvers: \(new)") }
     }
 
     /// True if packets to `server` leave, or once left, through the link.

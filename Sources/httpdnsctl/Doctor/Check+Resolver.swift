@@ -17,6 +17,16 @@ extension Check {
         }
         if !machine.isDaemon(first) {
             if owner == ResolverOwner.resolved.name, isPointed(machine.resolver, in: machine) {
+                let links = machine.resolver.greedyLinks.joined(separator: ", ")
+                guard links.isEmpty else {
+                    return [
+                        .failure(
+                            "systemd-resolved also sends all names to the servers of \(links) "
+                                + "(domain ~.)",
+                            fix: setup
+                        )
+                    ]
+                }
                 return [.ok("points to systemd-resolved, which forwards to the daemon")]
             }
             return [
@@ -79,16 +89,10 @@ extension Check {
     }
 
     private static func isPointed(_ facts: ResolverFacts, in machine: MachineFacts) -> Bool {
-        let dropIn = machine.resolver.files[ResolverFacts.Paths.resolvedDropIn]?.text ?? ""
-        let settings = facts.resolvedSettings + "\n" + dropIn
-        let lines = settings.split(separator: "\n")
-        return lines.contains { line in
-            guard line.hasPrefix("DNS=") else { return false }
-            let servers = line.dropFirst(4).split(separator: " ").compactMap {
-                ServerAddress($0.prefix { $0 != "#" })
-            }
-            return servers.contains { machine.servers.contains($0) }
-        } && lines.contains { $0.hasPrefix("Domains=") && $0.contains("~.") }
+        let settings = facts.resolvedSettings
+        let servers = settings.servers.map { ServerAddress($0.prefix { $0 != "#" }) }
+        return !servers.isEmpty && !settings.requiresTLS && settings.domains.contains("~.")
+            && servers.allSatisfy { $0.map(machine.servers.contains) ?? false }
     }
 
     static let setup = Check("setup") { machine in
@@ -98,6 +102,17 @@ extension Check {
                 .warning(
                     "the original contents of \(paths) are not in the setup journal",
                     fix: "httpdnsctl setup revert --force replaces these files by defaults"
+                )
+            ]
+        }
+        let former = ResolverFacts.Paths.former.filter {
+            machine.resolver.files[$0]?.isFromSetup ?? false
+        }
+        guard former.isEmpty else {
+            return [
+                .warning(
+                    "an earlier version wrote " + former.joined(separator: ", "),
+                    fix: "httpdnsctl setup apply"
                 )
             ]
         }
@@ -139,6 +154,16 @@ extension Check {
                 .failure(
                     "'\(order)' uses systemd-resolved first, which does not forward to the daemon",
                     fix: "remove 'resolve' and its action, or run httpdnsctl setup apply"
+                )
+            ]
+        }
+        let links = machine.resolver.greedyLinks.joined(separator: ", ")
+        if before.contains("resolve"), !links.isEmpty {
+            return [
+                .failure(
+                    "'\(order)' uses systemd-resolved, which sends all names to the servers of "
+                        + "\(links) (domain ~.)",
+                    fix: "remove 'resolve' and its action, or ~. from the domains of \(links)"
                 )
             ]
         }

@@ -8,7 +8,9 @@ extension FileState {
 
     /// Prefixes of the lines that `setup apply` writes below `mark`.
     private static let added = [
-        "nohook resolv.conf", "name_servers=", "resolv_conf_local_only=", "resolv_conf=",
+        "nohook resolv.conf", "resolvconf() {", "set -- \"$1\" \"$2\" /run/",
+        "case $1 in", "-a) mkdir", "-d) rm -f", "name_servers=", "resolv_conf_local_only=",
+        "resolv_conf=",
         "case \" $resolv_conf_options", "*\" trust-ad ", "*) resolv_conf_options=", "esac",
         "nameserver ", "options edns0 trust-ad",
     ]
@@ -40,7 +42,8 @@ extension ResolverFacts {
 
     private static let createdFiles: Set = [
         Paths.resolvedDropIn, Paths.networkManagerConfig, Paths.resolvconfDropIn,
-        Paths.dhclientHook, Paths.networkServers,
+        Paths.dhclientHook, Paths.networkServers, Paths.formerResolvedDropIn,
+        Paths.formerNetworkManagerConfig,
     ]
 
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {

@@ -24,16 +24,25 @@ struct ResolverFacts: Sendable {
     /// Paths that `setup apply` wrote; no journal has their originals.
     var lost: [String] = []
 
-    /// Content of the settings of systemd-resolved, without the drop-in of setup.
-    var resolvedSettings = ""
+    /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
+    var resolvedSettings = ResolvedSettings()
+
+    /// Links with the domain `~.`: systemd-resolved sends all names also to their servers.
+    var greedyLinks: [String] = []
+
+    /// True if programs ask systemd-resolved through nss-resolve, without resolv.conf.
+    var hasNSSResolve = false
 
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
-        static let resolvedDropIn = "/etc/systemd/resolved.conf.d/httpdnsd.conf"
+        // In both directories, the file whose name sorts last has the last word.
+        static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
-        static let networkManagerConfig = "/etc/NetworkManager/conf.d/90-httpdnsd.conf"
+        static let networkManagerConfig = "/etc/NetworkManager/conf.d/zz-httpdnsd.conf"
+        static let formerResolvedDropIn = "/etc/systemd/resolved.conf.d/httpdnsd.conf"
+        static let formerNetworkManagerConfig = "/etc/NetworkManager/conf.d/90-httpdnsd.conf"
         static let openresolvConfig = "/etc/resolvconf.conf"
         static let openresolvHelper = "/lib/resolvconf/libc"
         static let resolvconf = "/sbin/resolvconf"
@@ -44,19 +53,28 @@ struct ResolverFacts: Sendable {
             "/etc/systemd/system/multi-user.target.wants/NetworkManager.service"
         static let resolvedStart = "/etc/systemd/system/dbus-org.freedesktop.resolve1.service"
         static let dhcpcdConfig = "/etc/dhcpcd.conf"
+        static let dhcpcdHook = "/etc/dhcpcd.enter-hook"
+        static let dhcpcdServers = "/run/dhcpcd/hook-state/resolv.conf"
         static let dhclientHooks = "/etc/dhcp/dhclient-enter-hooks.d"
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
+        static let dhclientServers = "/run/httpdnsd-dhclient"
         static let networkServers = "/etc/httpdnsd/network-resolv.conf"
 
         static let indicators = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
             resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
-            resolvedStart,
+            resolvedStart, dhcpcdServers,
+        ]
+
+        /// Files that only earlier versions of setup wrote or changed.
+        static let former = [
+            formerResolvedDropIn, formerNetworkManagerConfig, dhcpcdConfig,
         ]
 
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
-            resolvconfDropIn, dhcpcdConfig, dhclientHook, networkServers,
+            resolvconfDropIn, dhcpcdConfig, dhclientHook, networkServers, dhcpcdHook,
+            formerResolvedDropIn, formerNetworkManagerConfig,
         ]
     }
 }
@@ -98,13 +116,29 @@ extension ResolverFacts {
         isImmutable =
             try tree.state(Paths.resolvConf).kind == .file && tree.isImmutable(Paths.resolvConf)
         isMounted = Self.mounts(tree.text("/proc/self/mountinfo") ?? "").contains(Paths.resolvConf)
-        for directory in ["/etc", "/run", "/usr/lib"].map({ $0 + "/systemd/resolved.conf.d" }) {
-            for name in tree.names(in: directory) where name.hasSuffix(".conf") {
-                guard directory + "/" + name != Paths.resolvedDropIn else { continue }
-                resolvedSettings += (tree.text(directory + "/" + name) ?? "") + "\n"
-            }
+        resolvedSettings = ResolvedSettings(
+            of: tree,
+            without: seesSetup ? [] : [Paths.resolvedDropIn, Paths.formerResolvedDropIn]
+        )
+        hasNSSResolve =
+            (tree.text("/etc/nsswitch.conf") ?? "").split(separator: "\n")
+            .last { $0.hasPrefix("hosts:") }?.prefix { $0 != "#" }
+            .split(whereSeparator: \.isWhitespace).contains("resolve") ?? false
+        if tree.isThisMachine, present.contains(Paths.resolved), runs("systemd-resolve") {
+            let outcome = Subprocess.run(["resolvectl", "domain"], within: .seconds(2))
+            greedyLinks = Self.greedyLinks(outcome?.output ?? "")
         }
-        resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
+    }
+
+    /// Finds links with the domain `~.` in the output of `resolvectl domain`.
+    static func greedyLinks(_ output: String) -> [String] {
+        output.split(separator: "\n").compactMap { line in
+            guard line.hasPrefix("Link "), let name = line.firstIndex(of: "("),
+                let end = line.firstRange(of: "): "),
+                line[end.upperBound...].split(separator: " ").contains("~.")
+            else { return nil }
+            return String(line[line.index(after: name)..<end.lowerBound])
+        }
     }
 
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }

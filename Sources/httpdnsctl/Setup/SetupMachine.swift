@@ -261,11 +261,11 @@ struct SetupMachine {
             ? ResolverFacts.Paths.resolved + "/resolv.conf" : ResolverFacts.Paths.resolvConf
         let first = ResolvConfText(tree.text(path) ?? "").nameservers.first
         guard let first else { return "\(path) has no nameserver after the setup" }
-        let isDaemon = plan.servers.contains { "\($0.address)" == first }
-        return isDaemon
-            ? nil
-            : "the first nameserver in \(path) is still \(first): "
+        guard let server = plan.servers.first(where: { "\($0.address)" == first }) else {
+            return "the first nameserver in \(path) is still \(first): "
                 + "\(plan.owner.name) did not apply the change"
+        }
+        return asksResolved ? SetupServers.faultOfStub(before: server) : nil
     }
 
     /// Runs the commands, except for a machine image, which has no services.

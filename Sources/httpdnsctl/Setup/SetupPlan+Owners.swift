@@ -5,26 +5,40 @@ extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
     /// Plans a drop-in of systemd-resolved with the daemon as its only server.
+    ///
+    /// In two cases, programs use the daemon directly.  If a link has the domain `~.`,
+    /// systemd-resolved would also query the servers of the link, and use the first answer.  If
+    /// systemd-resolved requires TLS, it must continue to do so for the servers of links, but the
+    /// daemon has no TLS.
     mutating func planResolved(_ facts: ResolverFacts, keepsStub: Bool) {
+        let settings = facts.resolvedSettings
+        let cause = directUse(facts)
         // The empty assignment `DNS=` clears values from other settings files.
-        var lines = [
-            "# Written by httpdnsctl setup.", "[Resolve]", "DNS=",
-            "DNS=" + servers.map(\.description).joined(separator: " "), "FallbackDNS=",
-            "Domains=~.",
-        ]
-        let settings = Self.assignments(facts.resolvedSettings)
-        if let value = settings["DNSOverTLS"], !Self.isNo(value) {
-            lines.append("DNSOverTLS=no")
+        var lines = ["# Written by httpdnsctl setup.", "[Resolve]"]
+        if !settings.requiresTLS {
+            let addresses = servers.map(\.description).joined(separator: " ")
+            lines += ["DNS=", "DNS=\(addresses)", "FallbackDNS=", "Domains=~.", "DNSOverTLS=no"]
+        }
+        if let value = settings.overTLS, !settings.requiresTLS {
             notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
         }
-        if let value = settings["DNSSEC"], value.lowercased() == "yes" || value == "true" {
-            notes.append(
-                "DNSSEC=\(value) makes systemd-resolved reject vendor answers for signed names"
-            )
-        }
-        if !keepsStub {
+        if !keepsStub || cause != nil {
             lines.append("DNSStubListener=no")
             planFile(facts)
+        } else {
+            checkResolved(settings)
+        }
+        if let cause {
+            notes.append("\(cause): its stub is disabled, and programs use the daemon directly")
+            if facts.hasNSSResolve {
+                obstacles.append(
+                    Obstacle(
+                        what: "\(cause), also for programs that use nss-resolve",
+                        fix: "remove 'resolve' and its action from the hosts line in "
+                            + "/etc/nsswitch.conf"
+                    )
+                )
+            }
         }
         change(
             Paths.resolvedDropIn,
@@ -34,12 +48,40 @@ extension SetupPlan {
         if facts.present.contains(Paths.systemd) {
             commands = [["systemctl", "try-reload-or-restart", "systemd-resolved.service"]]
         }
-        if keepsStub, facts.resolvConf.kind == .link,
+        if keepsStub, cause == nil, facts.resolvConf.kind == .link,
             facts.resolvedPath == Paths.resolved + "/resolv.conf"
         {
             notes.append(
                 "/etc/resolv.conf links past the stub: programs will use the daemon's address "
                     + "first, then the servers of the links"
+            )
+        }
+    }
+
+    /// Returns the reason why programs must not query systemd-resolved; nil without such a reason.
+    private func directUse(_ facts: ResolverFacts) -> String? {
+        let links = facts.greedyLinks.joined(separator: ", ")
+        if !links.isEmpty {
+            return "systemd-resolved sends all names to the servers of \(links) (domain ~.)"
+        }
+        guard let value = facts.resolvedSettings.overTLS, facts.resolvedSettings.requiresTLS else {
+            return nil
+        }
+        return "systemd-resolved keeps DNSOverTLS=\(value) for the servers of the network"
+    }
+
+    private mutating func checkResolved(_ settings: ResolvedSettings) {
+        if let value = settings.dnssec, settings.requiresDNSSEC {
+            notes.append(
+                "DNSSEC=\(value) makes systemd-resolved reject vendor answers for signed names"
+            )
+        }
+        for path in settings.later {
+            obstacles.append(
+                Obstacle(
+                    what: "\(path) is read after \(Paths.resolvedDropIn) and overrides it",
+                    fix: "rename it, so that its name sorts before zz-httpdnsd.conf"
+                )
             )
         }
     }
@@ -138,24 +180,11 @@ extension SetupPlan {
             after.group = facts.resolvConf.group
         }
         change(Paths.resolvConf, to: after, facts)
-        saveNameservers(facts)
+        if owner == .plain { saveNameservers(facts) }
         checkPort()
         if servers.count > ResolvConfText.maximumServers {
             notes.append("only the first \(ResolvConfText.maximumServers) servers are used")
         }
-    }
-
-    /// Saves the nameservers for upstreams with `from: network`, unless a program reports them.
-    private mutating func saveNameservers(_ facts: ResolverFacts) {
-        guard [.plain, .dhclient, .dhcpcd].contains(owner) else { return }
-        let nameservers = ResolvConfText(facts.text ?? "").nameservers.filter { text in
-            !(ServerAddress(text).map(\.address.isLoopback) ?? true)
-        }
-        guard !nameservers.isEmpty else { return }
-        let lines =
-            ["# Written by httpdnsctl setup: nameservers for `from: network`."]
-            + nameservers.map { "nameserver \($0)" }
-        change(Paths.networkServers, to: .file(lines.joined(separator: "\n") + "\n"), facts)
     }
 
     // MARK: - Details
@@ -172,19 +201,5 @@ extension SetupPlan {
         new.octets += Array(text.utf8)
         new.modified = nil
         return new
-    }
-
-    private static func assignments(_ text: String) -> [String: String] {
-        var values: [String: String] = [:]
-        for line in text.split(separator: "\n") where !line.hasPrefix("#") && !line.hasPrefix(";") {
-            let parts = line.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2 else { continue }
-            values[String(parts[0])] = String(parts[1].prefix { $0 != " " })
-        }
-        return values
-    }
-
-    private static func isNo(_ value: String) -> Bool {
-        ["no", "false", "off", "0", "n", "f"].contains(value.lowercased())
     }
 }

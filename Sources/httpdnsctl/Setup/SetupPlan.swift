@@ -62,38 +62,8 @@ extension SetupPlan {
             }
         case .openresolv: planOpenresolv(facts)
         case .resolvconf: planResolvconf(facts)
-        case .dhclient:
-            if facts.present.contains(Paths.dhclientHooks) {
-                change(
-                    Paths.dhclientHook,
-                    to: .file(
-                        """
-                        # Written by httpdnsctl setup: a lease does not change /etc/resolv.conf.
-                        make_resolv_conf() { :; }
-
-                        """
-                    ),
-                    facts
-                )
-            } else {
-                notes.append(
-                    "dhclient will overwrite /etc/resolv.conf: "
-                        + "add 'supersede domain-name-servers 127.0.0.1;' to dhclient.conf"
-                )
-            }
-            planFile(facts)
-        case .dhcpcd:
-            let old = facts.files[Paths.dhcpcdConfig] ?? .absent
-            change(
-                Paths.dhcpcdConfig,
-                to: Self.appending(
-                    "# Written by httpdnsctl setup: a lease does not change /etc/resolv.conf.\n"
-                        + "nohook resolv.conf\n",
-                    to: old
-                ),
-                facts
-            )
-            planFile(facts)
+        case .dhclient: planDhclient(facts)
+        case .dhcpcd: planDhcpcd(facts)
         case .plain: planFile(facts)
         case .foreign(let name, let advice):
             obstacles.append(

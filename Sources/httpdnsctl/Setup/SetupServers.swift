@@ -89,6 +89,28 @@ struct SetupServers {
         }
     }
 
+    private static let stub = ServerAddress(.v4(IPv4Address(value: 0x7F00_0035)))
+
+    /// Returns the reason why systemd-resolved does not forward to the daemon; nil if unknown.
+    ///
+    /// Uses a name below `test.`, which the daemon answers locally (RFC 6761 §6.2).
+    static func faultOfStub(
+        before daemon: ServerAddress,
+        ask: (ServerAddress, Name) -> Probe.Outcome = { Probe.ask($0, $1, within: resolutionLimit) }
+    ) -> String? {
+        let label = String(UInt64.random(in: 0 ... .max), radix: 36)
+        guard let name = try? Name("httpdnsctl-\(label).test"),
+            case .answer(let code, _) = ask(daemon, name), code != .servFail
+        else { return nil }
+        let fault = "systemd-resolved does not forward queries to the daemon: \(stub.address) "
+        return switch ask(stub, name) {
+        case .silence: fault + "does not answer"
+        case .answer(.servFail, _): fault + "answers SERVFAIL"
+        // A disabled stub refuses queries; programs then use nss-resolve.
+        case .answer, .fault: nil
+        }
+    }
+
     static func answers(_ server: ServerAddress) -> Bool {
         guard case .answer(.noError, let addresses) = Probe.ask(server, question) else {
             return false

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Latest reply of systemd-resolved, and what may be used without it.
+///
+/// The file of systemd-resolved has neither TLS nor routing domains. Its servers would get names in
+/// clear, or names of a VPN, that systemd-resolved does not send to them.
+struct ResolvedState {
+    private enum Service {
+        /// Not asked, because there is no system bus.
+        case unknown
+
+        /// May run, but has not replied.
+        case silent
+
+        /// Has not run since the start.
+        case absent
+
+        case running
+
+        /// Does not run now; the latest reply stays valid while it protects names.
+        case ended
+
+        /// Does not run now, and the latest reply protected no names.
+        case released
+    }
+
+    private var service = Service.unknown
+
+    private var latest: (manager: BusValue, links: [Int32: BusValue])?
+
+    var isKnown: Bool { latest != nil }
+
+    /// True if no server of the network may be used.
+    var isSilent: Bool { service == .silent }
+
+    /// True if the file of systemd-resolved may be used.
+    var allowsFile: Bool { service == .unknown || service == .released }
+
+    /// Text for the log if a source is not used; nil otherwise.
+    func problem(hasFile: Bool) -> String? {
+        switch service {
+        case .silent:
+            "systemd-resolved does not reply; no DNS server of the network is used until it does"
+        case .absent where hasFile: "systemd-resolved does not run; its file is not used"
+        case .ended:
+            """
+            systemd-resolved does not run; its latest servers stay in use, because they require \
+            TLS or belong to a VPN
+            """
+        case .unknown, .absent, .running, .released: nil
+        }
+    }
+
+    mutating func hasNotReplied() {
+        if latest == nil { service = .silent }
+    }
+
+    mutating func hasReplied(_ manager: BusValue, _ links: [Int32: BusValue]) {
+        latest = (manager, links)
+        service = .running
+    }
+
+    mutating func hasStopped() {
+        if latest != nil {
+            service = .ended
+        } else if service != .released {
+            service = .absent
+        }
+    }
+
+    /// Returns the settings of the latest reply; nil if there is none.
+    ///
+    /// - Parameter running: interfaces that are up, by name; nil if unknown.
+    mutating func settings(
+        _ names: [Int32: String],
+        running: [String: LinkResolvers.Interface]?
+    ) -> [LinkResolvers]? {
+        guard let latest else { return nil }
+        let list = LinkResolvers.reading(
+            resolved: latest.manager,
+            links: latest.links,
+            names: names
+        )
+        guard service == .ended, !list.contains(where: { $0.isProtected(running) }) else {
+            return list
+        }
+        self.latest = nil
+        service = .released
+        return nil
+    }
+}
+
+extension LinkResolvers {
+    /// True if the link is up, and its servers require TLS or belong to a VPN.
+    fileprivate func isProtected(_ running: [String: Interface]?) -> Bool {
+        let interface = running?[link]
+        guard link.isEmpty || running == nil || interface != nil else { return false }
+        return isTunnel || interface?.isTunnel ?? false || servers.contains { $0.tlsName != nil }
+    }
+}

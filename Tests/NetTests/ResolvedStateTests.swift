@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+@Suite("A systemd-resolved that does not reply or has ended", .timeLimit(.minutes(15)))
+struct ResolvedStateTests {
+    /// Reply with one server at the interface 2.
+    private static let manager: BusValue = .table([
+        "DNS": .list([.list([.number(2), .number(2), .octets([192, 0, 2, 1])])])
+    ])
+
+    private static func state(_ link: [String: BusValue] = [:]) -> ResolvedState {
+        var state = ResolvedState()
+        state.hasReplied(manager, [2: .table(link)])
+        state.hasStopped()
+        return state
+    }
+
+    @Test("its file is used only without a system bus")
+    func file() {
+        var state = ResolvedState()
+        #expect(state.allowsFile && !state.isSilent && state.problem(hasFile: true) == nil)
+        state.hasNotReplied()
+        #expect(!state.allowsFile && state.isSilent && state.problem(hasFile: false) != nil)
+        state.hasStopped()
+        #expect(!state.allowsFile && !state.isSilent && state.problem(hasFile: true) != nil)
+        #expect(state.problem(hasFile: false) == nil)
+        state.hasReplied(Self.manager, [:])
+        state.hasNotReplied()
+        #expect(!state.allowsFile && !state.isSilent && state.problem(hasFile: true) == nil)
+    }
+
+    @Test("after its end, servers with TLS and servers of a running VPN stay in use")
+    func end() {
+        var ordinary = Self.state()
+        #expect(ordinary.settings([2: "eth0"], running: nil) == nil)
+        #expect(ordinary.allowsFile && !ordinary.isKnown)
+        ordinary.hasStopped()
+        #expect(ordinary.allowsFile)
+        var strict = Self.state(["DNSOverTLS": .text("yes")])
+        #expect(strict.settings([2: "eth0"], running: nil)?.count == 1)
+        #expect(!strict.allowsFile && strict.problem(hasFile: true) != nil)
+        var vpn = Self.state()
+        let up = ["proton0": LinkResolvers.Interface(index: 2, isTunnel: true)]
+        #expect(vpn.settings([2: "proton0"], running: up)?.count == 1)
+        #expect(vpn.settings([2: "proton0"], running: [:]) == nil)
+        #expect(vpn.allowsFile)
+    }
+
+    @ServiceLoop
+    @Test("at the start, a silent bus hides its file, also through /etc/resolv.conf")
+    func start() async throws {
+        let directory = try TemporaryDirectory()
+        let file = URL(filePath: directory.path("run/systemd/resolve/resolv.conf"))
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try "nameserver 192.0.2.1\n".write(to: file, atomically: false, encoding: .utf8)
+        let etc = directory.path("etc")
+        try FileManager.default.createDirectory(atPath: etc, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: etc + "/resolv.conf",
+            withDestinationPath: file.path
+        )
+        let socket = directory.path("bus")
+        func servers() async throws -> Int? {
+            let (found, continuation) = AsyncStream.makeStream(of: Int.self)
+            let watch = ResolverWatch(
+                ResolverFiles(root: directory.url.path),
+                bus: "unix:path=\(socket)",
+                isOwn: { _ in false },
+                report: { _ in },
+                { continuation.yield($0.flatMap(\.servers).count) }
+            )
+            watch.start()
+            defer { watch.stop() }
+            var iterator = found.makeAsyncIterator()
+            return await iterator.next()
+        }
+        #expect(try await servers() == 1)
+        let listener = try StreamListener(unixPath: socket, mode: 0o600)
+        #expect(try await servers() == 0)
+        listener.close()
+    }
+}
