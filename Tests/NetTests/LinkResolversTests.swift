@@ -225,10 +225,11 @@ struct LinkResolversTests {
         _ link: String,
         _ servers: [String],
         _ domains: [String] = [],
-        priority: Int64 = 100
+        priority: Int64 = 100,
+        isVPN: Bool = false
     ) -> BusValue {
         .table([
-            "interface": .text(link), "priority": .number(priority),
+            "interface": .text(link), "priority": .number(priority), "vpn": .boolean(isVPN),
             "nameservers": .list(servers.map(BusValue.text)),
             "domains": .list(domains.map(BusValue.text)),
         ])
@@ -257,6 +258,35 @@ struct LinkResolversTests {
             ]
         )
         #expect(unreadable == ["x"])
+    }
+
+    @Test("NetworkManager tells which entries are of VPNs, also on interfaces of networks")
+    func networkManagerVPN() throws {
+        let (links, _) = LinkResolvers.reading(
+            networkManager: .table([
+                "Configuration": .list([
+                    Self.entry("ppp0", ["198.51.100.1"], ["~l2tp.example"], isVPN: true),
+                    Self.entry("eth0", ["198.51.100.2"], ["~corp.example"], isVPN: true),
+                    Self.entry("eth0", ["198.51.100.3"], ["~other.example"], isVPN: true),
+                    Self.entry("eth0", ["2001:db8::3"], ["~other.example"], isVPN: true),
+                    Self.entry("eth0", ["192.0.2.1"]),
+                    Self.entry("ppp1", ["192.0.2.2"]),
+                ])
+            ])
+        )
+        #expect(links.map(\.link) == ["ppp0", "eth0", "eth0", "eth0", "ppp1"])
+        #expect(links.map(\.isTunnel) == [true, true, true, false, false])
+        #expect(links.map(\.isDefault) == [false, false, false, true, true])
+        #expect(
+            links.map(\.domains) == [["l2tp.example"], ["corp.example"], ["other.example"], [], []]
+        )
+        #expect(links.map(\.servers.count) == [1, 1, 2, 1, 1])
+        var running = Self.up
+        running["ppp0"] = .init(index: 7, isTunnel: false)
+        running["ppp1"] = .init(index: 8, isTunnel: false)
+        let merged = LinkResolvers.merged([links], running: running, isOwn: { _ in false })
+        // An IPsec VPN has no interface.
+        #expect(merged.flatMap(\.servers).map(\.address.link) == [7, 0, 0, 0, 0, 0])
     }
 
     @Test("an entry with a negative priority excludes the others")

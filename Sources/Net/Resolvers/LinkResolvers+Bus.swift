@@ -123,20 +123,30 @@ extension LinkResolvers {
             }
             let routing = (entry["domains"]?.items ?? []).compactMap(\.text)
                 .filter { $0.hasPrefix("~") }.map { String($0.dropFirst()) }
+            var new = LinkResolvers(.networkManager, link: link, servers: servers)
+            new.route(routing)
+            if entry["vpn"]?.boolean == true, !new.isTunnel {
+                // The interfaces of PPP have the same names for VPNs and for DSL.
+                (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
+            }
             // IPv4 and IPv6 of a link are two entries.
-            if let index = links.firstIndex(where: { $0.link == link }) {
+            if let index = links.firstIndex(where: { $0.isJoined(with: new) }) {
                 let all = links[index].servers + servers
                 links[index].servers = Array(all.prefix(maximumServers))
                 let before = links[index].domains + (links[index].takesAll ? ["."] : [])
                 links[index].route(before + routing.filter { !before.contains($0) })
             } else {
-                var new = LinkResolvers(.networkManager, link: link, servers: servers)
-                new.route(routing)
                 if limit < .max, new.isDefault { new.takesAll = true }
                 links.append(new)
             }
         }
         return (links, unreadable)
+    }
+
+    /// True if both entries are of one network or VPN; an interface can have several IPsec VPNs.
+    private func isJoined(with other: LinkResolvers) -> Bool {
+        link == other.link && isTunnel == other.isTunnel
+            && (!isShared || domains == other.domains && isDefault == other.isDefault)
     }
 }
 

@@ -55,8 +55,11 @@ package struct LinkResolvers: Sendable, Hashable {
         isTunnel = Self.namesOfTunnels.contains { link.hasPrefix($0) }
     }
 
-    /// True for the interface of a VPN.
+    /// True for a VPN.
     package var isTunnel: Bool
+
+    /// True for a VPN without an interface, such as IPsec; `link` is the interface of a network.
+    var isShared = false
 
     private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
 
@@ -157,7 +160,7 @@ extension LinkResolvers {
                 guard entry.link.isEmpty || running == nil || interface != nil,
                     result.count < maximumLinks
                 else { continue }
-                entry.isTunnel = entry.isTunnel || interface?.isTunnel ?? false
+                if interface?.isTunnel ?? false { (entry.isTunnel, entry.isShared) = (true, false) }
                 // A network could assign the address of a VPN's DNS server to this machine. The
                 // VPN link then keeps its domains, without a server: no other server gets the
                 // names. An ordinary link loses `~.`, because its server may be this daemon.
@@ -187,7 +190,7 @@ extension LinkResolvers {
     /// always bound, because systemd-resolved also binds.  Another server is bound only if the
     /// routing table already uses the interface, because the server may be outside of the VPN.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
-        guard isTunnel, takesAll || !domains.isEmpty else { return }
+        guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices
         where source == .resolved || isReached(servers[place].address, index) {
             servers[place].address.link = index
