@@ -107,6 +107,24 @@ struct LinkResolversTests {
         #expect(links.count == 4)
     }
 
+    @Test("the servers of an IPsec VPN come first", arguments: ["interface", "interfaces"])
+    func strongSwan(_ directory: String) throws {
+        let links = try Self.read(
+            directory,
+            [
+                ("\(directory)/NetworkManager", 1), ("\(directory)/eth0.dhclient", 2),
+                ("\(directory)/lo.inet", 3), ("\(directory)/lo.inet.ipsec.192.0.2.4", 4),
+                ("\(directory)/lo.ipsec.192.0.2.5", 5),
+            ],
+            ["eth0", "lo"]
+        )
+        #expect(links.prefix(2).map(\.link) == ["lo", ""])
+        #expect(links.map(\.isTunnel) == [false, true, false, false])
+        #expect(links[1].servers == [try Self.server("192.0.2.4"), try Self.server("192.0.2.5")])
+        let merged = LinkResolvers.merged([links], running: Self.up, isOwn: { _ in false })
+        #expect(merged.filter(\.isTunnel).flatMap(\.servers).map(\.address.link) == [0, 0])
+    }
+
     @Test("of two files of an interface, the private one has servers for its domains only")
     func privateFile() throws {
         let links = try Self.read(

@@ -63,9 +63,10 @@ package struct LinkResolvers: Sendable, Hashable {
 
     private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
 
-    /// True if both have the same interface and answer the same names.
+    /// True if both have the same interface or VPN, and answer the same names.
     func hasSameNames(as other: LinkResolvers) -> Bool {
-        link == other.link && isDefault == other.isDefault && domains == other.domains
+        link == other.link && isTunnel == other.isTunnel && isDefault == other.isDefault
+            && domains == other.domains
     }
 
     /// Interface that is up.
