@@ -185,6 +185,60 @@ struct LinkResolversTests {
         #expect(links[1].servers == [try Self.server("198.51.100.1:5353")])
     }
 
+    @Test("search domains of a VPN are routing domains, those of other links are not")
+    func searchDomains() throws {
+        let manager = Self.resolved(
+            [(2, [192, 0, 2, 1], 0, ""), (3, [198, 51, 100, 1], 0, "")],
+            [(2, "lan.example", false), (3, "corp.example", false), (3, "x.example", true)]
+        )
+        let resolved = LinkResolvers.reading(
+            resolved: manager,
+            links: [3: .table(["DefaultRoute": .boolean(false)])],
+            names: [2: "eth0", 3: "tun0"]
+        )
+        let (networkManager, _) = LinkResolvers.reading(
+            networkManager: .table([
+                "Configuration": .list([
+                    Self.entry("eth1", ["198.51.100.2"], ["ipsec.example"], isVPN: true),
+                    Self.entry("eth1", ["198.51.100.3"], ["other.example"], isVPN: true),
+                    Self.entry("eth1", ["192.0.2.2"], ["lan.example"]),
+                ])
+            ])
+        )
+        let file = "domain a.example\nsearch b.example . \nnameserver 198.51.100.4\n"
+        let files = ["proton0", "eth2"].map {
+            LinkResolvers.reading(resolvConf: file, .resolvconf, link: $0).0
+        }
+        let links = LinkResolvers.merged(
+            [resolved, networkManager, files],
+            running: Self.up,
+            isOwn: { _ in false }
+        )
+        #expect(
+            links.map { "\($0.link) \($0.domains.joined(separator: ","))" } == [
+                "eth0 ", "tun0 x.example,corp.example", "eth1 ipsec.example",
+                "eth1 other.example", "eth1 ", "proton0 a.example,b.example", "eth2 ",
+            ]
+        )
+        #expect(links.map(\.isDefault) == [true, false, true, true, true, true, true])
+    }
+
+    @Test("a VPN is full if it is used for packets to the Internet")
+    func fullTunnel() throws {
+        let servers = [try Self.server("198.51.100.1")]
+        let links = ["tun0", "eth0"].map { LinkResolvers(.resolved, link: $0, servers: servers) }
+        func full(_ interface: UInt32) -> [Bool] {
+            LinkResolvers.merged(
+                [links],
+                running: Self.up,
+                isOwn: { _ in false },
+                isReached: { $1 == interface || $0.host.hasPrefix("198.51.") }
+            ).map(\.isFullTunnel)
+        }
+        #expect(full(5) == [true, false])
+        #expect(full(2) == [false, false])
+    }
+
     @Test("the property DefaultRoute decides, and `~.` takes all names")
     func defaultRoute() {
         let manager = Self.resolved(

@@ -140,6 +140,7 @@ package struct ResolverFiles: Sendable {
                 // Two programs configure one interface, for example for IPv4 and for IPv6.
                 let all = result[index].servers + entry.servers
                 result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
+                result[index].searches += entry.searches
             } else {
                 result.append(entry)
             }
