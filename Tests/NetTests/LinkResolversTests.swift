@@ -361,6 +361,45 @@ struct LinkResolversTests {
         #expect(merged.flatMap(\.servers).map(\.address.link) == [7, 0, 0, 0, 0, 0])
     }
 
+    @Test("NetworkManager tells which servers and links of systemd-resolved are of VPNs")
+    func resolvedVPN() throws {
+        let resolved = LinkResolvers.reading(
+            resolved: Self.resolved(
+                [
+                    (2, [198, 51, 100, 1], 0, ""), (2, [192, 0, 2, 1], 0, ""),
+                    (3, [198, 51, 100, 2], 0, ""),
+                ],
+                [(2, "corp.example", true), (2, "lan.example", true)]
+            ),
+            links: [2: .table(["DefaultRoute": .boolean(true)])],
+            names: [2: "eth0", 3: "ppp0"]
+        )
+        let (networkManager, _) = LinkResolvers.reading(
+            networkManager: .table([
+                "Configuration": .list([
+                    Self.entry("eth0", ["198.51.100.1"], ["~corp.example"], isVPN: true),
+                    Self.entry("ppp0", ["198.51.100.2"], isVPN: true),
+                    Self.entry("eth0", ["192.0.2.1"], ["~lan.example"]),
+                ])
+            ])
+        )
+        var running = Self.up
+        running["ppp0"] = .init(index: 7, isTunnel: false)
+        let links = LinkResolvers.merged(
+            [resolved, networkManager],
+            running: running,
+            isOwn: { _ in false }
+        )
+        #expect(links.map(\.link) == ["eth0", "eth0", "ppp0"])
+        #expect(links.map(\.source) == [.resolved, .resolved, .resolved])
+        #expect(links.map(\.isTunnel) == [true, false, true])
+        #expect(links.map(\.isDefault) == [false, true, true])
+        #expect(links.map(\.domains) == [["corp.example"], ["lan.example"], []])
+        let hosts = links.map { $0.servers.map(\.address.host) }
+        #expect(hosts == [["198.51.100.1"], ["192.0.2.1"], ["198.51.100.2"]])
+        #expect(links.flatMap(\.servers).allSatisfy { $0.address.link == 0 })
+    }
+
     @Test("an entry with a negative priority excludes the others")
     func exclusive() {
         let (links, _) = LinkResolvers.reading(

@@ -155,6 +155,32 @@ extension LinkResolvers {
     }
 }
 
+extension LinkResolvers {
+    /// Separates the VPNs that NetworkManager reports from these settings of systemd-resolved.
+    ///
+    /// systemd-resolved does not know which links are VPNs. It has only one list of servers for an
+    /// interface and the IPsec VPNs that use the interface.
+    func separated(from vpns: [LinkResolvers]) -> [LinkResolvers] {
+        guard source == .resolved else { return [self] }
+        var (rest, parts) = (self, [LinkResolvers]())
+        for vpn in vpns where vpn.link == link {
+            guard vpn.isShared else {
+                rest.isTunnel = true
+                continue
+            }
+            var part = vpn
+            let servers = servers.filter { server in
+                vpn.servers.contains { $0.address.octets == server.address.octets }
+            }
+            if !servers.isEmpty { (part.source, part.servers) = (source, servers) }
+            rest.servers.removeAll(where: servers.contains)
+            rest.domains.removeAll(where: vpn.domains.contains)
+            parts.append(part)
+        }
+        return parts + [rest]
+    }
+}
+
 extension LinkResolvers.Server {
     /// Reads a server such as `192.0.2.53`, `fe80::1` or `dns+tls://192.0.2.53#dns.example`.
     ///

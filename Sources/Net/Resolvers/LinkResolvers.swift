@@ -160,9 +160,11 @@ extension LinkResolvers {
         isReached: (SocketAddress, UInt32) -> Bool = { _, _ in true }
     ) -> [LinkResolvers] {
         var result: [LinkResolvers] = []
+        let vpns = sources.joined().filter { $0.source == .networkManager && $0.isTunnel }
         for source in sources {
             let known = Set(result.map(\.link))
-            for var entry in source where !known.contains(entry.link) {
+            for var entry in source.flatMap({ $0.separated(from: vpns) })
+            where !known.contains(entry.link) {
                 let interface = running?[entry.link]
                 guard entry.link.isEmpty || running == nil || interface != nil,
                     result.count < maximumLinks
