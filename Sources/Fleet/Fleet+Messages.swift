@@ -47,22 +47,22 @@ extension Fleet {
     }
 
     /// Applies the stored flushes that this machine missed while it was stopped or disconnected.
+    ///
+    /// - Parameter list: the stored flushes, newest first.
     func takeStored(_ list: [[UInt8]]) {
-        var oldest: Int64 = .max
-        for sealed in list {
+        guard let now else { return }
+        var stored: [FleetFlush] = []
+        for sealed in list.reversed() {
             do throws(FleetRejection) {
                 let octets = try seal.open(sealed, for: FleetMessage.flushContext)
-                let flush = try FleetFlush(octets: octets)
-                oldest = min(oldest, flush.at)
-                takeNew(flush)
+                stored.append(try FleetFlush(octets: octets))
             } catch {
                 reject(error)
             }
         }
-        // Redis stores a limited number of flushes. Older flushes may be lost: flushes all older
-        // values.
-        if list.count >= FleetLimits.flushes, oldest < .max {
-            takeNew(FleetFlush(.all, isSoft: true, at: oldest))
+        let isFull = list.count >= FleetLimits.flushes
+        for flush in flushes.add(stored: stored, isFull: isFull, now: now) {
+            onFlush?(flush, .milliseconds(max(0, now - flush.at)))
         }
     }
 

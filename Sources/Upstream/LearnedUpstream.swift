@@ -15,6 +15,9 @@ package final class LearnedUpstream: Forwarding {
 
     package private(set) var servers: [any Forwarding] = []
 
+    /// Number of servers at the end of ``servers`` that get a name after all others have declined.
+    package private(set) var spareCount = 0
+
     /// Reason, for errors, while ``servers`` is empty.
     private var absence = "the network names no DNS server"
 
@@ -44,14 +47,25 @@ package final class LearnedUpstream: Forwarding {
 
     /// Replaces the servers.
     ///
-    /// - Parameter absence: the reason if `servers` is empty; nil keeps the former reason.
-    package func use(_ servers: [any Forwarding], absence: String? = nil) {
+    /// - Parameters:
+    ///   - spares: servers that get a name only after all `main` servers have declined.
+    ///   - absence: the reason if `main` is empty; nil keeps the former reason.
+    package func use(
+        _ main: [any Forwarding],
+        spares: [any Forwarding] = [],
+        absence: String? = nil
+    ) {
         if let absence { self.absence = absence }
-        guard !servers.elementsEqual(self.servers, by: { $0 === $1 }) else { return }
+        let servers = main + spares
+        guard
+            spares.count != spareCount
+                || !servers.elementsEqual(self.servers, by: { $0 === $1 })
+        else { return }
         for server in self.servers where !servers.contains(where: { $0 === server }) {
             former.add(server.numbers)
         }
         self.servers = servers
+        spareCount = spares.count
         version += 1
     }
 

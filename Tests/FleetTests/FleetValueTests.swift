@@ -148,7 +148,7 @@ struct FleetValueTests {
         #expect(list.flushes.count <= FleetLimits.flushes)
         #expect(list.covers(other, fetchedAt: 100, now: 300))
         #expect(!list.covers(other, fetchedAt: 101, now: 300))
-        list.add(FleetFlush(.all, isSoft: true, at: 290), now: 300)
+        list.add(FleetFlush(.all, isSoft: false, at: 290), now: 300)
         #expect(list.flushes.isEmpty && list.covers(other, fetchedAt: 290, now: 300))
         // The Redis clock was ahead for a moment.
         for ahead: Int64 in [10_000, 3_600_000] {
@@ -158,6 +158,33 @@ struct FleetValueTests {
         }
         let flush = FleetFlush(.name(name), isSoft: true, at: 5)
         #expect(try FleetFlush(octets: flush.octets) == flush)
+    }
+
+    @Test("a soft flush of all names does not hide a stored flush that removes answers")
+    func storedFlushes() throws {
+        let name = FleetFlush(.name(try Name("www.example.com")), isSoft: false, at: 100)
+        let soft = FleetFlush(.name(try Name("www.example.org")), isSoft: true, at: 110)
+        let all = FleetFlush(.all, isSoft: true, at: 120)
+        var list = FlushList()
+        func added(_ stored: [FleetFlush], isFull: Bool = false) -> [FleetFlush] {
+            list.add(stored: stored, isFull: isFull, now: 200)
+        }
+        list.add(all, now: 200)
+        // The soft flush is a part of the flush of all names.
+        #expect(added([name, soft, all]) == [name])
+        #expect(added([name, soft, all]).isEmpty)
+        list = FlushList()
+        #expect(added([name, soft, all]) == [name, soft, all])
+        #expect(added([name, soft, all]).isEmpty)
+        // Older flushes may be lost.
+        list = FlushList()
+        let older = FleetFlush(.all, isSoft: true, at: 100)
+        #expect(added([name, soft], isFull: true) == [older, name, soft])
+        #expect(added([name, soft], isFull: true).isEmpty)
+        let hard = FleetFlush(.all, isSoft: false, at: 115)
+        list.add(hard, now: 200)
+        #expect(list.flushes.isEmpty)
+        #expect(added([name, soft, hard], isFull: true).isEmpty)
     }
 
     @Test("the Redis clock may go back by 60 s in total, or to the clock of this machine")

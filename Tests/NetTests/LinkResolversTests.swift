@@ -107,6 +107,24 @@ struct LinkResolversTests {
         #expect(links.count == 4)
     }
 
+    @Test("the servers of an IPsec VPN come first", arguments: ["interface", "interfaces"])
+    func strongSwan(_ directory: String) throws {
+        let links = try Self.read(
+            directory,
+            [
+                ("\(directory)/NetworkManager", 1), ("\(directory)/eth0.dhclient", 2),
+                ("\(directory)/lo.inet", 3), ("\(directory)/lo.inet.ipsec.192.0.2.4", 4),
+                ("\(directory)/lo.ipsec.192.0.2.5", 5),
+            ],
+            ["eth0", "lo"]
+        )
+        #expect(links.prefix(2).map(\.link) == ["lo", ""])
+        #expect(links.map(\.isTunnel) == [false, true, false, false])
+        #expect(links[1].servers == [try Self.server("192.0.2.4"), try Self.server("192.0.2.5")])
+        let merged = LinkResolvers.merged([links], running: Self.up, isOwn: { _ in false })
+        #expect(merged.filter(\.isTunnel).flatMap(\.servers).map(\.address.link) == [0, 0])
+    }
+
     @Test("of two files of an interface, the private one has servers for its domains only")
     func privateFile() throws {
         let links = try Self.read(
@@ -167,6 +185,60 @@ struct LinkResolversTests {
         #expect(links[1].servers == [try Self.server("198.51.100.1:5353")])
     }
 
+    @Test("search domains of a VPN are routing domains, those of other links are not")
+    func searchDomains() throws {
+        let manager = Self.resolved(
+            [(2, [192, 0, 2, 1], 0, ""), (3, [198, 51, 100, 1], 0, "")],
+            [(2, "lan.example", false), (3, "corp.example", false), (3, "x.example", true)]
+        )
+        let resolved = LinkResolvers.reading(
+            resolved: manager,
+            links: [3: .table(["DefaultRoute": .boolean(false)])],
+            names: [2: "eth0", 3: "tun0"]
+        )
+        let (networkManager, _) = LinkResolvers.reading(
+            networkManager: .table([
+                "Configuration": .list([
+                    Self.entry("eth1", ["198.51.100.2"], ["ipsec.example"], isVPN: true),
+                    Self.entry("eth1", ["198.51.100.3"], ["other.example"], isVPN: true),
+                    Self.entry("eth1", ["192.0.2.2"], ["lan.example"]),
+                ])
+            ])
+        )
+        let file = "domain a.example\nsearch b.example . \nnameserver 198.51.100.4\n"
+        let files = ["proton0", "eth2"].map {
+            LinkResolvers.reading(resolvConf: file, .resolvconf, link: $0).0
+        }
+        let links = LinkResolvers.merged(
+            [resolved, networkManager, files],
+            running: Self.up,
+            isOwn: { _ in false }
+        )
+        #expect(
+            links.map { "\($0.link) \($0.domains.joined(separator: ","))" } == [
+                "eth0 ", "tun0 x.example,corp.example", "eth1 ipsec.example",
+                "eth1 other.example", "eth1 ", "proton0 a.example,b.example", "eth2 ",
+            ]
+        )
+        #expect(links.map(\.isDefault) == [true, false, true, true, true, true, true])
+    }
+
+    @Test("a VPN is full if it is used for packets to the Internet")
+    func fullTunnel() throws {
+        let servers = [try Self.server("198.51.100.1")]
+        let links = ["tun0", "eth0"].map { LinkResolvers(.resolved, link: $0, servers: servers) }
+        func full(_ interface: UInt32) -> [Bool] {
+            LinkResolvers.merged(
+                [links],
+                running: Self.up,
+                isOwn: { _ in false },
+                isReached: { $1 == interface || $0.host.hasPrefix("198.51.") }
+            ).map(\.isFullTunnel)
+        }
+        #expect(full(5) == [true, false])
+        #expect(full(2) == [false, false])
+    }
+
     @Test("the property DefaultRoute decides, and `~.` takes all names")
     func defaultRoute() {
         let manager = Self.resolved(
@@ -225,10 +297,11 @@ struct LinkResolversTests {
         _ link: String,
         _ servers: [String],
         _ domains: [String] = [],
-        priority: Int64 = 100
+        priority: Int64 = 100,
+        isVPN: Bool = false
     ) -> BusValue {
         .table([
-            "interface": .text(link), "priority": .number(priority),
+            "interface": .text(link), "priority": .number(priority), "vpn": .boolean(isVPN),
             "nameservers": .list(servers.map(BusValue.text)),
             "domains": .list(domains.map(BusValue.text)),
         ])
@@ -257,6 +330,74 @@ struct LinkResolversTests {
             ]
         )
         #expect(unreadable == ["x"])
+    }
+
+    @Test("NetworkManager tells which entries are of VPNs, also on interfaces of networks")
+    func networkManagerVPN() throws {
+        let (links, _) = LinkResolvers.reading(
+            networkManager: .table([
+                "Configuration": .list([
+                    Self.entry("ppp0", ["198.51.100.1"], ["~l2tp.example"], isVPN: true),
+                    Self.entry("eth0", ["198.51.100.2"], ["~corp.example"], isVPN: true),
+                    Self.entry("eth0", ["198.51.100.3"], ["~other.example"], isVPN: true),
+                    Self.entry("eth0", ["2001:db8::3"], ["~other.example"], isVPN: true),
+                    Self.entry("eth0", ["192.0.2.1"]),
+                    Self.entry("ppp1", ["192.0.2.2"]),
+                ])
+            ])
+        )
+        #expect(links.map(\.link) == ["ppp0", "eth0", "eth0", "eth0", "ppp1"])
+        #expect(links.map(\.isTunnel) == [true, true, true, false, false])
+        #expect(links.map(\.isDefault) == [false, false, false, true, true])
+        #expect(
+            links.map(\.domains) == [["l2tp.example"], ["corp.example"], ["other.example"], [], []]
+        )
+        #expect(links.map(\.servers.count) == [1, 1, 2, 1, 1])
+        var running = Self.up
+        running["ppp0"] = .init(index: 7, isTunnel: false)
+        running["ppp1"] = .init(index: 8, isTunnel: false)
+        let merged = LinkResolvers.merged([links], running: running, isOwn: { _ in false })
+        // An IPsec VPN has no interface.
+        #expect(merged.flatMap(\.servers).map(\.address.link) == [7, 0, 0, 0, 0, 0])
+    }
+
+    @Test("NetworkManager tells which servers and links of systemd-resolved are of VPNs")
+    func resolvedVPN() throws {
+        let resolved = LinkResolvers.reading(
+            resolved: Self.resolved(
+                [
+                    (2, [198, 51, 100, 1], 0, ""), (2, [192, 0, 2, 1], 0, ""),
+                    (3, [198, 51, 100, 2], 0, ""),
+                ],
+                [(2, "corp.example", true), (2, "lan.example", true)]
+            ),
+            links: [2: .table(["DefaultRoute": .boolean(true)])],
+            names: [2: "eth0", 3: "ppp0"]
+        )
+        let (networkManager, _) = LinkResolvers.reading(
+            networkManager: .table([
+                "Configuration": .list([
+                    Self.entry("eth0", ["198.51.100.1"], ["~corp.example"], isVPN: true),
+                    Self.entry("ppp0", ["198.51.100.2"], isVPN: true),
+                    Self.entry("eth0", ["192.0.2.1"], ["~lan.example"]),
+                ])
+            ])
+        )
+        var running = Self.up
+        running["ppp0"] = .init(index: 7, isTunnel: false)
+        let links = LinkResolvers.merged(
+            [resolved, networkManager],
+            running: running,
+            isOwn: { _ in false }
+        )
+        #expect(links.map(\.link) == ["eth0", "eth0", "ppp0"])
+        #expect(links.map(\.source) == [.resolved, .resolved, .resolved])
+        #expect(links.map(\.isTunnel) == [true, false, true])
+        #expect(links.map(\.isDefault) == [false, true, true])
+        #expect(links.map(\.domains) == [["corp.example"], ["lan.example"], []])
+        let hosts = links.map { $0.servers.map(\.address.host) }
+        #expect(hosts == [["198.51.100.1"], ["192.0.2.1"], ["198.51.100.2"]])
+        #expect(links.flatMap(\.servers).allSatisfy { $0.address.link == 0 })
     }
 
     @Test("an entry with a negative priority excludes the others")

@@ -186,15 +186,37 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["192.0.2.8"])
     }
 
-    @Test("while a VPN has servers for all names, other links get none")
+    @Test("while a VPN has servers for all names, other links get the names that these decline")
     func defaultVPN() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")
-        let vpn = try Self.link("wg0", "198.51.100.1")
+        var vpn = try Self.link("wg0", "198.51.100.1")
+        _ = plan.use([ether], now: Self.start)
         _ = plan.use([ether, vpn], now: Self.start)
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
+        #expect(Self.hosts(plan.spares) == ["192.0.2.1"])
+        // The answers of the network to names that the VPN may know become invalid.
+        _ = plan.use([ether, vpn], now: Self.start + .seconds(1))
+        #expect(Self.hosts(plan.expire(now: Self.start + .seconds(5)).servers) == ["192.0.2.1"])
+        #expect(plan.allServers == Set(ether.servers + vpn.servers))
+        let other = try Self.link("eth0", "192.0.2.7")
+        _ = plan.use([other, vpn], now: Self.start + .seconds(6))
+        #expect(Self.hosts(plan.spares) == ["192.0.2.7"])
+        #expect(Self.hosts(plan.expire(now: Self.start + .seconds(11)).servers) == ["192.0.2.1"])
+        #expect(plan.wake == nil)
+        // Only for a split tunnel.
+        vpn.isFullTunnel = true
+        _ = plan.use([ether, vpn], now: Self.start)
+        #expect(plan.spares.isEmpty)
+        vpn.takesAll = true
+        vpn.isFullTunnel = false
+        _ = plan.use([ether, vpn], now: Self.start)
+        #expect(Self.hosts(plan.servers) == ["198.51.100.1"] && plan.spares.isEmpty)
+        plan = NetworkPlan()
+        vpn.takesAll = false
+        _ = plan.use([ether, vpn], now: Self.start)
         _ = plan.use([ether], now: Self.start)
-        #expect(Self.hosts(plan.servers) == ["192.0.2.1"])
+        #expect(Self.hosts(plan.servers) == ["192.0.2.1"] && plan.spares.isEmpty)
     }
 
     @Test("a network cannot take over the domain of a VPN, or of a link that has it already")

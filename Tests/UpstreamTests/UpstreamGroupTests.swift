@@ -52,6 +52,70 @@ struct UpstreamGroupTests {
         #expect(harness.takeAsked() == "one@0 two@10 two@20")
     }
 
+    /// Returns a group whose upstream has the servers of a VPN and a spare server.
+    @ServiceLoop
+    private func group(
+        _ vpn: ScriptedUpstream...,
+        spare: ScriptedUpstream
+    ) -> (UpstreamGroup, LearnedUpstream) {
+        let learned = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
+        learned.use(vpn, spares: [spare])
+        return (harness.group(learned), learned)
+    }
+
+    @Test(arguments: [UpstreamError.declined(.refused), .declined(.servFail), .declined(.noError)])
+    @ServiceLoop
+    func `names that a VPN declines go to the spare server`(_ failure: UpstreamError)
+        async throws
+    {
+        let (group, _) = group(
+            ScriptedUpstream("one", in: harness) { _ in .fail(failure, 10) },
+            ScriptedUpstream("two", in: harness) { _ in .fail(failure, 10) },
+            spare: ScriptedUpstream("lan", in: harness) { _ in .answer(1) }
+        )
+        // Later the servers of the VPN rest, because they decline probes, too.
+        for _ in 0..<8 {
+            let start = harness.elapsed
+            #expect(try await harness.ask(group) == .success("lan"))
+            #expect(
+                harness.takeAsked() == "one@\(start) two@\(start + 10) lan@\(start + 20)"
+            )
+            await harness.advance(by: .seconds(1))
+        }
+    }
+
+    @Test(arguments: [UpstreamError.timedOut, .unreachable("no route"), .broken("lost")])
+    @ServiceLoop
+    func `a name goes to no spare server unless all servers of the VPN decline`(
+        _ failure: UpstreamError
+    ) async throws {
+        let (group, _) = group(
+            ScriptedUpstream("one", in: harness) { _ in .fail(.declined(.refused), 10) },
+            ScriptedUpstream("two", in: harness) { _ in .fail(failure, 10) },
+            spare: ScriptedUpstream("lan", in: harness) { _ in .answer(1) }
+        )
+        for _ in 0..<4 {
+            #expect(try await harness.ask(group) == .failure(.declined(.refused)))
+            #expect(!harness.takeAsked().contains("lan"))
+            await harness.advance(by: .seconds(1))
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `the removal of a VPN's server is no reason to query a spare server`() async throws {
+        let spare = ScriptedUpstream("lan", in: harness) { _ in .answer(1) }
+        let new = ScriptedUpstream("new", in: harness) { _ in .answer(1) }
+        let withdrawn = ScriptedUpstream("one", in: harness) { _ in .fail(.withdrawn, 10) }
+        let (group, learned) = group(withdrawn, spare: spare)
+        withdrawn.script = { _ in
+            learned.use([new], spares: [spare])
+            return .fail(.withdrawn, 10)
+        }
+        #expect(try await harness.ask(group) == .success("new"))
+        #expect(harness.takeAsked() == "one@0 new@10")
+    }
+
     @Test
     @ServiceLoop
     func `the number of tries per query is bounded`() async throws {

@@ -98,23 +98,29 @@ struct FlushList: Sendable {
     /// Time of the latest flush of all names.
     private var all: Int64 = .min
 
+    /// Time of the latest flush of all names that removes answers.
+    ///
+    /// A soft flush of all names does not replace earlier flushes that remove answers.
+    private var allHard: Int64 = .min
+
     /// Adds a flush; returns false if the flush is known already, or far in the future.
     ///
     /// A clock that was ahead can leave flushes with a future time. They do not replace `flush`;
     /// flushes more than ``FleetLimits/clockStep`` ahead are removed. If the list is full, the
-    /// oldest
-    /// flush becomes a flush of all names.
+    /// oldest flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep
+        let latest = now + FleetLimits.clockTolerance
         if all > horizon { all = .min }
+        if allHard > horizon { allHard = .min }
         flushes.removeAll { $0.at > horizon }
-        guard flush.at <= horizon, flush.at > all || all > now + FleetLimits.clockTolerance else {
-            return false
-        }
+        let known = flush.isSoft ? all : allHard
+        guard flush.at <= horizon, flush.at > known || known > latest else { return false }
         if case .all = flush.scope {
-            all = flush.at
-            flushes.removeAll { $0.at <= all }
+            all = all > latest ? flush.at : max(all, flush.at)
+            if !flush.isSoft { allHard = flush.at }
+            flushes.removeAll { $0.at <= flush.at && ($0.isSoft || !flush.isSoft) }
             return true
         }
         guard !flushes.contains(flush) else { return false }
@@ -123,9 +129,21 @@ struct FlushList: Sendable {
             let oldest = flushes.min(by: { $0.at < $1.at })
         {
             all = max(all, oldest.at)
-            flushes.removeAll { $0.at <= all }
+            allHard = max(allHard, oldest.at)
+            flushes.removeAll { $0.at <= oldest.at }
         }
         return true
+    }
+
+    /// Adds the flushes that Redis stores, oldest first; returns the flushes that are new.
+    ///
+    /// - Parameter isFull: true if older flushes may be lost; then flushes all older values.
+    mutating func add(stored: [FleetFlush], isFull: Bool, now: Int64) -> [FleetFlush] {
+        var all = stored
+        if isFull, let oldest = stored.map(\.at).min() {
+            all.insert(FleetFlush(.all, isSoft: true, at: oldest), at: 0)
+        }
+        return all.filter { add($0, now: now) }
     }
 
     /// Returns true if a value of `name` was fetched before a flush.

@@ -58,14 +58,17 @@ extension LinkResolvers {
             let servers = (extended ?? manager["DNS"]?.items ?? []).compactMap {
                 Server(resolved: $0.items, index, encrypts: encrypts)
             }
-            let routing = (manager["Domains"]?.items ?? []).compactMap { entry -> String? in
-                let parts = entry.items
-                guard parts.count == 3, parts[0].number == Int64(index), parts[2].boolean == true
-                else { return nil }
-                return parts[1].text
+            func domains(isRouteOnly: Bool) -> [String] {
+                (manager["Domains"]?.items ?? []).map(\.items).filter {
+                    $0.count == 3 && $0[0].number == Int64(index) && $0[2].boolean == isRouteOnly
+                }.compactMap { $0[1].text }
             }
             var result = LinkResolvers(.resolved, link: name, servers: servers)
-            result.route(routing, isDefault: links[index]?["DefaultRoute"]?.boolean)
+            result.route(
+                domains(isRouteOnly: true),
+                isDefault: links[index]?["DefaultRoute"]?.boolean
+            )
+            result.searches = domains(isRouteOnly: false)
             return result
         }
     }
@@ -121,22 +124,60 @@ extension LinkResolvers {
                 if server == nil { unreadable.append(String(text.prefix(80))) }
                 return server
             }
-            let routing = (entry["domains"]?.items ?? []).compactMap(\.text)
-                .filter { $0.hasPrefix("~") }.map { String($0.dropFirst()) }
+            let domains = (entry["domains"]?.items ?? []).compactMap(\.text)
+            let routing = domains.filter { $0.hasPrefix("~") }.map { String($0.dropFirst()) }
+            var new = LinkResolvers(.networkManager, link: link, servers: servers)
+            new.route(routing)
+            new.searches = domains.filter { !$0.hasPrefix("~") }
+            if entry["vpn"]?.boolean == true, !new.isTunnel {
+                // The interfaces of PPP have the same names for VPNs and for DSL.
+                (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
+            }
             // IPv4 and IPv6 of a link are two entries.
-            if let index = links.firstIndex(where: { $0.link == link }) {
+            if let index = links.firstIndex(where: { $0.isJoined(with: new) }) {
                 let all = links[index].servers + servers
                 links[index].servers = Array(all.prefix(maximumServers))
                 let before = links[index].domains + (links[index].takesAll ? ["."] : [])
                 links[index].route(before + routing.filter { !before.contains($0) })
+                links[index].searches += new.searches
             } else {
-                var new = LinkResolvers(.networkManager, link: link, servers: servers)
-                new.route(routing)
                 if limit < .max, new.isDefault { new.takesAll = true }
                 links.append(new)
             }
         }
         return (links, unreadable)
+    }
+
+    /// True if both entries are of one network or VPN; an interface can have several IPsec VPNs.
+    private func isJoined(with other: LinkResolvers) -> Bool {
+        link == other.link && isTunnel == other.isTunnel
+            && (!isShared || hasSameNames(as: other) && searches == other.searches)
+    }
+}
+
+extension LinkResolvers {
+    /// Separates the VPNs that NetworkManager reports from these settings of systemd-resolved.
+    ///
+    /// systemd-resolved does not know which links are VPNs. It has only one list of servers for an
+    /// interface and the IPsec VPNs that use the interface.
+    func separated(from vpns: [LinkResolvers]) -> [LinkResolvers] {
+        guard source == .resolved else { return [self] }
+        var (rest, parts) = (self, [LinkResolvers]())
+        for vpn in vpns where vpn.link == link {
+            guard vpn.isShared else {
+                rest.isTunnel = true
+                continue
+            }
+            var part = vpn
+            let servers = servers.filter { server in
+                vpn.servers.contains { $0.address.octets == server.address.octets }
+            }
+            if !servers.isEmpty { (part.source, part.servers) = (source, servers) }
+            rest.servers.removeAll(where: servers.contains)
+            rest.domains.removeAll(where: vpn.domains.contains)
+            parts.append(part)
+        }
+        return parts + [rest]
     }
 }
 

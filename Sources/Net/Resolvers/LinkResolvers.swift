@@ -35,6 +35,9 @@ package struct LinkResolvers: Sendable, Hashable {
     /// Routing domains, without `~`; names in these domains are queried through this link.
     package var domains: [String]
 
+    /// Search domains; ``merged(_:running:isOwn:isReached:)`` adds those of a VPN to ``domains``.
+    var searches: [String] = []
+
     /// True if the servers also answer names outside the routing domains of all links.
     package var isDefault: Bool
 
@@ -56,14 +59,21 @@ package struct LinkResolvers: Sendable, Hashable {
         isTunnel = Self.namesOfTunnels.contains { link.hasPrefix($0) }
     }
 
-    /// True for the interface of a VPN.
+    /// True for a VPN.
     package var isTunnel: Bool
+
+    /// True for a VPN that is also used for packets to the Internet.
+    package var isFullTunnel = false
+
+    /// True for a VPN without an interface, such as IPsec; `link` is the interface of a network.
+    var isShared = false
 
     private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
 
-    /// True if both have the same interface and answer the same names.
+    /// True if both have the same interface or VPN, and answer the same names.
     func hasSameNames(as other: LinkResolvers) -> Bool {
-        link == other.link && isDefault == other.isDefault && domains == other.domains
+        link == other.link && isTunnel == other.isTunnel && isDefault == other.isDefault
+            && domains == other.domains
     }
 
     /// Interface that is up.
@@ -128,7 +138,7 @@ extension LinkResolvers {
             }
         }
         var result = LinkResolvers(source, link: link, servers: servers)
-        if isPrivate { result.route(domains, isDefault: false) }
+        if isPrivate { result.route(domains, isDefault: false) } else { result.searches = domains }
         return (result, unreadable)
     }
 }
@@ -151,14 +161,17 @@ extension LinkResolvers {
         isReached: (SocketAddress, UInt32) -> Bool = { _, _ in true }
     ) -> [LinkResolvers] {
         var result: [LinkResolvers] = []
+        let vpns = sources.joined().filter { $0.source == .networkManager && $0.isTunnel }
         for source in sources {
             let known = Set(result.map(\.link))
-            for var entry in source where !known.contains(entry.link) {
+            for var entry in source.flatMap({ $0.separated(from: vpns) })
+            where !known.contains(entry.link) {
                 let interface = running?[entry.link]
                 guard entry.link.isEmpty || running == nil || interface != nil,
                     result.count < maximumLinks
                 else { continue }
-                entry.isTunnel = entry.isTunnel || interface?.isTunnel ?? false
+                if interface?.isTunnel ?? false { (entry.isTunnel, entry.isShared) = (true, false) }
+                entry.routeSearches()
                 // A network could assign the address of a VPN's DNS server to this machine. The
                 // VPN link then keeps its domains, without a server: no other server gets the
                 // names. An ordinary link loses `~.`, because its server may be this daemon.
@@ -169,7 +182,12 @@ extension LinkResolvers {
                 entry.servers.removeAll { isOwn($0.address) }
                 guard !entry.servers.isEmpty || keepsDomains else { continue }
                 if entry.servers.isEmpty { entry.isDefault = false }
-                if let interface { entry.bind(to: interface.index, isReached) }
+                if let interface {
+                    entry.isFullTunnel =
+                        entry.isTunnel && !entry.isShared && entry.isDefault
+                        && internet.contains { isReached($0, interface.index) }
+                    entry.bind(to: interface.index, isReached)
+                }
                 let isLast = entry.link.isEmpty && entry.source == .file
                 if isLast, result.contains(where: { $0.isDefault && !$0.servers.isEmpty }) {
                     continue
@@ -182,13 +200,28 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
+    /// Root servers a.root-servers.net: examples of addresses in the Internet, never queried.
+    private static let internet = ["198.41.0.4", "[2001:503:ba3e::2:30]"].compactMap {
+        SocketAddress($0, defaultPort: 53)
+    }
+
+    /// Makes the search domains of a VPN routing domains, as systemd-resolved does.
+    ///
+    /// Those of other links are ignored: a network could name the domain of a VPN.
+    private mutating func routeSearches() {
+        let known = Set(domains)
+        let new = searches.filter { $0 != "." && !$0.hasPrefix("~") && !known.contains($0) }
+        if isTunnel { domains = Array((domains + new).prefix(Self.maximumDomains)) }
+        searches = []
+    }
+
     /// Binds servers for the names of a VPN to the interface `index`.
     ///
     /// Otherwise, another network could add a route to a server.  Servers from systemd-resolved are
     /// always bound, because systemd-resolved also binds.  Another server is bound only if the
     /// routing table already uses the interface, because the server may be outside of the VPN.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
-        guard isTunnel, takesAll || !domains.isEmpty else { return }
+        guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices
         where source == .resolved || isReached(servers[place].address, index) {
             servers[place].address.link = index

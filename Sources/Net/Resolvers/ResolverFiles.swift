@@ -38,13 +38,14 @@ package struct ResolverFiles: Sendable {
                 privates: openresolv + "/private",
                 exclusives: openresolv + "/exclusive",
                 metrics: openresolv + "/metrics",
-                order: ["tap", "tun", "vpn", "wg", "ppp", "ippp"]
+                order: ["lo", "tap", "tun", "vpn", "wg", "ppp", "ippp"]
             ),
             Directory(
                 source: .resolvconf,
                 path: openresolv + "/interface",
                 order: [
-                    "tun", "tap", "hso", "vpn", "em", "en", "br", "eth", "wl", "ath", "wifi", "ppp",
+                    "lo", "tun", "tap", "hso", "vpn", "em", "en", "br", "eth", "wl", "ath", "wifi",
+                    "ppp",
                 ]
             ),
             Directory(source: .dhcpcd, path: root + "/run/dhcpcd/hook-state/resolv.conf"),
@@ -140,11 +141,13 @@ package struct ResolverFiles: Sendable {
                 isPrivate: privates.contains(name)
             )
             unreadable += lines
+            if Self.isOfIPsec(name) { entry.isTunnel = true }
             entry.takesAll = exclusive != nil
             if let index = result.firstIndex(where: { $0.hasSameNames(as: entry) }) {
                 // Two programs configure one interface, for example for IPv4 and for IPv6.
                 let all = result[index].servers + entry.servers
                 result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
+                result[index].searches += entry.searches
             } else {
                 result.append(entry)
             }
@@ -156,9 +159,10 @@ package struct ResolverFiles: Sendable {
     ///
     /// wg-quick adds the prefix `tun.`, and Tailscale `tun-`, because Debian's resolvconf lists such
     /// files first. With openresolv, the name of Tailscale lacks the number of the interface.
-    /// Returns "" for the file of NetworkManager, which has the settings of all interfaces.
+    /// Returns "" for the file of NetworkManager, which has the settings of all interfaces, and for
+    /// a file of IPsec.
     static func link(of file: String, _ links: Set<String>) -> String {
-        if file == "NetworkManager" { return "" }
+        if file == "NetworkManager" || isOfIPsec(file) { return "" }
         let parts = file.split(separator: ".", omittingEmptySubsequences: false)
         for count in stride(from: parts.count, to: 0, by: -1) {
             for start in 0...parts.count - count {
@@ -173,5 +177,13 @@ package struct ResolverFiles: Sendable {
             if let link = numbered.min() { return link }
         }
         return file
+    }
+
+    /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan, whose VPNs have no interface.
+    ///
+    /// Other programs with files `lo.*` are servers of this machine, whose addresses are ignored.
+    /// `lo.inet` and `lo.inet6` have the servers that interfaces(5) lists for `lo`.
+    private static func isOfIPsec(_ file: String) -> Bool {
+        file.hasPrefix("lo.") && file != "lo.inet" && file != "lo.inet6"
     }
 }

@@ -357,7 +357,7 @@ package final class ResolverWatch {
 
     /// Checks the routes again later, because wg-quick adds the routes after the servers.
     private func checkRoutesLater(_ links: [LinkResolvers]) {
-        let unbound = links.filter { $0.isTunnel && ($0.takesAll || !$0.domains.isEmpty) }
+        let unbound = links.filter(\.isTunnel)
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }
             .filter { $0.address.link == 0 }
         let isNew = unbound.contains { !checked.contains($0) }

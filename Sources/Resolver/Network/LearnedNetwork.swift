@@ -92,7 +92,10 @@ package final class LearnedNetwork {
     // MARK: - Reading
 
     /// Servers for names without a routing domain.
-    package var servers: [any Forwarding] { (upstream ?? unused).servers }
+    package var servers: [any Forwarding] {
+        let upstream = upstream ?? unused
+        return upstream.servers.dropLast(upstream.spareCount)
+    }
 
     /// All servers in use.
     package var allServers: [any Forwarding] { Array(forwarders.values) }
@@ -180,7 +183,7 @@ package final class LearnedNetwork {
         let change = Change(
             domains: outcome.domains,
             sources: Set(outcome.servers.map { UpstreamStage.origin(of: name, $0) }),
-            hasOtherServers: plan.servers != before.servers
+            hasOtherServers: plan.servers != before.servers || plan.spares != before.spares
         )
         guard !change.isEmpty || plan.routes != before.routes else { return }
         let names = ended.prefix(Self.maximumNames).map(\.text).joined(separator: ", ")
@@ -202,6 +205,7 @@ package final class LearnedNetwork {
         }
         upstream.use(
             servers(plan.servers),
+            spares: servers(plan.spares),
             absence: plan.absence ?? "the network names no DNS server"
         )
         guard self.upstream != nil else { return }
@@ -253,6 +257,7 @@ package final class LearnedNetwork {
 
     private var text: String {
         let servers = plan.servers.map { $0.address.host }.joined(separator: ", ")
+        let spares = plan.spares.map { $0.address.host }.joined(separator: ", ")
         let absence = plan.absence.map { " (\($0))" } ?? ""
         let routes = plan.routes.prefix(Self.maximumNames).map { route in
             let state = route.heldUntil == nil ? "" : ", held"
@@ -260,6 +265,7 @@ package final class LearnedNetwork {
         }
         let more = plan.routes.count - routes.count
         return "network resolvers: \(servers.isEmpty ? "none\(absence)" : servers)"
+            + (spares.isEmpty ? "" : "; for names that they decline: \(spares)")
             + (routes.isEmpty ? "" : "; routing domains: \(routes.joined(separator: ", "))")
             + (more > 0 ? " and \(more) more" : "")
     }

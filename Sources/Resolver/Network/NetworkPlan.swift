@@ -40,6 +40,9 @@ struct NetworkPlan: Sendable, Hashable {
     /// Servers for names without a routing domain.
     private(set) var servers: [Server] = []
 
+    /// Servers of other links, for names that all ``servers`` of a split-tunnel VPN decline.
+    private(set) var spares: [Server] = []
+
     /// Link with `~.`, the only source of ``servers``; nil for none.
     private var taker: String?
     private var isTakerTunnel = false
@@ -50,8 +53,9 @@ struct NetworkPlan: Sendable, Hashable {
     /// End of the hold of names without a routing domain; nil while they are not held.
     private var heldUntil: Instant?
 
-    /// Value of ``servers`` after `heldUntil`.
+    /// Values of ``servers`` and ``spares`` after `heldUntil`.
     private var laterServers: [Server] = []
+    private var laterSpares: [Server] = []
 
     /// Reason, for errors, if ``servers`` is empty because of a link with `~.`.
     var absence: String? {
@@ -67,7 +71,9 @@ struct NetworkPlan: Sendable, Hashable {
     private var former: [Server: Instant] = [:]
 
     /// All servers in use.
-    var allServers: Set<Server> {
+    var allServers: Set<Server> { mainServers.union(spares) }
+
+    private var mainServers: Set<Server> {
         Set(servers + routes.filter { $0.heldUntil == nil }.flatMap(\.servers))
     }
 
@@ -81,7 +87,7 @@ struct NetworkPlan: Sendable, Hashable {
     /// Applies the settings of all links.
     mutating func use(_ links: [LinkResolvers], now: Instant) -> Outcome {
         var outcome = Outcome()
-        let before = allServers
+        let (before, spare) = (mainServers, Set(spares))
         selectServers(links, now: now)
         let present = Dictionary(
             routes.lazy.filter { $0.heldUntil == nil }.map { ($0.domain, $0.link) },
@@ -131,8 +137,10 @@ struct NetworkPlan: Sendable, Hashable {
         outcome.domains += wanted.keys
         outcome.domains += endSurplusHolds()
         routes += wanted.values.sorted { $0.domain.text < $1.domain.text }
-        let after = allServers
-        for server in before.subtracting(after) where former[server.unbound] == nil {
+        let after = mainServers
+        // A server that becomes a spare may have answered names that the VPN knows.
+        let removed = before.union(spare.subtracting(spares)).subtracting(after)
+        for server in removed where former[server.unbound] == nil {
             former[server.unbound] = now + ResolverLimits.domainHold
         }
         for server in after { former[server.unbound] = nil }
@@ -149,12 +157,18 @@ struct NetworkPlan: Sendable, Hashable {
         let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
+        // The server of a split-tunnel VPN may decline other names. Only the VPN's servers can send
+        // such a reply, so the network below cannot obtain the names of the VPN.
+        let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
+        let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
+        let rest = others.filter { !all.contains($0) }
         guard isTakerTunnel, tunnels.isEmpty else {
-            (servers, laterServers, heldUntil) = (all, [], nil)
+            (servers, spares, heldUntil) = (all, rest, nil)
+            (laterServers, laterSpares) = ([], [])
             (taker, isTakerTunnel) = (takers.first?.link, !tunnels.isEmpty)
             return
         }
-        (servers, laterServers) = ([], all)
+        (servers, spares, laterServers, laterSpares) = ([], [], all, rest)
         heldUntil = heldUntil ?? now + ResolverLimits.domainHold
     }
 
@@ -175,13 +189,14 @@ struct NetworkPlan: Sendable, Hashable {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }
         if isDue(heldUntil) {
-            servers = laterServers
-            (taker, isTakerTunnel, heldUntil, laterServers) = (nil, false, nil, [])
+            (servers, spares) = (laterServers, laterSpares)
+            (laterServers, laterSpares) = ([], [])
+            (taker, isTakerTunnel, heldUntil) = (nil, false, nil)
         }
         outcome.domains = routes.filter { isDue($0.heldUntil) }.map(\.domain)
         routes = routes.compactMap { isDue($0.heldUntil) ? successors[$0.domain] : $0 }
         successors = successors.filter { name, _ in !outcome.domains.contains(name) }
-        for server in allServers { former[server.unbound] = nil }
+        for server in mainServers { former[server.unbound] = nil }
         outcome.servers = former.filter { $0.value <= now }.map(\.key)
         for server in outcome.servers { former[server] = nil }
         return outcome

@@ -8,6 +8,8 @@ struct AttemptPlan: Sendable, Hashable {
         /// Index in the group, in the order of the settings.
         var server: Int
 
+        var role = ServerRole.ordinary
+
         /// True if answers cannot be forged in transit.
         var isProtected: Bool
 
@@ -77,7 +79,8 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// - Parameter isRepeated: false if each server gets the query only once.
     init(_ candidates: consuming [Candidate], deadline: Instant, isRepeated: Bool = true) {
-        let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
+        let main = candidates.count { $0.role != .spare }
+        let isAlone = main == 1 && candidates[0].repeatsAfter != nil
         let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
         rounds = isRepeated ? most : 1
         mostTries = min(rounds * candidates.count, UpstreamLimits.tries)
@@ -129,9 +132,15 @@ struct AttemptPlan: Sendable, Hashable {
     ///
     /// An unprotected server may be queried only if all earlier protected servers are down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
-        isLeft(candidate) && !candidates[candidate].isUntrusted
+        isLeft(candidate) && !candidates[candidate].isUntrusted && !isSurplus(candidate)
             && (candidates[candidate].isProtected
                 || protectedBefore(candidate).allSatisfy(\.isDown))
+    }
+
+    /// True for a spare server while a server of the VPN has not declined.
+    private func isSurplus(_ candidate: Int) -> Bool {
+        candidates[candidate].role == .spare
+            && candidates.contains { $0.role == .first && !refused.contains($0.server) }
     }
 
     private func isLeft(_ candidate: Int) -> Bool {
@@ -147,7 +156,7 @@ struct AttemptPlan: Sendable, Hashable {
     private var awaitsProbe: Bool {
         count < mostTries
             && candidates.indices.contains { candidate in
-                isLeft(candidate) && !mayBeAsked(candidate)
+                isLeft(candidate) && !mayBeAsked(candidate) && !isSurplus(candidate)
                     && !candidates[candidate].isProtected
                     && protectedBefore(candidate).allSatisfy {
                         $0.isDown || suspects.contains($0.server)
@@ -222,6 +231,13 @@ extension AttemptPlan {
     ) -> Move? {
         guard let ended = end(number), !isOver else { return nil }
         if isFinal { refused.append(ended.server) }
+        return proceed(now: now)
+    }
+
+    /// Ends the attempt at a server that the network no longer has; the server has not declined.
+    mutating func withdrawn(_ number: Int, now: Instant) -> Move? {
+        guard let ended = end(number), !isOver else { return nil }
+        candidates[ended.candidate].tries = rounds
         return proceed(now: now)
     }
 

@@ -166,7 +166,7 @@ final class Run {
         guard !failed.isCancelled else { return }
         guard error != .withdrawn else {
             guard !isOver else { return }
-            return perform(plan.failed(failed.number, isFinal: true, now: now), .next, now)
+            return perform(plan.withdrawn(failed.number, now: now), .next, now)
         }
         let server = roster.servers[failed.server]
         health.failed(server, error, began: failed.began)

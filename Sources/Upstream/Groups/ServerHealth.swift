@@ -136,9 +136,14 @@ extension ServerHealth {
 // MARK: - Candidates
 
 extension ServerHealth {
-    func candidate(_ server: any Forwarding, _ index: Int) -> AttemptPlan.Candidate {
+    func candidate(
+        _ server: any Forwarding,
+        _ index: Int,
+        _ role: ServerRole = .ordinary
+    ) -> AttemptPlan.Candidate {
         AttemptPlan.Candidate(
             server: index,
+            role: role,
             isProtected: server.isProtected,
             isDown: isDown,
             isUntrusted: isUntrusted,

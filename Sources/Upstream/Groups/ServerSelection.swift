@@ -7,6 +7,7 @@ struct ServerSelection: Sendable, Hashable {
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
 
+        var role = ServerRole.ordinary
         var isPaused = false
         var health: ServerHealth
 
@@ -60,6 +61,12 @@ struct ServerSelection: Sendable, Hashable {
             }
         }
         order += usable.filter { !entries[$0].health.isFit }
+        let spares = order.filter { entries[$0].role == .spare }
+        guard !spares.isEmpty else { return }
+        order.removeAll { entries[$0].role == .spare }
+        // An excluded server cannot decline.
+        let first = entries.indices.filter { entries[$0].role == .first }
+        if first.allSatisfy(order.contains) { order += spares }
     }
 }
 

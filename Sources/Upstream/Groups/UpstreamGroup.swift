@@ -108,9 +108,9 @@ package final class UpstreamGroup {
         // Not `map`: the isolation check of its closure takes 350 instructions.
         for index in standing.order {
             let (server, health) = (servers[index], pages[index].health)
-            if health.isFit { hasFit = true }
+            if health.isFit, roster.roles[index] != .spare { hasFit = true }
             if health.isUntrusted { untrusted.append(index) }
-            candidates.append(health.candidate(server, index))
+            candidates.append(health.candidate(server, index, roster.roles[index]))
         }
         let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
         let run =
@@ -148,11 +148,12 @@ package final class UpstreamGroup {
             )
         }
         return ServerSelection(
-            zip(servers, pages).map { server, page in
+            servers.indices.map { index in
                 ServerSelection.Entry(
-                    isProtected: server.isProtected,
-                    isPaused: health.isPaused(server),
-                    health: page.health
+                    isProtected: servers[index].isProtected,
+                    role: roster.roles[index],
+                    isPaused: health.isPaused(servers[index]),
+                    health: pages[index].health
                 )
             },
             now: now

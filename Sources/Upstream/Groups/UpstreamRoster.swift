@@ -5,16 +5,38 @@ internal import Net
 @ServiceLoop
 final class UpstreamRoster {
     let servers: [any Forwarding]
+    let roles: [ServerRole]
     let pages: [HealthTable.Page]
 
     /// Sum of the versions of each ``LearnedUpstream`` in the group.
     let version: Int
 
     init(_ members: [any Forwarding], _ health: HealthTable, version: Int) {
-        let learned = members.filter { $0 is LearnedUpstream }.flatMap(\.servers)
+        let learned = members.compactMap { $0 as? LearnedUpstream }.flatMap(\.roles)
         let own = members.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
-        servers = own.filter(\.isProtected) + own.filter { !$0.isProtected } + learned
+        servers =
+            own.filter(\.isProtected) + own.filter { !$0.isProtected } + learned.map(\.server)
+        roles = own.map { _ in .ordinary } + learned.map(\.role)
         pages = servers.map(health.page)
         self.version = version
+    }
+}
+
+/// Role of a server while a VPN has servers that decline the names outside of the VPN.
+enum ServerRole: Sendable, Hashable {
+    case ordinary
+
+    /// Server of the VPN.
+    case first
+
+    /// Server of another network, which gets a name after all servers of the VPN have declined.
+    case spare
+}
+
+extension LearnedUpstream {
+    fileprivate var roles: [(server: any Forwarding, role: ServerRole)] {
+        guard spareCount > 0 else { return servers.map { ($0, .ordinary) } }
+        let main = servers.count - spareCount
+        return servers.enumerated().map { ($1, $0 < main ? .first : .spare) }
     }
 }
