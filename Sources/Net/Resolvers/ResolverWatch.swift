@@ -45,16 +45,7 @@ package final class ResolverWatch {
     private static let shortestPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
-    /// Servers of VPNs, each with the link through which the server was reached.
-    private var bound: Set<SocketAddress> = []
-
-    private struct Unbound: Hashable {
-        let link: String
-        let address: SocketAddress
-    }
-
-    /// Servers of VPNs that were not reached through their link at the last update.
-    private var checked: Set<Unbound> = []
+    private var routes = ServerRoutes()
     private var routeTimer: LoopTimer?
     private static let routeTime = Duration.seconds(2)
 
@@ -63,6 +54,10 @@ package final class ResolverWatch {
 
     /// Services that have not replied since the start; ``update()`` waits for all replies.
     private var awaited: Set<String> = []
+
+    /// Timers of further queries to systemd-resolved after a change.
+    private var repeated: [LoopTimer] = []
+    private static let repetitions: [Duration] = [.milliseconds(300), .seconds(1), .seconds(3)]
 
     private var timer: LoopTimer?
     private var patience: LoopTimer?
@@ -97,34 +92,24 @@ package final class ResolverWatch {
 
     /// Begins to watch; a source that cannot be watched is reported and left out.
     package func start() {
-        attempt("links") { links = try LinkWatch { [weak self] in self?.linksChanged() } }
+        attempt("links") { links = try LinkWatch { [weak self] in self?.resolvedChanged() } }
         for directory in files.directories {
-            attempt(directory.path) {
-                watches.append(
-                    try FileWatch(directory.path, isDirectory: true) { [weak self] in
-                        self?.changed()
-                    }
-                )
-            }
+            watch(directory.path, isDirectory: true) { $0.changed() }
         }
         for (source, path) in files.files {
-            attempt(path) {
-                watches.append(
-                    try FileWatch(path) { [weak self] in
-                        // systemd-resolved sends no signal for some properties, such as domains.
-                        if source == .resolved { self?.query(SystemBus.Object.resolved.service) }
-                        self?.changed()
-                    }
-                )
-            }
+            watch(path) { if source == .resolved { $0.resolvedChanged() } else { $0.changed() } }
         }
+        for path in files.states { watch(path, isDirectory: true) { $0.resolvedChanged() } }
         let services = [SystemBus.Object.resolved, .networkManager, .connectivity]
         awaited = Set(services.map(\.service))
         patience = LoopTimer(at: Clock.now + Self.startTime) { [weak self] in
             self?.awaited = []
             self?.changed()
         }
-        let bus = SystemBus(busAddress, watching: services) { [weak self] in self?.query($0) }
+        let bus = SystemBus(busAddress, watching: services) { [weak self] service in
+            let isResolved = service == SystemBus.Object.resolved.service
+            if isResolved { self?.resolvedChanged() } else { self?.query(service) }
+        }
         self.bus = bus
         attempt("the system bus") { try bus.open() }
         if bus.isOpen, bus.mayRun {
@@ -141,8 +126,21 @@ package final class ResolverWatch {
         (links, bus, watches) = (nil, nil, [])
         let timers =
             [timer, patience, routeTimer].compactMap(\.self) + absences.values + retries.values
+            + repeated
         for timer in timers { timer.cancel() }
         (timer, patience, routeTimer, absences, retries) = (nil, nil, nil, [:], [:])
+    }
+
+    private func watch(
+        _ path: String,
+        isDirectory: Bool = false,
+        _ handler: @escaping @ServiceLoop (ResolverWatch) -> Void
+    ) {
+        attempt(path) {
+            watches.append(
+                try FileWatch(path, isDirectory: isDirectory) { [weak self] in self.map(handler) }
+            )
+        }
     }
 
     private func attempt(_ what: String, _ body: () throws -> Void) {
@@ -155,10 +153,20 @@ package final class ResolverWatch {
 
     // MARK: - D-Bus
 
-    /// Queries systemd-resolved again, which reports links by index.
-    private func linksChanged() {
+    /// Queries systemd-resolved now, and again after each of ``repetitions``.
+    ///
+    /// A program sets the servers, domains and options of a link one after the other, and
+    /// systemd-resolved reads the files of systemd-networkd some time after their change.
+    private func resolvedChanged() {
         query(SystemBus.Object.resolved.service)
         changed()
+        for timer in repeated { timer.cancel() }
+        let now = Clock.now
+        repeated = Self.repetitions.map { pause in
+            LoopTimer(at: now + pause) { [weak self] in
+                self?.query(SystemBus.Object.resolved.service)
+            }
+        }
     }
 
     private func query(_ service: String) {
@@ -284,9 +292,9 @@ package final class ResolverWatch {
         let settings = resolved.settings((all ?? [:]).mapValues(\.name), running: running)
         let sources = resolved.isSilent ? [] : self.sources(settings, names)
         let indexes = Set((running ?? [:]).values.map(\.index))
-        bound = bound.filter { indexes.contains($0.link) }
+        routes.keep(indexes)
         let merged = LinkResolvers.merged(sources, running: running, isOwn: isOwn) {
-            isReached($0, through: $1)
+            routes.isReached($0, through: $1)
         }
         reportProblem()
         checkRoutesLater(merged)
@@ -341,28 +349,9 @@ package final class ResolverWatch {
         if let new { report("network resolvers: \(new)") }
     }
 
-    /// True if packets to `server` leave, or once left, through the link.
-    ///
-    /// A later route does not change the result, because a hostile network may have added it.
-    private func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
-        var bound = server
-        bound.link = index
-        if self.bound.contains(bound) { return true }
-        guard let source = SocketAddress.source(towards: server),
-            source.octets == SocketAddress.source(towards: bound)?.octets
-        else { return false }
-        self.bound.insert(bound)
-        return true
-    }
-
     /// Checks the routes again later, because wg-quick adds the routes after the servers.
     private func checkRoutesLater(_ links: [LinkResolvers]) {
-        let unbound = links.filter(\.isTunnel)
-            .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }
-            .filter { $0.address.link == 0 }
-        let isNew = unbound.contains { !checked.contains($0) }
-        checked = Set(unbound)
-        guard isNew else { return }
+        guard routes.hasNewUnbound(links) else { return }
         let time = Clock.now + Self.routeTime
         routeTimer?.cancel()
         routeTimer = LoopTimer(at: time) { [weak self] in self?.changed() }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Links through which the servers of VPNs are reached.
+struct ServerRoutes {
+    private struct Unbound: Hashable {
+        let link: String
+        let address: SocketAddress
+    }
+
+    /// Servers of VPNs, each with the link through which the server was reached.
+    private var bound: Set<SocketAddress> = []
+
+    /// Servers of VPNs that were not reached through their link at the last update.
+    private var unbound: Set<Unbound> = []
+
+    /// Forgets the servers of links that no longer exist.
+    mutating func keep(_ indexes: Set<UInt32>) {
+        bound = bound.filter { indexes.contains($0.link) }
+    }
+
+    /// True if packets to `server` leave, or once left, through the link.
+    ///
+    /// A later route does not change the result, because a hostile network may have added it.
+    mutating func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
+        var linked = server
+        linked.link = index
+        if bound.contains(linked) { return true }
+        guard let source = SocketAddress.source(towards: server),
+            source.octets == SocketAddress.source(towards: linked)?.octets
+        else { return false }
+        bound.insert(linked)
+        return true
+    }
+
+    /// Records the servers of an update; returns true if other servers are now unbound.
+    mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {
+        let all = links.filter(\.isTunnel)
+            .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }
+            .filter { $0.address.link == 0 }
+        defer { unbound = Set(all) }
+        return all.contains { !unbound.contains($0) }
+    }
+}
