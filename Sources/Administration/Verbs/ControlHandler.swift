@@ -193,8 +193,14 @@ package final class ControlHandler: ControlHandling {
             selection = .name(try Self.name(name, "name"), try type.map(Self.type))
         }
         state.resolver.vendors.forget()
-        let sweep = CacheSweep(state.cache, selection, soft ? .markStale : .remove)
-        let count = await sweep.finish(clocks)
+        let (cache, action) = (state.cache, soft ? CacheSweep.Action.markStale : .remove)
+        let now = clocks.now()
+        var count = await CacheSweep(cache, selection, action).finish(clocks)
+        if daemon.isLoadingSnapshot {
+            // The snapshot may restore more answers that the flush must cover.
+            await daemon.snapshotLoaded()
+            count += await CacheSweep(cache, selection, action, storedUpTo: now).finish(clocks)
+        }
         return soft ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
     }
 

@@ -90,6 +90,7 @@ final class CacheFile {
         work = ServiceLoop.task { [self] in
             await load()
             onLoadEnd?()
+            onLoadEnd = nil
             alarm.set(clocks.now() + Self.interval)
         }
     }
@@ -104,8 +105,10 @@ final class CacheFile {
         }
     }
 
+    var isLoading: Bool { state == nil && work != nil }
+
     func loaded() async {
-        if state == nil { await work?.value }
+        if isLoading { await work?.value }
     }
 
     func abandon() {
