@@ -488,6 +488,22 @@ struct BudgetCountTests {
         }
     }
 
+    @Test("calls in flight of a replaced client lose no part of the budget")
+    func releasedReservation() throws {
+        let rule = Budget.Rule(callsPerDay: 100_000, unitsPerMonth: 10_000_000)
+        var old = budget(rule)
+        #expect(old.spend(units: 1, wallSeconds: midnight) != nil)
+        var new = budget(rule)
+        new.takeOver(from: &old)
+        let hedge = old.spend(units: 1, wallSeconds: midnight)
+        let actual = UsageAmount(calls: 1, units: 1)
+        old.settle(try #require(hedge), actual: actual, wallSeconds: midnight)
+        new.release(wallSeconds: midnight)
+        var other = budget(rule)
+        #expect(other.usage(wallSeconds: midnight)?.callsToday == 2)
+        #expect(other.usage(wallSeconds: midnight)?.unitsThisMonth == 2)
+    }
+
     @Test("after a crash the count is too high by at most 0.1 % or 10 units")
     func crash() {
         for (rule, block) in [
