@@ -373,6 +373,37 @@ struct BudgetCountTests {
         #expect(total == 10)
     }
 
+    @Test(
+        "a clock that was once ahead, then behind at each boot, gives no new budget at each boot",
+        arguments: [
+            ([1_000], -100), ([0, 1_000], -100), ([-100, 1_000], -100), ([1], -1), ([0, 1], -1),
+            ([0, 1, 0, 1], -1),
+        ] as [([Int64], Int64)]
+    )
+    func clockAheadThenBehind(_ first: [Int64], _ behind: Int64) {
+        var budget = ownBudget(Budget.Rule(callsPerDay: 20, unitsPerMonth: 40))
+        var total = 0
+        // Only the correct clock causes calls.
+        for offset in first + [behind, 0, behind, 0, behind, 0, behind, 0] {
+            let time = midnight + offset * day
+            if offset == 0 { total += spendAll(&budget, at: time) }
+            _ = budget.usage(wallSeconds: time)
+        }
+        #expect(total == 20)
+    }
+
+    @Test("a clock that was once ahead, then behind at each boot, loses no count")
+    func clockAheadLosesNothing() {
+        var budget = ownBudget(Budget.Rule(callsPerDay: 20, unitsPerMonth: 40))
+        _ = budget.usage(wallSeconds: midnight + 1_000 * day)
+        for boot: UInt64 in 1...10 {
+            _ = budget.usage(wallSeconds: midnight - 100 * day)
+            #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
+            #expect(budget.usage(wallSeconds: midnight)?.callsToday == boot)
+            #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == boot)
+        }
+    }
+
     private func ownBudget(_ rule: Budget.Rule) -> Budget {
         Budget(rule, vendor: "v", cheapest: 1, store: UsageMemory())
     }
