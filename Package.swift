@@ -300,8 +300,8 @@ let package = Package(
         suite(
             "Daemon",
             [
-                "Acceleration", "Administration", "Configuration", "DNSCache", "DNSWire", "Daemon",
-                "Frontend", "Locks", "Net", "Resolver", "TestWorld", logging,
+                "Acceleration", "Administration", "Configuration", "Control", "DNSCache", "DNSWire",
+                "Daemon", "Frontend", "Locks", "Net", "Resolver", "TestWorld", logging,
             ]
         ),
         suite("httpdnsctl", ["Control", "DNSWire", "TestWorld", "httpdnsctl"]),

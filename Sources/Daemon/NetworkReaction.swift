@@ -180,7 +180,7 @@ final class NetworkReaction {
     }
 
     /// Runs the first step of a sweep immediately, and the other steps in a task.
-    private func sweep(_ sweep: consuming CacheSweep) {
+    func sweep(_ sweep: consuming CacheSweep) {
         var sweep = consume sweep
         let clocks = components.clocks
         guard sweep.step(now: clocks.now()) else { return }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSCache
 internal import DNSWire
+internal import Net
 
 extension Resolver {
     /// Returns the validity rule for answers of a snapshot under the current settings.
@@ -16,5 +18,23 @@ extension Resolver {
             origins: origins,
             overridden: overridden
         )
+    }
+
+    /// Returns a function for the end of loading a snapshot.
+    ///
+    /// The function returns a sweep of the restored answers that are invalid because the static
+    /// hosts or the routing domains have changed since this call; nil if nothing has changed.
+    package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
+        let (former, formerDomains) = (hosts, activeRoutes.domains)
+        return { [self] in
+            let domains = activeRoutes.domains
+            guard hosts != former || domains != formerDomains else { return nil }
+            let overridden = overridden
+            return CacheSweep(removingFrom: cache, now: clocks.now()) {
+                [routes, origins] name, type, _, number in
+                overridden(Question(name: name, type: type))
+                    || !origins.isLearned(number) && routes.areTaken(domains, name)
+            }
+        }
     }
 }

@@ -303,6 +303,37 @@ struct CacheFileTests {
         #expect(try read(path) == octets)
     }
 
+    @ServiceLoop
+    @Test
+    func `a reload does not replace a file that is not a snapshot`() async throws {
+        let octets = Array("token: 0123456789\n".utf8)
+        _ = try folder.write(octets, to: "cache.snapshot")
+        let run = Run(path, hours)
+        run.file.startAnew()
+        await hours.rest()
+        let line = try #require(run.diary.all.first)
+        #expect(line.hasPrefix("warning: cache: \(path) is not a cache snapshot, not saving"))
+        try run.insert("www.example.com")
+        hours.advance(by: 300)
+        await hours.rest()
+        await run.finish()
+        #expect(run.diary.all.count == 1)
+        #expect(try read(path) == octets)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a reload replaces another snapshot`() async throws {
+        try await life { try $0.insert("old.example.com") }
+        let run = Run(path, hours)
+        try run.insert("www.example.com")
+        try run.insert("other.example.com")
+        run.file.startAnew()
+        await hours.rest()
+        #expect(run.file.numbers.latest?.entries == 2)
+        #expect(run.file.numbers.fault == nil)
+    }
+
     private func read(_ path: String) throws -> [UInt8] {
         try RegularFile(path).read(atMost: 1 << 20)
     }

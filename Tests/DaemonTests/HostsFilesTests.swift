@@ -94,6 +94,10 @@ struct HostsFilesTests {
 
         func start() async { await files?.start() }
 
+        func stop() { files?.stop() }
+
+        var isEmpty: Bool { table.count == 0 }
+
         private func take(_ table: HostsTable) {
             self.table = table
             guard let (isDone, continuation) = waiting, isDone(table) else { return }
@@ -158,6 +162,18 @@ struct HostsFilesTests {
         try await fixture.wait(for: "a.lan", ["192.0.2.5"])
         _ = try fixture.folder.write("192.0.2.6 a.lan\n", to: "hosts")
         try await fixture.wait(for: "a.lan", ["192.0.2.6", "192.0.2.5"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `files that are being read when they are stopped do not change the hosts`() async throws {
+        let fixture = try Fixture { _, _ in }
+        _ = try fixture.folder.write("192.0.2.1 a.lan\n", to: "hosts")
+        let start = ServiceLoop.task { await fixture.start() }
+        // The octets of the file arrive in a later turn of the loop than the stop.
+        ServiceLoop.task { fixture.stop() }
+        await start.value
+        #expect(fixture.isEmpty)
     }
 
     @Test

@@ -373,6 +373,37 @@ struct BudgetCountTests {
         #expect(total == 10)
     }
 
+    @Test(
+        "a clock that was once ahead, then behind at each boot, gives no new budget at each boot",
+        arguments: [
+            ([1_000], -100), ([0, 1_000], -100), ([-100, 1_000], -100), ([1], -1), ([0, 1], -1),
+            ([0, 1, 0, 1], -1),
+        ] as [([Int64], Int64)]
+    )
+    func clockAheadThenBehind(_ first: [Int64], _ behind: Int64) {
+        var budget = ownBudget(Budget.Rule(callsPerDay: 20, unitsPerMonth: 40))
+        var total = 0
+        // Only the correct clock causes calls.
+        for offset in first + [behind, 0, behind, 0, behind, 0, behind, 0] {
+            let time = midnight + offset * day
+            if offset == 0 { total += spendAll(&budget, at: time) }
+            _ = budget.usage(wallSeconds: time)
+        }
+        #expect(total == 20)
+    }
+
+    @Test("a clock that was once ahead, then behind at each boot, loses no count")
+    func clockAheadLosesNothing() {
+        var budget = ownBudget(Budget.Rule(callsPerDay: 20, unitsPerMonth: 40))
+        _ = budget.usage(wallSeconds: midnight + 1_000 * day)
+        for boot: UInt64 in 1...10 {
+            _ = budget.usage(wallSeconds: midnight - 100 * day)
+            #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
+            #expect(budget.usage(wallSeconds: midnight)?.callsToday == boot)
+            #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == boot)
+        }
+    }
+
     private func ownBudget(_ rule: Budget.Rule) -> Budget {
         Budget(rule, vendor: "v", cheapest: 1, store: UsageMemory())
     }
@@ -486,6 +517,22 @@ struct BudgetCountTests {
                 #expect(count >= spent && count <= spent + block + 1)
             }
         }
+    }
+
+    @Test("calls in flight of a replaced client lose no part of the budget")
+    func releasedReservation() throws {
+        let rule = Budget.Rule(callsPerDay: 100_000, unitsPerMonth: 10_000_000)
+        var old = budget(rule)
+        #expect(old.spend(units: 1, wallSeconds: midnight) != nil)
+        var new = budget(rule)
+        new.takeOver(from: &old)
+        let hedge = old.spend(units: 1, wallSeconds: midnight)
+        let actual = UsageAmount(calls: 1, units: 1)
+        old.settle(try #require(hedge), actual: actual, wallSeconds: midnight)
+        new.release(wallSeconds: midnight)
+        var other = budget(rule)
+        #expect(other.usage(wallSeconds: midnight)?.callsToday == 2)
+        #expect(other.usage(wallSeconds: midnight)?.unitsThisMonth == 2)
     }
 
     @Test("after a crash the count is too high by at most 0.1 % or 10 units")

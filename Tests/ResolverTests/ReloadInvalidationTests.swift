@@ -536,6 +536,22 @@ struct ReloadInvalidationTests {
         #expect(second.statistics === first.statistics)
     }
 
+    @Test("a former resolver keeps no later settings in memory")
+    @ServiceLoop
+    func released() throws {
+        let fixture = Fixture()
+        let first = try fixture.resolver(Side())
+        var second: Resolver? = try fixture.resolver(Side(upstreams: ["two"]), after: first)
+        weak let routes = second?.activeRoutes
+        let third = try fixture.resolver(Side(upstreams: ["three"]), after: second)
+        _ = second?.takeOver(from: first, hosts: HostsTable(), sameVendors: [])
+        if let second { _ = third.takeOver(from: second, hosts: HostsTable(), sameVendors: []) }
+        #expect(routes != nil)
+        second = nil
+        #expect(routes == nil)
+        withExtendedLifetime((first, third)) {}
+    }
+
     @Test("a rate limit continues with the new limit")
     func window() {
         let start = Clock.now

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import DNSCache
+import DNSWire
+import Daemon
+import DaemonLog
 import Locks
+import Resolver
 import TestWorld
 import Testing
 
@@ -46,5 +51,74 @@ struct ControlHandlerTests {
         let status = try await ServiceLoop.throwingTask { try await handler.status() }.value
         #expect(status.resolvConf.nameservers == ["192.0.2.1"])
         #expect(isOnLoop.withLock(\.self) == [false])
+    }
+
+    /// Daemon whose reload replaces only the resolver.
+    @ServiceLoop
+    private final class ReloadedDaemon: ManagedDaemon {
+        var state: DaemonState
+        let settingsFile = ""
+        let log: LogSink? = nil
+        let isLoadingSnapshot = false
+        weak var former: Resolver?
+
+        init(_ state: DaemonState) throws {
+            self.state = state
+            self.state.resolver = resolver()
+            former = self.state.resolver
+            let question = Question(name: try Name("www.example.com"), type: .a)
+            let answer = CachedAnswer(
+                question: question,
+                variant: .any,
+                rcode: .noError,
+                sections: try AnswerSections(question: question, answers: []),
+                lifetime: 60,
+                source: .upstream,
+                server: 0
+            )
+            state.cache.insert(answer, now: state.clocks.now())
+        }
+
+        private func resolver() -> Resolver {
+            Resolver(
+                routes: RouteTable(),
+                standard: nil,
+                policy: TTLPolicy(),
+                cache: state.cache,
+                clocks: state.clocks
+            )
+        }
+
+        func exchange() { state.resolver = resolver() }
+
+        func snapshotLoaded() async {}
+
+        func reload() async -> ReloadOutcome { ReloadOutcome() }
+
+        func check(_: (text: String, file: String)?) async -> ReloadOutcome { ReloadOutcome() }
+    }
+
+    @Test("after a reload, a stream keeps no former resolver in memory", arguments: [true, false])
+    @ServiceLoop
+    func streams(isWatch: Bool) async throws {
+        let harness = try harness()
+        defer { withExtendedLifetime(harness) {} }
+        let daemon = try ReloadedDaemon(harness.daemon.state)
+        let handler = ControlHandler(daemon)
+        func reload() throws {
+            #expect(daemon.former != nil)
+            daemon.exchange()
+            #expect(daemon.former == nil)
+            throw CancellationError()
+        }
+        do {
+            if isWatch {
+                try await handler.watch(WatchRequest()) { _ in try reload() }
+            } else {
+                _ = try await handler.dump { _ in try reload() }
+            }
+            Issue.record("the stream sent nothing")
+        } catch is CancellationError {
+        }
     }
 }

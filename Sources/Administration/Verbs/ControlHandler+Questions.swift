@@ -54,8 +54,9 @@ extension ControlHandler {
     private static let dumpedTogether = 256
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
-        let state = daemon.state
-        let (cache, origins) = (state.cache, state.resolver.origins)
+        // No `DaemonState` is held during the stream, which would keep former settings in memory.
+        let cache = daemon.state.cache
+        let origins = daemon.state.resolver.origins
         var walk = CacheWalk(cache)
         var part: [CacheEntry] = []
         while let entries = walk.next(now: clocks.now()) {

@@ -131,10 +131,10 @@ package final class ControlHandler: ControlHandling {
     package func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>)
         async throws
     {
-        let state = daemon.state
-        let names = state.vendors.map(\.client.name) + state.upstreams.map(\.name)
-        let filter = try QueryFilter(request, names: names + ["hosts"])
-        try await daemon.state.accelerator.suspended {
+        // No `DaemonState` is held during the stream, which would keep former settings in memory.
+        let filter = try QueryFilter(request, names: sourceNames + ["hosts"])
+        let accelerator = daemon.state.accelerator
+        try await accelerator.suspended {
             try await watch(filter, request.count, send)
         }
     }
@@ -193,8 +193,14 @@ package final class ControlHandler: ControlHandling {
             selection = .name(try Self.name(name, "name"), try type.map(Self.type))
         }
         state.resolver.vendors.forget()
-        let sweep = CacheSweep(state.cache, selection, soft ? .markStale : .remove)
-        let count = await sweep.finish(clocks)
+        let (cache, action) = (state.cache, soft ? CacheSweep.Action.markStale : .remove)
+        let now = clocks.now()
+        var count = await CacheSweep(cache, selection, action).finish(clocks)
+        if daemon.isLoadingSnapshot {
+            // The snapshot may restore more answers that the flush must cover.
+            await daemon.snapshotLoaded()
+            count += await CacheSweep(cache, selection, action, storedUpTo: now).finish(clocks)
+        }
         return soft ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
     }
 
@@ -238,10 +244,9 @@ package final class ControlHandler: ControlHandling {
     private func selection(
         of source: String
     ) throws(MethodError) -> AnswerCache.Selection {
-        let state = daemon.state
-        let names = state.vendors.map(\.client.name) + state.upstreams.map(\.name)
+        let names = sourceNames
         if names.contains(source) {
-            return .servers(state.resolver.origins.numbers(of: source))
+            return .servers(daemon.state.resolver.origins.numbers(of: source))
         }
         switch source {
         case "vendor": return .source(.vendor)
@@ -252,6 +257,12 @@ package final class ControlHandler: ControlHandling {
                 ?? "valid: \((names + ["vendor", "upstream"]).joined(separator: ", "))"
             throw .notFound(what: "source `\(source.shortened)` (\(hint))")
         }
+    }
+
+    /// Names of the vendors and upstreams.
+    private var sourceNames: [String] {
+        let state = daemon.state
+        return state.vendors.map(\.client.name) + state.upstreams.map(\.name)
     }
 
     static func name(_ text: String, _ argument: String) throws(MethodError) -> Name {

@@ -29,7 +29,7 @@ final class CacheFile {
     /// Fault of the lock; later faults of the file have the same cause and are not reported.
     private var lockFault: String?
 
-    /// True if the file was not a snapshot at the start; such a file is not replaced.
+    /// True if the file was not a snapshot when it was first used; such a file is not replaced.
     private var isOther = false
 
     private let cache: AnswerCache
@@ -90,22 +90,30 @@ final class CacheFile {
         work = ServiceLoop.task { [self] in
             await load()
             onLoadEnd?()
+            onLoadEnd = nil
             alarm.set(clocks.now() + Self.interval)
         }
     }
 
+    /// Writes the cache to the file, unless the file is not a snapshot, then at intervals.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
         state = .empty
         work = ServiceLoop.task { [self] in
+            let isOther = try? await WorkerThread.run(named: "snapshot") { [file] in
+                file.isOther
+            }
+            if isOther ?? false { refuse() }
             await write()
             alarm.set(clocks.now() + Self.interval)
         }
     }
 
+    var isLoading: Bool { state == nil && work != nil }
+
     func loaded() async {
-        if state == nil { await work?.value }
+        if isLoading { await work?.value }
     }
 
     func abandon() {
@@ -203,18 +211,22 @@ final class CacheFile {
             state = .empty
             logger.error("cache: \(numbers.path): \(fault); starting with an empty cache")
         case .failure(.damaged(.notASnapshot)):
-            // The path in the settings may be wrong, so the file is not replaced.
             state = .empty
-            isOther = true
-            fail(
-                "\(numbers.path) is not a cache snapshot",
-                consequence: Self.notSaving
-                    + "; correct `cache.snapshot`, or remove the file, and restart"
-            )
+            refuse()
         case .failure(.damaged(let fault)):
             state = .empty
             await setAside(fault)
         }
+    }
+
+    /// Never replaces the file, because the path in the settings may be wrong.
+    private func refuse() {
+        isOther = true
+        fail(
+            "\(numbers.path) is not a cache snapshot",
+            consequence: Self.notSaving
+                + "; correct `cache.snapshot`, or remove the file, and restart"
+        )
     }
 
     /// Stores the lock, or logs once why the cache cannot be saved.

@@ -65,6 +65,20 @@ struct CacheSnapshotFile: Sendable {
 
     static let hottestCount = 1000
 
+    /// True if there is a readable file that is not a snapshot.
+    var isOther: Bool {
+        guard let octets = try? file.open()?.read(Self.pieceOctets, at: 0) else { return false }
+        var reader = SnapshotReader(into: nil, now: Clock.now, wallTime: 0)
+        do throws(SnapshotError) {
+            try reader.read(octets) { _ in 0 }
+            return false
+        } catch .notASnapshot {
+            return true
+        } catch {
+            return false
+        }
+    }
+
     private static let pieceOctets = 64 << 10
 
     /// Restores the cache; returns nil if there is no file.

@@ -39,10 +39,13 @@ extension Daemon {
         }
         let snapshotWaiters = components.resolver.snapshotWaiters
         snapshotWaiters.begin()
+        let changes = components.resolver.changesDuringLoad()
         cacheFile.onLoadEnd = { [weak self] in
             snapshotWaiters.end()
+            guard let self else { return }
+            if let sweep = changes() { network.sweep(sweep) }
             // The snapshot may have answers from a network without this NAT64 prefix.
-            if let self, components.nat64.prefix != nil { network.removeTranslated() }
+            if components.nat64.prefix != nil { network.removeTranslated() }
         }
         cacheFile.start()
     }

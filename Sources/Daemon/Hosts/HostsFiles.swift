@@ -23,6 +23,7 @@ final class HostsFiles {
     private var watches: [FileWatch] = []
     private var alarm: Alarm?
 
+    private var isStopped = false
     private var isReading = false
     private var hasChanged = false
 
@@ -52,6 +53,7 @@ final class HostsFiles {
     }
 
     func stop() {
+        isStopped = true
         watches = []
         alarm?.set(nil)
     }
@@ -64,6 +66,8 @@ final class HostsFiles {
             hasChanged = false
             let settings = settings
             let result = await Task.detached { HostsReading(settings) }.value
+            // After a reload, the table of the former settings must not replace the new table.
+            guard !isStopped else { break }
             table = result.table
             for file in result.files { log(file) }
             if table.leftOut > 0 {

@@ -83,6 +83,11 @@ package struct UsageRecord: Sendable, Hashable {
 
     private mutating func moveForward(to today: Int64) {
         if behind != nil {
+            guard !isFormer(today) else {
+                // The clock was ahead on `latestDay`: the counts of `today` continue.
+                catchUp(to: latestDay)
+                return moveBack(to: today)
+            }
             catchUp(to: min(today, latestDay))
             guard today > latestDay else { return }
         }
@@ -123,7 +128,7 @@ package struct UsageRecord: Sendable, Hashable {
     }
 
     private mutating func moveBack(to today: Int64) {
-        let isLatest = day == latestDay
+        var isLatest = day == latestDay
         let use = useToday
         defer {
             if isLatest { ahead = use }
@@ -131,15 +136,25 @@ package struct UsageRecord: Sendable, Hashable {
         }
         // If `today` has no counts, the current counts continue. A machine without a clock battery
         // starts in the distant past: the sum of all later days would be too high.
-        guard former.contains(where: { $0.day == today }) else {
+        guard isFormer(today) else {
             if behind == nil {
                 // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.
                 (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
                 behind = today
             } else if day == behind {
                 behind = today
+            } else if use != .none {
+                // The counts of `day` must continue if the clock returns to it. They also continue
+                // on `today`, and are therefore not counted here.
+                former.append(Former(day: day, until: latestDay, use: .none, unitsOfMonth: 0))
+                former.sort { $0.day < $1.day }
+                former = former.suffix(Self.mostFormer)
             }
             return
+        }
+        if !isLatest, behind == nil {
+            // As above: only a wrong clock has reached `latestDay`.
+            (latestDay, ahead, isLatest) = (day, .none, true)
         }
         behind = nil
         var sum = isLatest ? use.less(ahead) : use
@@ -156,6 +171,8 @@ package struct UsageRecord: Sendable, Hashable {
         useToday = sum
         unitsThisMonth = month
     }
+
+    private func isFormer(_ day: Int64) -> Bool { former.contains { $0.day == day } }
 
     package mutating func add(_ amount: UsageAmount) {
         callsToday += amount.calls

@@ -217,8 +217,10 @@ extension Budget {
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     ///
     /// Without a limit, the block is a tenth of the charges of the last second, but at least
-    /// ``ClientLimits/usageBlock``. A large block needs few accesses to the stored counts.
+    /// ``ClientLimits/usageBlock``. A large block needs few accesses to the stored counts. A
+    /// released budget reserves nothing, because nobody would return the reservation.
     private var block: UsageAmount {
+        guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock
         return UsageAmount(
             calls: rule?.callsPerDay.map { $0 / 1000 } ?? max(least, chargedBefore.calls / 10),
@@ -289,7 +291,7 @@ extension Budget {
         }
         reserved = reserved + unused
         let (block, surplus) = (block, isReleased ? .none : block + cheapest)
-        if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
+        if !surplus.covers(reserved) { returnReservation(downTo: block) }
     }
 
     package mutating func refused() {

@@ -15,7 +15,10 @@ final class CacheWriter {
     private(set) var networksLeft: UInt64 = 0
 
     /// After a reload: the new cache writer, and the rule for the answers that stay valid.
-    private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
+    ///
+    /// A strong reference would keep the settings of all later reloads in memory.
+    private weak var successor: CacheWriter?
+    private var succession: ReloadInvalidation?
 
     init(
         _ freshness: Freshness,
@@ -45,18 +48,20 @@ final class CacheWriter {
 
     /// Marks the settings as replaced; then only answers that stay valid are cached.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
-        successor = (cacheWriter, succession)
+        successor = cacheWriter
+        self.succession = succession
     }
 
     /// True if an answer is valid under the settings of all later reloads.
     private func isRight(_ resolution: Resolution, _ question: Question) -> Bool {
-        var next = successor
-        while let (cacheWriter, succession) = next {
-            let provenance = resolution.provenance
-            guard succession.keeps(question, provenance.source, provenance.origin) else {
-                return false
-            }
-            next = cacheWriter.successor
+        let provenance = resolution.provenance
+        var cacheWriter = self
+        while let succession = cacheWriter.succession {
+            // Without the successor, the later reloads are unknown.
+            guard succession.keeps(question, provenance.source, provenance.origin),
+                let next = cacheWriter.successor
+            else { return false }
+            cacheWriter = next
         }
         return true
     }
