@@ -17,8 +17,10 @@ struct Copies: ~Copyable {
     /// Number of idle copies that `newHits` may still return in the current pass over all slots.
     var idleLeft = 0
 
-    /// Address families that the BPF program answers, and `suspend` calls without a `resume`.
+    /// Address families that the BPF program answers.
     var families: UInt32 = 0
+
+    /// Number of `suspend` calls without a `resume`.
     var holders = 0
 
     var isChanging = false

@@ -247,7 +247,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// Calls `body`, which changes the maps, with an odd sequence number (a seqlock).
+    /// Calls `body` to change the maps while the sequence number is odd (a seqlock).
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }

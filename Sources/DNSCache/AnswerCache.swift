@@ -118,7 +118,7 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
     }
 
-    /// Returns the cached answer during a bypass (``setBypassed(_:)``), otherwise nil.
+    /// Returns the cached answer while ``setBypassed(_:)`` is in effect, otherwise nil.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

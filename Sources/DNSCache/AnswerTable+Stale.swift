@@ -78,7 +78,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// Returns the cached answer during a bypass, otherwise nil; counts as a hit.
+    /// Returns the cached answer while ``isBypassed`` is true, otherwise nil; counts as a hit.
     mutating func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

@@ -166,7 +166,7 @@ extension EntryHeader {
 
     /// Returns the price of moving the entry to the head; nil to evict the entry.
     ///
-    /// Stale entries cost more than fresh entries, and are evicted first.
+    /// Stale entries have a higher price than fresh entries, so they are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }

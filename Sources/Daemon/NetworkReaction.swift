@@ -231,7 +231,7 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// If the limit is reached, answers that only a vendor call can replace stay in the cache.
+    /// Above the limit of removals, answers that only a vendor call can replace stay cached.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)

@@ -44,7 +44,7 @@ package protocol ControlHandling: Sendable {
         _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
-    /// Sends all cache entries in parts, and returns an empty part; throws the errors of `stats`.
+    /// Sends all cache entries in parts, then returns an empty part; throws the errors of `stats`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>

@@ -30,7 +30,7 @@ struct CRC32C {
 
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Contributions to the CRC: for each octet value, followed by 0 to 7 zero octets.
+    /// Contribution of each octet value to the CRC if 0 to 7 zero octets follow the octet.
     private static let table: [UInt32] = {
         var table: [UInt32] = []
         table.reserveCapacity(2048)

@@ -177,11 +177,11 @@ extension VendorError {
         }
     }
 
-    /// Returns the result of the attempt for the health of its server.
+    /// Returns how the attempt counts for the health of its server.
     ///
     /// A timeout does not count if the server had less time than ``VendorLimits/fairWait``, or if a
     /// retry follows. Other failures except connection errors count only after a failed health
-    /// probe. A 429 counts only for a probe, because in a call the name may be its cause.
+    /// probe. A 429 counts only for a probe: in a call, the queried name may cause it.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

@@ -95,7 +95,7 @@ extension TencentReply {
             return (index, none(for: lookup.names[index]))
         }
 
-        // Only a single name over TLS may have a record without a name.
+        // Only the reply for a single name over TLS may omit the name in its record.
         guard !isSealed else { throw .unreadable(.incomplete) }
         guard lookup.names.count == 1 else { throw .unreadable(.noRecord) }
         return (0, answer(in: text, about: 0))

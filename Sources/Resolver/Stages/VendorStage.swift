@@ -158,7 +158,7 @@ package final class VendorStage {
 
     /// Calls the first of `vendors`.
     ///
-    /// - Parameter ended: called before `completion` with the reply, or with nil after a failure.
+    /// - Parameter ended: called with the reply, or nil after a failure, before `completion`.
     func call(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,

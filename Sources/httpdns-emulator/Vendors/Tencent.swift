@@ -109,7 +109,7 @@ struct Tencent: Vendor {
             }
             channel = named
         }
-        // Since 2022-01-01, the vendor refuses requests without id and token.
+        // Since 2022-01-01, the vendor refuses requests with neither id nor token.
         let id = parameters["id"]
         guard id == account[.id] || (id == nil && channel == .token) else { throw .account }
         return channel
