@@ -18,18 +18,17 @@ struct ResolvedStateTests {
         return state
     }
 
-    @Test("its file is used only without a system bus")
+    @Test("its file is not used while it runs or may run")
     func file() {
         var state = ResolvedState()
-        #expect(state.allowsFile && !state.isSilent && state.problem(hasFile: true) == nil)
+        #expect(state.allowsFile && !state.isSilent && state.problem == nil)
         state.hasNotReplied()
-        #expect(!state.allowsFile && state.isSilent && state.problem(hasFile: false) != nil)
+        #expect(!state.allowsFile && state.isSilent && state.problem != nil)
         state.hasStopped()
-        #expect(!state.allowsFile && !state.isSilent && state.problem(hasFile: true) != nil)
-        #expect(state.problem(hasFile: false) == nil)
+        #expect(state.allowsFile && !state.isSilent && state.problem == nil)
         state.hasReplied(Self.manager, [:])
         state.hasNotReplied()
-        #expect(!state.allowsFile && !state.isSilent && state.problem(hasFile: true) == nil)
+        #expect(!state.allowsFile && !state.isSilent && state.problem == nil)
     }
 
     @Test("after its end, servers with TLS and servers of a running VPN stay in use")
@@ -41,7 +40,7 @@ struct ResolvedStateTests {
         #expect(ordinary.allowsFile)
         var strict = Self.state(["DNSOverTLS": .text("yes")])
         #expect(strict.settings([2: "eth0"], running: nil)?.count == 1)
-        #expect(!strict.allowsFile && strict.problem(hasFile: true) != nil)
+        #expect(!strict.allowsFile && strict.problem != nil)
         var vpn = Self.state()
         let up = ["proton0": LinkResolvers.Interface(index: 2, isTunnel: true)]
         #expect(vpn.settings([2: "proton0"], running: up)?.count == 1)

@@ -34,14 +34,18 @@ struct ResolvedState {
     var isSilent: Bool { service == .silent }
 
     /// True if the file of systemd-resolved may be used.
-    var allowsFile: Bool { service == .unknown || service == .released }
+    var allowsFile: Bool {
+        switch service {
+        case .unknown, .absent, .released: true
+        case .silent, .running, .ended: false
+        }
+    }
 
     /// Text for the log if a source is not used; nil otherwise.
-    func problem(hasFile: Bool) -> String? {
+    var problem: String? {
         switch service {
         case .silent:
             "systemd-resolved does not reply; no DNS server of the network is used until it does"
-        case .absent where hasFile: "systemd-resolved does not run; its file is not used"
         case .ended:
             """
             systemd-resolved does not run; its latest servers stay in use, because they require \

@@ -343,7 +343,7 @@ package final class ResolverWatch {
     }
 
     private func reportProblem() {
-        let new = resolved.problem(hasFile: ignoredFile != nil)
+        let new = resolved.problem
         guard new != problem else { return }
         problem = new
         if let new { report("network resolvers: \(new)") }
