@@ -284,14 +284,19 @@ struct CacheFileTests {
     }
 
     @ServiceLoop
-    @Test
-    func `a file that is not a snapshot is reported, and neither renamed nor replaced`()
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func `a file that is not a snapshot is reported, and neither renamed nor replaced`(
+        isReload: Bool
+    ) async throws {
         let octets = Array("token: 0123456789\n".utf8)
         _ = try folder.write(octets, to: "cache.snapshot")
         let run = Run(path, hours)
-        await run.start()
+        if isReload {
+            run.file.startAnew()
+            await hours.rest()
+        } else {
+            await run.start()
+        }
         let line = try #require(run.diary.all.first)
         #expect(line.hasPrefix("warning: cache: \(path) is not a cache snapshot, not saving"))
         try run.insert("www.example.com")
@@ -300,24 +305,6 @@ struct CacheFileTests {
         await run.finish()
         #expect(run.diary.all.count == 1)
         #expect(names(in: folder.path) == ["cache.snapshot", "cache.snapshot.lock"])
-        #expect(try read(path) == octets)
-    }
-
-    @ServiceLoop
-    @Test
-    func `a reload does not replace a file that is not a snapshot`() async throws {
-        let octets = Array("token: 0123456789\n".utf8)
-        _ = try folder.write(octets, to: "cache.snapshot")
-        let run = Run(path, hours)
-        run.file.startAnew()
-        await hours.rest()
-        let line = try #require(run.diary.all.first)
-        #expect(line.hasPrefix("warning: cache: \(path) is not a cache snapshot, not saving"))
-        try run.insert("www.example.com")
-        hours.advance(by: 300)
-        await hours.rest()
-        await run.finish()
-        #expect(run.diary.all.count == 1)
         #expect(try read(path) == octets)
     }
 

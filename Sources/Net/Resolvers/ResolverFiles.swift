@@ -28,11 +28,10 @@ package struct ResolverFiles: Sendable {
     /// Files of the whole machine, in order of preference, and the programs that write them.
     var files: [(source: LinkResolvers.Source, path: String)]
 
-    /// Directories in which systemd-resolved and systemd-networkd store the DNS settings of links.
+    /// Directory in which systemd-networkd stores the DNS settings of links.
     ///
-    /// systemd-resolved sends no signal for a change of domains, of `DNSOverTLS` or of
-    /// `DefaultRoute`, but a file is then written here.
-    let states: [String]
+    /// systemd-resolved reads these files, but sends no signal for most of the settings.
+    let states: String
 
     /// Files of a system under `root`, which is empty except in tests.
     package init(root: String = "") {
@@ -57,7 +56,7 @@ package struct ResolverFiles: Sendable {
             Directory(source: .dhcpcd, path: root + "/run/dhcpcd/hook-state/resolv.conf"),
             Directory(source: .dhclient, path: root + Self.dhclient),
         ]
-        states = [root + "/run/systemd/resolve/netif", root + "/run/systemd/netif/links"]
+        states = root + "/run/systemd/netif/links"
         files = [
             (.resolved, root + "/run/systemd/resolve/resolv.conf"),
             (.networkManager, root + "/run/NetworkManager/resolv.conf"),

@@ -59,6 +59,13 @@ package final class ResolverWatch {
     private var repeated: [LoopTimer] = []
     private static let repetitions: [Duration] = [.milliseconds(300), .seconds(1), .seconds(3)]
 
+    /// Timer of the next query to systemd-resolved without a change.
+    ///
+    /// systemd-resolved sends no signal for a change of only domains, `DNSOverTLS` or
+    /// `DefaultRoute`, and only root can read its files of the links.
+    private var poll: LoopTimer?
+    private static let pollTime = Duration.seconds(10)
+
     private var timer: LoopTimer?
     private var patience: LoopTimer?
     private var latest: [LinkResolvers]?
@@ -99,7 +106,7 @@ package final class ResolverWatch {
         for (source, path) in files.files {
             watch(path) { if source == .resolved { $0.resolvedChanged() } else { $0.changed() } }
         }
-        for path in files.states { watch(path, isDirectory: true) { $0.resolvedChanged() } }
+        watch(files.states, isDirectory: true) { $0.resolvedChanged() }
         let services = [SystemBus.Object.resolved, .networkManager, .connectivity]
         awaited = Set(services.map(\.service))
         patience = LoopTimer(at: Clock.now + Self.startTime) { [weak self] in
@@ -125,10 +132,11 @@ package final class ResolverWatch {
         bus?.close()
         (links, bus, watches) = (nil, nil, [])
         let timers =
-            [timer, patience, routeTimer].compactMap(\.self) + absences.values + retries.values
-            + repeated
+            [timer, patience, routeTimer, poll].compactMap(\.self) + absences.values
+            + retries.values + repeated
         for timer in timers { timer.cancel() }
-        (timer, patience, routeTimer, absences, retries) = (nil, nil, nil, [:], [:])
+        (timer, patience, routeTimer, poll) = (nil, nil, nil, nil)
+        (absences, retries, repeated) = ([:], [:], [])
     }
 
     private func watch(
@@ -250,7 +258,12 @@ package final class ResolverWatch {
         _ links: [Int32: BusValue]
     ) {
         switch (object, reply) {
-        case (.resolved, let reply?): resolved.hasReplied(reply, links)
+        case (.resolved, let reply?):
+            resolved.hasReplied(reply, links)
+            poll?.cancel()
+            poll = LoopTimer(at: Clock.now + Self.pollTime) { [weak self] in
+                self?.query(object.service)
+            }
         case (.resolved, nil): resolved.hasStopped()
         default: networkManager = reply
         }
