@@ -304,7 +304,8 @@ struct CacheFileTests {
         await hours.rest()
         await run.finish()
         #expect(run.diary.all.count == 1)
-        #expect(names(in: folder.path) == ["cache.snapshot", "cache.snapshot.lock"])
+        let files = names(in: folder.path).filter { !$0.hasSuffix(".lock") }
+        #expect(files == ["cache.snapshot"])
         #expect(try read(path) == octets)
     }
 
