@@ -91,7 +91,7 @@ package final class Attempt {
     }
 
     /// Client to which limits charge the query; nil for the daemon itself.
-    var client: ClientNetwork? { cancellation?.client as? ClientNetwork }
+    var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
     /// True after the completion, for example because the server was withdrawn.
     var isOver: Bool { completion == nil }

@@ -68,7 +68,7 @@ final class PendingQuery: FairEntry {
     var query: Query { key.query }
 
     /// Client to which vendor calls are charged.
-    var payer: ClientNetwork? { cancellation.client as? ClientNetwork }
+    var payer: ClientNetwork? { cancellation.account as? ClientNetwork }
 
     final class Waiter: FairEntry {
         let client: ClientNetwork?

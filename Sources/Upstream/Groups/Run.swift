@@ -150,6 +150,7 @@ final class Run {
             let reply = UpstreamGroup.Reply(
                 answer: reply,
                 upstream: server,
+                received: now,
                 hadLoss: attempt.earlier.map { now - attempt.began < (attempt.began - $0) / 2 }
                     ?? false
             )
