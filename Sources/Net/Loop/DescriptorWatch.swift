@@ -63,14 +63,16 @@ final class DescriptorWatch {
 
     /// Continues a suspended watch with another descriptor.
     func resume(on descriptor: Int32) throws(SocketError) {
-        var status = unsafe source.map { unsafe sd_event_source_set_io_fd($0, descriptor) } ?? 0
+        var status = unsafe sd_event_source_set_io_fd(source, descriptor)
         if status >= 0 { status = enable(true) }
         guard status >= 0 else { throw .system(call: "epoll_ctl", code: -status) }
     }
 
     private func enable(_ isEnabled: Bool) -> Int32 {
-        let state = Int32(isEnabled ? SD_EVENT_ON : SD_EVENT_OFF)
-        return unsafe source.map { unsafe sd_event_source_set_enabled($0, state) } ?? 0
+        unsafe sd_event_source_set_enabled(
+            source,
+            Int32(isEnabled ? SD_EVENT_ON : SD_EVENT_OFF)
+        )
     }
 
     func cancel() {
