@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Glibc
+public import Glibc
 
+// SAFETY: both pointers live from `init` to `deinit`; the value is accessed only with the mutex
+// held.
 /// Value protected by a pthread mutex.
 ///
 /// `Synchronization.Mutex` spins under contention (swiftlang/swift#88440), rejects a closure that
 /// was received as a parameter, and is invisible to ThreadSanitizer.
-// SAFETY: both pointers live from `init` to `deinit`; the value is accessed only with the mutex
-// held.
+///
+/// Public, because Swift 6.3 inlines no `package` function into another module.
 @safe
-package final class Lock<Value: ~Copyable>: @unchecked Sendable {
+public final class Lock<Value: ~Copyable>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    package init(_ initial: consuming sending Value) {
+    /// Creates a lock that protects `initial`.
+    public init(_ initial: consuming sending Value) {
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(mutex, nil)
@@ -22,7 +25,7 @@ package final class Lock<Value: ~Copyable>: @unchecked Sendable {
 
     /// Calls `body` with exclusive access; `body` must not block or lock again.
     @inlinable
-    package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    public func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         return unsafe body(&value.pointee)

@@ -3,20 +3,24 @@
 /// Point in time on CLOCK_BOOTTIME, which advances during suspension.
 ///
 /// Copying a `ContinuousClock.Instant` needs expensive calls of the runtime.
+///
+/// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
-package struct Instant: Hashable, Comparable, Sendable {
+public struct Instant: Hashable, Comparable, Sendable {
     /// Nanoseconds since boot, ±292 years.
-    package let nanoseconds: Int64
+    public let nanoseconds: Int64
 
+    /// Creates the instant a number of nanoseconds after the start of the machine.
     @inlinable
-    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// Compares two instants.
     @inlinable
-    package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+    public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// The result is clamped to ±292 years.
     @inlinable
-    package static func + (instant: Self, duration: Duration) -> Self {
+    public static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(
             duration.clampedNanoseconds
         )
@@ -24,8 +28,9 @@ package struct Instant: Hashable, Comparable, Sendable {
         return Self(nanoseconds: instant.nanoseconds < 0 ? .min : .max)
     }
 
+    /// The result is clamped to ±292 years.
     @inlinable
-    package static func - (instant: Self, duration: Duration) -> Self {
+    public static func - (instant: Self, duration: Duration) -> Self {
         let (difference, overflow) = instant.nanoseconds.subtractingReportingOverflow(
             duration.clampedNanoseconds
         )
@@ -35,26 +40,30 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     /// Returns the duration from `right` to `left`, clamped to 292 years.
     @inlinable
-    package static func - (left: Self, right: Self) -> Duration {
+    public static func - (left: Self, right: Self) -> Duration {
         let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(
             right.nanoseconds
         )
         return .nanoseconds(overflow ? (left < right ? .min : .max) : difference)
     }
 
+    /// Returns the duration until `other`, clamped to 292 years.
     @inlinable
-    package func duration(to other: Self) -> Duration { other - self }
+    public func duration(to other: Self) -> Duration { other - self }
 
+    /// Returns the instant after `duration`, clamped to ±292 years.
     @inlinable
-    package func advanced(by duration: Duration) -> Self { self + duration }
+    public func advanced(by duration: Duration) -> Self { self + duration }
 
+    /// Adds a duration.
     @inlinable
-    package static func += (instant: inout Self, duration: Duration) {
+    public static func += (instant: inout Self, duration: Duration) {
         instant = instant + duration
     }
 
+    /// Subtracts a duration.
     @inlinable
-    package static func -= (instant: inout Self, duration: Duration) {
+    public static func -= (instant: inout Self, duration: Duration) {
         instant = instant - duration
     }
 }
@@ -62,7 +71,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 extension Duration {
     /// Number of nanoseconds, clamped to ±292 years.
     @inlinable
-    package var clampedNanoseconds: Int64 {
+    public var clampedNanoseconds: Int64 {
         let attoseconds = attoseconds
         // A 64-bit division is sufficient up to 9 s.
         if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }

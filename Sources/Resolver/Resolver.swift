@@ -220,7 +220,7 @@ package final class Resolver {
         if let own = ownAnswer(query.question, match) { return own.answer }
         return await withCheckedContinuation { continuation in
             let pending = PendingQuery(
-                PendingQuery.Key(query),
+                query,
                 match,
                 now: clocks.now(),
                 deadline: deadline,

@@ -25,10 +25,11 @@ package final class Attempt {
     /// Start of an earlier unanswered attempt; nil for none.
     ///
     /// A connection that has received no data since this time is not used.
-    package private(set) var earlier: Instant?
+    private(set) var earlier: Instant?
 
     /// True if the query has an OPT record; false for a server without EDNS (RFC 6891 §7).
-    package private(set) var usesEDNS = true
+    package var usesEDNS: Bool { !omitsEDNS }
+    private var omitsEDNS = false
 
     /// True if the query is repeated because the server rejected EDNS.
     private(set) var hasRejectedEDNS = false
@@ -36,12 +37,14 @@ package final class Attempt {
     /// Number of the attempt in the group's plan, and index of the server in the group.
     let (number, server): (Int, Int)
 
+    /// Time at which the group sent the query; 0 without a group.
     let began: Instant
 
     private(set) var sent = Instant(nanoseconds: 0)
 
     /// Result; valid in the completion handler.
-    package private(set) var outcome: Outcome = .failure(.timedOut)
+    package var outcome: Outcome { result }
+    private var result: Outcome = .failure(.timedOut)
 
     /// Time of the result; nil if `forwarder` did not count the attempt.
     private(set) var ended: Instant?
@@ -53,6 +56,12 @@ package final class Attempt {
 
     /// Socket that waits for the reply; nil before the query was sent, and after the result.
     private var carrier: (any AttemptCarrier)?
+
+    /// Query in a datagram; nil unless a ``UDPExchanger`` waits for the reply.
+    var datagram: (exchange: UpstreamExchange, transport: PlainTransport)?
+
+    /// Next attempt that waits at the same UDP socket.
+    var next: Attempt?
 
     private var completion: Completion<Attempt>?
 
@@ -82,7 +91,7 @@ package final class Attempt {
     }
 
     /// Client to which limits charge the query; nil for the daemon itself.
-    var client: ClientNetwork? { cancellation?.client as? ClientNetwork }
+    var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
     /// True after the completion, for example because the server was withdrawn.
     var isOver: Bool { completion == nil }
@@ -91,11 +100,11 @@ package final class Attempt {
 
     func begin(at forwarder: Forwarder, _ now: Instant, usesEDNS: Bool) {
         self.forwarder = forwarder
-        (sent, self.usesEDNS) = (now, usesEDNS)
+        (sent, omitsEDNS) = (now, !usesEDNS)
     }
 
     func dropEDNS() {
-        (usesEDNS, hasRejectedEDNS, earlier) = (false, true, nil)
+        (omitsEDNS, hasRejectedEDNS, earlier) = (true, true, nil)
     }
 
     /// Records the socket that waits for the reply, so that the query can be cancelled.
@@ -121,14 +130,15 @@ package final class Attempt {
     func complete(_ outcome: consuming Outcome, at ended: Instant? = nil) {
         (forwarder, carrier) = (nil, nil)
         guard let completion = completion.take() else { return }
-        self.outcome = outcome
+        result = outcome
         self.ended = ended
         completion(self)
     }
 
     /// Returns the result without a copy.
     func takeOutcome() -> Outcome {
-        defer { outcome = .failure(.timedOut) }
-        return outcome
+        var taken = Outcome.failure(.timedOut)
+        swap(&taken, &result)
+        return taken
     }
 }

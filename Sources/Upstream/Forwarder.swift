@@ -12,16 +12,19 @@ package final class Forwarder: Forwarding {
     private let transport: any UpstreamTransport
     private let clocks: Clocks
 
-    /// Counters of this server, except the counters that the transport keeps.
-    private var counted = UpstreamNumbers()
+    /// Counters of failures.
+    private var failed = UpstreamNumbers()
+    private var successes: UInt64 = 0
+    private var consecutiveFailures: UInt64 = 0
 
     /// End of the period without EDNS after a failed EDNS test; nil if EDNS is used.
     private var noEDNSUntil: Instant?
 
     private var ednsTestedAt: Instant?
 
-    /// Attempts in flight; nil unless the server can be withdrawn.
-    private var inFlight: [ObjectIdentifier: Attempt]?
+    /// Attempts in flight; empty unless the server can be withdrawn.
+    private var inFlight: [ObjectIdentifier: Attempt] = [:]
+    private let isLearned: Bool
     private var isWithdrawn = false
 
     /// Creates a server; sends nothing.
@@ -45,7 +48,7 @@ package final class Forwarder: Forwarding {
         self.transport = transport
         self.latency = latency
         self.clocks = clocks
-        inFlight = isLearned ? [:] : nil
+        self.isLearned = isLearned
     }
 
     package var isProtected: Bool { transport.isProtected }
@@ -57,16 +60,19 @@ package final class Forwarder: Forwarding {
     package var forgeries: UInt64 { transport.forgeries }
 
     package var numbers: UpstreamNumbers {
-        var numbers = counted
+        var numbers = failed
+        numbers.successes = successes
+        numbers.queries += successes
+        numbers.consecutiveFailures = consecutiveFailures
         transport.count(in: &numbers)
         return numbers
     }
 
     package func ask(_ attempt: Attempt) {
         guard !isWithdrawn else { return attempt.complete(.failure(.withdrawn)) }
-        let start = clocks.now()
+        let start = attempt.began.nanoseconds > 0 ? attempt.began : clocks.now()
         attempt.begin(at: self, start, usesEDNS: noEDNSUntil.map { start >= $0 } ?? true)
-        inFlight?[ObjectIdentifier(attempt)] = attempt
+        if isLearned { inFlight[ObjectIdentifier(attempt)] = attempt }
         transport.carry(attempt)
     }
 
@@ -84,13 +90,16 @@ package final class Forwarder: Forwarding {
         } else if case .success = outcome, attempt.hasRejectedEDNS {
             testEDNS()
         }
-        inFlight?[ObjectIdentifier(attempt)] = nil
+        if isLearned { inFlight[ObjectIdentifier(attempt)] = nil }
         switch outcome {
         case .success:
-            counted.note(nil, at: end)
+            successes += 1
+            consecutiveFailures = 0
             latency.note(end - attempt.sent)
         case .failure(let error):
-            if !attempt.isCancelled { counted.note(error, at: end) }
+            guard !attempt.isCancelled else { break }
+            failed.note(error, at: end)
+            consecutiveFailures += 1
         }
         attempt.complete(outcome, at: end)
     }
@@ -98,8 +107,8 @@ package final class Forwarder: Forwarding {
     /// Ends all queries and refuses new queries, because the network no longer has the server.
     package func withdraw() {
         isWithdrawn = true
-        let attempts = inFlight ?? [:]
-        inFlight = nil
+        let attempts = inFlight
+        inFlight = [:]
         for attempt in attempts.values { attempt.withdraw() }
         transport.networkChanged()
     }

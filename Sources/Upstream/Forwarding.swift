@@ -105,16 +105,10 @@ package struct UpstreamNumbers: Sendable, Equatable {
 
     package init() {}
 
-    mutating func note(_ failure: UpstreamError?, at end: Instant) {
+    mutating func note(_ failure: UpstreamError, at end: Instant) {
         queries += 1
-        if let failure {
-            failures[failure.kind, default: 0] += 1
-            lastError = failure
-            lastErrorAt = end
-            consecutiveFailures += 1
-        } else {
-            successes += 1
-            consecutiveFailures = 0
-        }
+        failures[failure.kind, default: 0] += 1
+        lastError = failure
+        lastErrorAt = end
     }
 }

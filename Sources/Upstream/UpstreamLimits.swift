@@ -90,9 +90,6 @@ package enum UpstreamLimits {
     /// After a longer delay the probe is discarded: the daemon was too busy.
     static let lateness: Duration = .milliseconds(50)
 
-    /// Maximum number of sockets per server that accept new queries.
-    static let slots = 8
-
     /// Time for which a socket accepts queries.
     static let socketLifetime: Duration = .milliseconds(100)
 

@@ -99,6 +99,53 @@ struct DatagramSocketTests {
     }
 
     @ServiceLoop
+    private final class Reopening: DatagramReceiving {
+        let socket = DatagramSocket()
+        let peer: Peer
+        private(set) var received: [UInt8] = []
+
+        init() throws { peer = try Peer() }
+
+        func open() throws { try socket.open(to: peer.address, for: self) }
+
+        func received(_ octets: Span<UInt8>) {
+            received.append(octets[0])
+            socket.close()
+            try? open()
+        }
+
+        func failed(_ error: SocketError) {}
+
+        func receive(_ count: Int) async throws {
+            while received.count < count {
+                try await ServiceLoop.sleep(until: Clock.now + .milliseconds(1))
+            }
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a socket that is opened again has a new port and loses earlier datagrams`() async throws {
+        let reopening = try Reopening()
+        try reopening.open()
+        let first = try #require(reopening.socket.localAddress)
+        // Both datagrams wait when the first is received.
+        for number in 1...2 {
+            try reopening.socket.send([UInt8(number)])
+            reopening.peer.echo(to: first)
+        }
+        try await reopening.receive(1)
+        let second = try #require(reopening.socket.localAddress)
+        #expect(second != first)
+        try reopening.socket.send([3])
+        reopening.peer.echo(to: second)
+        try await reopening.receive(2)
+        #expect(reopening.received == [1, 3])
+        reopening.socket.close()
+        #expect(!reopening.socket.isOpen)
+    }
+
+    @ServiceLoop
     @Test
     func `a thousand closed sockets leave no descriptor`() async throws {
         let peer = try Peer()

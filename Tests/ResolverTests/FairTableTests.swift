@@ -66,7 +66,7 @@ struct FairTableTests {
             limit: .seconds(3_600)
         ) { [unowned self] query in
             let key = FairTableTests.key(query.query)
-            query.cancellation.whenCancelled { [unowned self] in cancelled.insert(key) }
+            query.whenCancelled { [unowned self] in cancelled.insert(key) }
             pending[key] = query
         }
 
@@ -363,7 +363,7 @@ struct FairTableTests {
         var (outcomes, cancelled) = ([String](), false)
         var pending: PendingQuery?
         let table = SingleFlight(ResolverStatistics(), world.clocks, limit: .seconds(5)) { query in
-            query.cancellation.whenCancelled { cancelled = true }
+            query.whenCancelled { cancelled = true }
             pending = query
         }
         for wait in [Duration.seconds(1), .seconds(60)] {

@@ -396,7 +396,7 @@ struct AttemptPlanTests {
             )
         }
         let isRepeated = Bool.random(using: &random)
-        var plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
+        var plan = AttemptPlan(ShortArray(candidates), deadline: deadline, isRepeated: isRepeated)
         var running: [Int: (server: Int, until: Instant)] = [:]
         var times: [Int: Int] = [:]
         var refused: Set<Int> = []

@@ -2,17 +2,20 @@
 
 /// Response code with the upper bits of OPT (RFC 6891 §6.1.3).
 @frozen
-package struct RCode: RawRepresentable, Hashable, Sendable {
+public struct RCode: RawRepresentable, Hashable, Sendable {
     /// 0...4095.
-    package let rawValue: UInt16
+    public let rawValue: UInt16
 
-    package init(rawValue: UInt16) {
+    /// Creates a code from its number.
+    @inlinable
+    public init(rawValue: UInt16) {
         self.rawValue = rawValue & 0xFFF
     }
 
     // Without this function, the generic `==` of `RawRepresentable` would be called.
+    /// Compares the numbers.
     @inlinable
-    package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }
 
 // MARK: - Codes with a name
@@ -57,7 +60,8 @@ extension RCode {
 // MARK: - Conformances
 
 extension RCode: CustomStringConvertible {
-    package var description: String { Self.mnemonics.text(rawValue) }
+    /// Mnemonic, or the number.
+    public var description: String { Self.mnemonics.text(rawValue) }
 
     /// Parses a mnemonic or the generic form, ignoring case.
     package init?(_ text: some StringProtocol) {

@@ -4,9 +4,12 @@
 ///
 /// A network with a proven address (TCP, RFC 7873 cookie, loopback) has its own limit, so forged
 /// queries do not use up this limit.
-package struct ClientNetwork: Hashable, Sendable {
+///
+/// Public, because Swift 6.3 inlines no `package` function into another module.
+@frozen
+public struct ClientNetwork: Hashable, Sendable {
     /// IPv4 address or /56 prefix; flags in the lower 8 bits.
-    private let bits: UInt64
+    @usableFromInline let bits: UInt64
 
     private static let proven: UInt64 = 1
     private static let isIPv4: UInt64 = 2
@@ -27,4 +30,12 @@ package struct ClientNetwork: Hashable, Sendable {
         }
         bits = isProven ? network | Self.proven : network
     }
+
+    /// Compares the prefixes and the flags.
+    @inlinable
+    public static func == (left: Self, right: Self) -> Bool { left.bits == right.bits }
+
+    /// Hashes the prefix and the flags.
+    @inlinable
+    public func hash(into hasher: inout Hasher) { hasher.combine(bits) }
 }

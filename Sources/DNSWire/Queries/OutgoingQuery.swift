@@ -20,7 +20,7 @@ package enum OutgoingQuery {
         let bare = questionEnd + optOctets
         let padding = block.map { ($0 - (bare + 4) % $0) % $0 }
         let count = hasEDNS ? bare + (padding.map { $0 + 4 } ?? 0) : questionEnd
-        var octets = [UInt8](repeating: 0, count: count)
+        var octets = [UInt8](zeros: count)
         octets.withMutableRawSpan { buffer in
             buffer.store(header.id, at: 0)
             buffer.store(header.flags, at: 2)

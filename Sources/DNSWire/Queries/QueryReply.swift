@@ -206,7 +206,9 @@ extension MutableRawSpan {
         store(ttl > age ? ttl - age : 0, at: offset)
     }
 
-    package mutating func copy(_ octets: RawSpan, to offset: Int) {
+    /// Copies `octets` to the octets after `offset`.
+    @inlinable
+    public mutating func copy(_ octets: RawSpan, to offset: Int) {
         precondition(offset >= 0 && octets.byteCount <= byteCount - offset, "copy out of bounds")
         // SAFETY: the precondition bounds the write; a span never overlaps a mutable one.
         unsafe withUnsafeMutableBytes { target in

@@ -206,41 +206,48 @@ extension EDNSFacts {
 // MARK: - Octets
 
 extension RawSpan {
+    /// Reads an octet.
     @inlinable
-    package func uint8(at offset: Int) -> UInt8 {
+    public func uint8(at offset: Int) -> UInt8 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt8.
         unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
+    /// Reads two octets.
     @inlinable
-    package func uint16(at offset: Int) -> UInt16 {
+    public func uint16(at offset: Int) -> UInt16 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt16.
         UInt16(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
     }
 
+    /// Reads four octets.
     @inlinable
-    package func uint32(at offset: Int) -> UInt32 {
+    public func uint32(at offset: Int) -> UInt32 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt32.
         UInt32(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
     /// Reads eight octets as a little-endian number.
     @inlinable
-    package func octets8(at offset: Int) -> UInt64 {
+    public func octets8(at offset: Int) -> UInt64 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt64.
         UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }
 
 extension Array where Element: FixedWidthInteger & BitwiseCopyable {
-    package var rawSpan: RawSpan {
+    /// Octets of the numbers, in native byte order.
+    @inlinable
+    public var rawSpan: RawSpan {
         @_lifetime(borrow self)
         get { span.rawSpan }
     }
 }
 
 extension Span where Element: FixedWidthInteger & BitwiseCopyable {
-    package var rawSpan: RawSpan {
+    /// Octets of the numbers, in native byte order.
+    @inlinable
+    public var rawSpan: RawSpan {
         @_lifetime(copy self)
         get {
             // SAFETY: integers have no uninitialised octets.
@@ -251,12 +258,16 @@ extension Span where Element: FixedWidthInteger & BitwiseCopyable {
 
 extension [UInt8] {
     init(_ octets: RawSpan) {
-        self.init(repeating: 0, count: octets.byteCount)
+        self.init(zeros: octets.byteCount)
         withMutableRawSpan { $0.copy(octets, to: 0) }
     }
 
+    /// `init(repeating:count:)` is not specialized (Swift 6.3), and takes 400 instructions more.
+    init(zeros count: Int) { self.init(repeatElement(0, count: count)) }
+
+    /// Calls `body` with the octets after the first `start` octets.
     @inlinable
-    package mutating func withMutableRawSpan<Result>(
+    public mutating func withMutableRawSpan<Result>(
         from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result
     ) -> Result {

@@ -2,16 +2,20 @@
 
 /// CLASS or QCLASS (RFC 1035 §3.2.4, §3.2.5).
 @frozen
-package struct RecordClass: RawRepresentable, Hashable, Sendable {
-    package let rawValue: UInt16
+public struct RecordClass: RawRepresentable, Hashable, Sendable {
+    /// Number of the class.
+    public let rawValue: UInt16
 
-    package init(rawValue: UInt16) {
+    /// Creates a class from its number.
+    @inlinable
+    public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
     // Without this function, the generic `==` of `RawRepresentable` would be called.
+    /// Compares the numbers.
     @inlinable
-    package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }
 
 // MARK: - Known classes
@@ -41,7 +45,7 @@ extension RecordClass {
 
 extension RecordClass: CustomStringConvertible {
     /// Mnemonic or generic form (RFC 3597 §5); ANY is generic, because `ANY` is a type.
-    package var description: String { Self.mnemonics.text(rawValue) }
+    public var description: String { Self.mnemonics.text(rawValue) }
 
     private static let mnemonics = Mnemonics(prefix: "CLASS", [1: "IN", 3: "CH", 4: "HS"])
 }

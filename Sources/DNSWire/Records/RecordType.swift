@@ -2,16 +2,20 @@
 
 /// TYPE or QTYPE (RFC 1035 §3.2.2, §3.2.3).
 @frozen
-package struct RecordType: RawRepresentable, Hashable, Sendable {
-    package let rawValue: UInt16
+public struct RecordType: RawRepresentable, Hashable, Sendable {
+    /// Number of the type.
+    public let rawValue: UInt16
 
-    package init(rawValue: UInt16) {
+    /// Creates a type from its number.
+    @inlinable
+    public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
     // Without this function, the generic `==` of `RawRepresentable` would be called.
+    /// Compares the numbers.
     @inlinable
-    package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }
 
 // MARK: - Known types
@@ -86,7 +90,7 @@ extension RecordType {
 
 extension RecordType: CustomStringConvertible {
     /// Mnemonic, or the generic form (RFC 3597 §5).
-    package var description: String { Self.mnemonics.text(rawValue) }
+    public var description: String { Self.mnemonics.text(rawValue) }
 
     /// Mnemonics of the IANA types in use (RFC 6895 §3.1).
     private static let mnemonics = Mnemonics(

@@ -11,6 +11,7 @@ struct ClientQueue<Element> {
         init(_ client: ClientNetwork) { self.client = client }
     }
 
+    /// Queues with elements, and `latest`.
     private var lines: [ClientNetwork: Line] = [:]
 
     private var turns = FirstInFirstOut<Line>()
@@ -44,10 +45,7 @@ struct ClientQueue<Element> {
     ) -> Bool {
         let line = line(of: client)
         guard admits(line.elements.count, line.weight) else { return false }
-        if line.elements.count == 0 {
-            lines[client] = line
-            turns.append(line)
-        }
+        if line.elements.count == 0 { turns.append(line) }
         line.elements.append(element)
         line.weight += weight
         count += 1
@@ -56,8 +54,12 @@ struct ClientQueue<Element> {
     }
 
     private mutating func line(of client: ClientNetwork) -> Line {
-        if let latest, latest.client == client { return latest }
+        if let latest {
+            if latest.client == client { return latest }
+            if latest.elements.count == 0 { lines[latest.client] = nil }
+        }
         let line = lines[client] ?? Line(client)
+        lines[client] = line
         latest = line
         return line
     }
@@ -73,7 +75,7 @@ struct ClientQueue<Element> {
         self.weight -= weight
         line.weight -= weight
         if line.elements.count == 0 {
-            lines[line.client] = nil
+            if line !== latest { lines[line.client] = nil }
             current = nil
         } else if left == 0 {
             turns.append(line)

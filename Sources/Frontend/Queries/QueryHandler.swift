@@ -19,9 +19,11 @@ package final class QueryHandler {
     private var resolver: Resolver
     private let clocks: Clocks
 
-    package private(set) var inFlight = 0
+    // The compiler checks accesses of a `package` variable at run time.
+    package var inFlight: Int { unanswered }
+    private var unanswered = 0
 
-    private var whenDrained: CheckedContinuation<Void, Never>?
+    private var whenDrained: Waiter?
 
     package let sessions = TCPSessionTable()
 
@@ -180,34 +182,34 @@ package final class QueryHandler {
 
     /// Waits until no query is in flight, or until `deadline`.
     package func drained(by deadline: Instant) async {
-        guard inFlight > 0 else { return }
-        let timeout = ServiceLoop.task { [self] in
-            do {
-                try await clocks.sleep(deadline)
-                resumeDrained()
-            } catch {
-            }
-        }
-        await withCheckedContinuation { whenDrained = $0 }
-        timeout.cancel()
-    }
-
-    private func resumeDrained() {
-        let waiting = whenDrained
-        whenDrained = nil
-        waiting?.resume()
+        guard unanswered > 0 else { return }
+        let waiter = Waiter()
+        whenDrained = waiter
+        let timer = clocks.timer(deadline) { waiter.resume(.timedOut) }
+        _ = await waiter.wait(until: nil)
+        timer.cancel()
     }
 
     // MARK: - Without waiting
 
+    /// Calls `body` with `scratch`.
+    ///
+    /// A swap, so that the compiler need not check the accesses of `scratch` at run time.
+    private func withScratch<Value>(_ body: (inout MutableRawSpan) -> Value) -> Value {
+        var octets: [UInt8] = []
+        swap(&octets, &scratch)
+        defer { swap(&octets, &scratch) }
+        return octets.withMutableRawSpan(body)
+    }
+
     private func copy(_ octets: [UInt8]) {
-        scratch.withMutableRawSpan { $0.copy(octets.rawSpan, to: 0) }
+        withScratch { $0.copy(octets.rawSpan, to: 0) }
     }
 
     private func firstLook(_ octets: [UInt8], from clientContext: ClientContext) -> QueryValidation
     {
         copy(octets)
-        return scratch.withMutableRawSpan { buffer in
+        return withScratch { buffer in
             QueryValidation(at: &buffer, count: octets.count, from: clientContext)
         }
     }
@@ -220,7 +222,7 @@ package final class QueryHandler {
         for clientContext: ClientContext,
         arrival: Instant
     ) -> [UInt8]? {
-        let hit = scratch.withMutableRawSpan { buffer in
+        let hit = withScratch { buffer in
             let hash = hash ?? cache.hash(facts, in: buffer.bytes)
             return cache.withTable(now: clocks.now()) { table, now in
                 table.answer(facts, hash: hash, in: &buffer, limit: limit, now: now)
@@ -246,12 +248,12 @@ package final class QueryHandler {
     }
 
     private func query(_ facts: QueryFacts) -> Query {
-        scratch.withMutableRawSpan { Query(facts, in: $0.bytes) }
+        withScratch { Query(facts, in: $0.bytes) }
     }
 
     private func malformed(_ octets: [UInt8]) -> [UInt8] {
         copy(octets)
-        let length = scratch.withMutableRawSpan { buffer in
+        let length = withScratch { buffer in
             QueryFault.malformed.reply(to: octets.count, in: &buffer)
         }
         return Array(scratch[..<length])
@@ -288,7 +290,7 @@ package final class QueryHandler {
     }
 
     private func begin(_ open: Open, _ completion: consuming Completion<Resolution>) {
-        inFlight += 1
+        unanswered += 1
         resolver.resolve(
             open.query,
             of: open.network,
@@ -307,12 +309,12 @@ package final class QueryHandler {
     }
 
     private func finished() {
-        inFlight -= 1
-        if inFlight == 0 { resumeDrained() }
+        unanswered -= 1
+        if unanswered == 0 { whenDrained?.resume(.ready) }
     }
 
     private func restore(_ open: Open) {
-        scratch.withMutableRawSpan { buffer in
+        withScratch { buffer in
             open.facts.write(id: open.id, open.query.question.name, to: &buffer)
         }
     }
@@ -320,7 +322,7 @@ package final class QueryHandler {
     private func write(_ resolution: Resolution, _ facts: QueryFacts, limit: Int) -> Int {
         let options = resolution.explanation?.option ?? []
         let sections = resolution.sections
-        let length = scratch.withMutableRawSpan { buffer in
+        let length = withScratch { buffer in
             let answer = ReadyAnswer(
                 rcode: resolution.rcode.rawValue,
                 flags: resolution.flags,

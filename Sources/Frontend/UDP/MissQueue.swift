@@ -67,6 +67,7 @@ package struct Refresh: Sendable {
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
+    private let box: Box
 
     private let (refresh, handler): (@ServiceLoop (Refresh) -> Void, @ServiceLoop (Miss) -> Void)
 
@@ -86,6 +87,7 @@ package final class MissQueue: Sendable {
         }
 
         mutating func nextRefreshes(_ limit: Int) -> ArraySlice<Refresh> {
+            guard !refreshes.isEmpty else { return [] }
             let next = refreshes.prefix(limit)
             refreshes.removeFirst(next.count)
             if refreshes.isEmpty { refreshes = [] }
@@ -114,14 +116,14 @@ package final class MissQueue: Sendable {
         }
 
         /// Removes the next misses: health check queries, then misses of both queues in turn.
-        mutating func next(_ limit: Int) -> [Miss] {
-            var next = own
-            own = []
+        ///
+        /// - Parameter next: receives the misses; empty before.
+        mutating func next(_ limit: Int, _ next: inout [Miss]) {
+            if !own.isEmpty { swap(&next, &own) }
             while next.count < limit, local.count + misses.count > 0 {
                 if let miss = Self.pop(&local) { next.append(miss) }
                 if let miss = Self.pop(&misses) { next.append(miss) }
             }
-            return next
         }
 
         private static func pop(_ queue: inout ClientQueue<Miss>) -> Miss? {
@@ -156,7 +158,8 @@ package final class MissQueue: Sendable {
         refresh: @escaping @ServiceLoop (Refresh) -> Void,
         _ handler: @escaping @ServiceLoop (Miss) -> Void
     ) {
-        let box = WeakQueue()
+        let box = Box()
+        self.box = box
         (self.refresh, self.handler) = (refresh, handler)
         wakeup = LoopWakeup {
             guard let queue = box.queue else { return }
@@ -170,15 +173,20 @@ package final class MissQueue: Sendable {
         while handleRow() {}
     }
 
-    /// Handles the next refreshes and misses; returns true if more are queued.
+    /// Handles the next refreshes and misses; returns true if more were queued.
     @ServiceLoop
     func handleRow() -> Bool {
-        let (misses, refreshes) = waiting.withLock { waiting in
-            (waiting.next(Self.row), waiting.nextRefreshes(Self.row))
+        var misses: [Miss] = []
+        swap(&misses, &box.row)
+        let (refreshes, hasMore) = waiting.withLock { waiting in
+            waiting.next(Self.row, &misses)
+            return (waiting.nextRefreshes(Self.row), !waiting.isEmpty)
         }
         for each in refreshes { refresh(each) }
         for miss in misses { handler(miss) }
-        return waiting.withLock { !$0.isEmpty }
+        misses.removeAll(keepingCapacity: true)
+        swap(&misses, &box.row)
+        return hasMore
     }
 
     /// Queues misses; thread-safe, does not block.
@@ -188,6 +196,7 @@ package final class MissQueue: Sendable {
         let lost = waiting.withLock { waiting in
             var lost = 0
             for miss in misses where !waiting.add(miss) { lost += 1 }
+            guard !own.isEmpty else { return lost }
             waiting.own += own.prefix(Self.ownLimit - waiting.own.count)
             return lost
         }
@@ -205,7 +214,11 @@ package final class MissQueue: Sendable {
     }
 }
 
+/// State of a ``MissQueue`` on the service loop.
 @ServiceLoop
-private final class WeakQueue {
+private final class Box {
     weak var queue: MissQueue?
+
+    /// Empty array, whose memory each row uses again.
+    var row: [Miss] = []
 }

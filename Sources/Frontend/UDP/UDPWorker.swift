@@ -56,6 +56,8 @@ package final class UDPWorker: Sendable {
         var queries = PlainQueries()
         var rules = AccessPolicy.Copy(of: rules)
         var busyPoll = BusyPoll()
+        // Empty between the batches, but its memory is used again.
+        var queued: [Miss] = []
         var idleSince = Clock.now
         var failures = 0
         while !isStopping.load(ordering: .relaxed) {
@@ -84,7 +86,9 @@ package final class UDPWorker: Sendable {
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
             if !outcome.hits.isEmpty { note(outcome.hits, &queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
-            if !misses.isEmpty { queueMisses(misses, queries, batch, snapshot, terms, start) }
+            if !misses.isEmpty {
+                queueMisses(misses, &queries, batch, snapshot, terms, start, &queued)
+            }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
             if outcome.hasOffers { cache.writeOffers(now: start) }
         }
@@ -197,14 +201,14 @@ package final class UDPWorker: Sendable {
 
     private func queueMisses(
         _ misses: SlotSet,
-        _ queries: borrowing PlainQueries,
+        _ queries: inout PlainQueries,
         _ batch: borrowing DatagramBatch,
         _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
-        _ start: Instant
+        _ start: Instant,
+        _ queued: inout [Miss]
     ) {
-        var (queued, own): ([Miss], [Miss]) = ([], [])
-        queued.reserveCapacity(misses.count)
+        var own: [Miss] = []
         for slot in misses {
             let plain = queries.query(slot)
             let miss = Miss(
@@ -217,6 +221,7 @@ package final class UDPWorker: Sendable {
             if isOwn(slot, batch) { own.append(miss) } else { queued.append(miss) }
         }
         queue.take(queued, own: own)
+        queued.removeAll(keepingCapacity: true)
     }
 
     private func clientContext(

@@ -27,7 +27,7 @@ extension VendorClient {
         _ completion: consuming Completion<Outcome>
     ) {
         let now = clocks.now()
-        if let cancellation, cancellation.client != nil, cancellation.isAwaited {
+        if let cancellation, cancellation.account != nil, cancellation.isAwaited {
             demand.note(name, families, now: now)
         }
         let question = question(name, families, choice, parameters, now: now)
@@ -35,7 +35,7 @@ extension VendorClient {
         counters.calls += 1
         if let reason = enqueue(
             lookUp,
-            of: cancellation?.client as? ClientNetwork,
+            of: cancellation?.account as? ClientNetwork,
             wanted: families,
             route,
             mayFallBack: mayFallBack,

@@ -21,10 +21,16 @@ final class DatagramQueue {
         case listener(DatagramListener)
     }
 
-    private var senders: [Sender] = []
+    private var senders = InlineArray<64, Sender?>(repeating: nil)
+    private var count = 0
     private var octets = 0
 
-    private var failures: [(socket: DatagramSocket, error: SocketError)] = []
+    private var failures: [(socket: DatagramSocket, error: SocketError)] = [] {
+        didSet { hasFailures = !failures.isEmpty }
+    }
+
+    /// Unlike `failures.isEmpty`, this needs no check of the access at run time.
+    private var hasFailures = false
 
     private let buffer = UnsafeMutableRawPointer.allocate(
         byteCount: capacityOctets,
@@ -43,11 +49,8 @@ final class DatagramQueue {
     private let outgoing = UnsafeMutablePointer<datagram_header>.allocate(capacity: capacity)
 
     private init() {
-        senders.reserveCapacity(Self.capacity)
         LoopExecutor.shared.setFlush { [unowned self] in flush() }
     }
-
-    private var count: Int { senders.count }
 
     // MARK: - Queueing
 
@@ -103,16 +106,18 @@ final class DatagramQueue {
     }
 
     private func append(_ sender: Sender, _ descriptor: Int32, at slot: Int) {
-        senders.append(sender)
+        senders[slot] = sender
+        count += 1
         unsafe descriptors[slot] = descriptor
         if slot == 0 { LoopExecutor.shared.flushLater() }
     }
 
-    /// Drops the datagrams of a descriptor, which will be closed.
-    func drop(_ descriptor: Int32) {
+    /// Drops the datagrams and the failure of a socket, which will be closed.
+    func drop(_ descriptor: Int32, of socket: DatagramSocket) {
         for slot in 0..<count where unsafe descriptors[slot] == descriptor {
             unsafe descriptors[slot] = -1
         }
+        if hasFailures { failures.removeAll { $0.socket === socket } }
     }
 
     // MARK: - Sending
@@ -122,25 +127,26 @@ final class DatagramQueue {
     /// Reports failures last, because a failure's handler may queue datagrams.
     func flush() {
         transmit()
-        guard !failures.isEmpty else { return }
-        let due = failures
-        failures = []
-        for (socket, error) in due { socket.fail(error) }
+        while hasFailures {
+            let (socket, error) = failures.removeFirst()
+            socket.fail(error)
+        }
     }
 
     private func transmit() {
-        let count = count
         for slot in 0..<count where unsafe descriptors[slot] >= 0 {
-            switch senders[slot] {
-            case .listener: _ = send(slot..<count, skipsErrors: true)
+            // A copy, so that the compiler need not check the accesses of `senders` at run time.
+            let sender = senders[slot]
+            switch sender {
+            case .listener, nil: _ = send(slot..<count, skipsErrors: true)
             case .socket(let socket):
                 if let code = send(slot..<count, skipsErrors: false) {
                     failures.append((socket, .system(call: "send", code: code)))
                 }
             }
         }
-        senders.removeAll(keepingCapacity: true)
-        octets = 0
+        for slot in 0..<count { senders[slot] = nil }
+        (count, octets) = (0, 0)
     }
 
     /// Sends the datagrams in `slots` that have the same descriptor as the first datagram.

@@ -4,13 +4,15 @@
 @ServiceLoop
 package final class Alarm {
     private let clocks: Clocks
-    private let action: @ServiceLoop () -> Void
+
+    /// Replaced at most once, by an owner that must not capture itself before its initialization.
+    package var action: @ServiceLoop () -> Void
 
     private var wanted: Instant?
 
     private var timer: (timer: any Cancellable, end: Instant)?
 
-    package init(_ clocks: Clocks, _ action: @escaping @ServiceLoop () -> Void) {
+    package init(_ clocks: Clocks, _ action: @escaping @ServiceLoop () -> Void = {}) {
         self.clocks = clocks
         self.action = action
     }

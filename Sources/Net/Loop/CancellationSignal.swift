@@ -2,52 +2,59 @@
 
 /// Cancellation of work; each stage of the work registers an action that frees resources.
 @ServiceLoop
-package final class CancellationSignal {
-    package private(set) var isCancelled = false
+open class CancellationSignal {
+    package final var isCancelled: Bool { state == .cancelled }
 
-    private var isOver = false
+    private enum State { case open, cancelled, finished }
+
+    private final var state = State.open
 
     private typealias Action = @ServiceLoop () -> Void
 
-    private var first: Action?
-    private var second: Action?
-    private var others: [Action] = []
+    private final var first: Action?
+    private final var second: Action?
+    private final var others: [Action] = []
+    private final var hasOthers = false
 
     /// DNS client whose limits apply to this work; nil for work of the daemon.
-    package let client: (any Hashable & Sendable)?
+    package final let account: (any Hashable & Sendable)?
 
     /// True if the DNS client waits for the result; false for a refresh of a cached answer.
-    package let isAwaited: Bool
+    package final let isAwaited: Bool
 
     package init(client: (any Hashable & Sendable)? = nil, isAwaited: Bool = true) {
-        self.client = client
+        account = client
         self.isAwaited = isAwaited
     }
 
     /// Registers an action for cancellation; runs it immediately if the work is cancelled.
     ///
     /// The action may retain the work: `finish` releases all actions.
-    package func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
-        guard !isCancelled else { return action() }
-        guard !isOver else { return }
+    package final func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
+        guard state == .open else {
+            if isCancelled { action() }
+            return
+        }
         if first == nil {
             first = action
         } else if second == nil {
             second = action
         } else {
+            hasOthers = true
             others.append(action)
         }
     }
 
-    package func finish() {
-        isOver = true
-        (first, second, others) = (nil, nil, [])
+    package final func finish() {
+        if state == .open { state = .finished }
+        (first, second) = (nil, nil)
+        if hasOthers { others = [] }
     }
 
     /// Cancels the work; is idempotent.
-    package func cancel() {
-        guard !isCancelled, !isOver else { return }
-        isCancelled = true
+    package final func cancel() {
+        guard state == .open else { return }
+        state = .cancelled
         for action in takeActions() { action() }
     }
 

@@ -4,9 +4,12 @@
 ///
 /// A call consumes the handler, so a second call does not compile. A release without a call traps
 /// in debug builds.
+///
+/// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
-package struct Completion<Value>: ~Copyable {
-    package typealias Handler = @ServiceLoop (Value) -> Void
+public struct Completion<Value>: ~Copyable {
+    /// Function that gets the result.
+    public typealias Handler = @ServiceLoop (Value) -> Void
 
     @usableFromInline
     let handler: Handler
@@ -14,19 +17,21 @@ package struct Completion<Value>: ~Copyable {
     @usableFromInline
     var isCalled = false
 
+    /// Creates a completion handler.
     @inlinable
-    package init(_ handler: @escaping Handler) { self.handler = handler }
+    public init(_ handler: @escaping Handler) { self.handler = handler }
 
+    /// Calls the handler.
     @inlinable
     @ServiceLoop
-    package consuming func callAsFunction(_ value: Value) {
+    public consuming func callAsFunction(_ value: Value) {
         isCalled = true
         handler(value)
     }
 
     /// Returns a handler for an earlier step; `body` gets the result of the step and this handler.
     @inlinable
-    package consuming func after<Earlier>(
+    public consuming func after<Earlier>(
         _ body: @escaping @ServiceLoop (Earlier, consuming Completion) -> Void
     ) -> Completion<Earlier> {
         isCalled = true

@@ -57,12 +57,22 @@ final class DescriptorWatch {
     }
 
     func suspend(_ isSuspended: Bool) {
-        guard let source = unsafe source else { return }
-        let status = unsafe sd_event_source_set_enabled(
-            source,
-            Int32(isSuspended ? SD_EVENT_OFF : SD_EVENT_ON)
-        )
+        let status = enable(!isSuspended)
         precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
+    }
+
+    /// Continues a suspended watch with another descriptor.
+    func resume(on descriptor: Int32) throws(SocketError) {
+        var status = unsafe sd_event_source_set_io_fd(source, descriptor)
+        if status >= 0 { status = enable(true) }
+        guard status >= 0 else { throw .system(call: "epoll_ctl", code: -status) }
+    }
+
+    private func enable(_ isEnabled: Bool) -> Int32 {
+        unsafe sd_event_source_set_enabled(
+            source,
+            Int32(isEnabled ? SD_EVENT_ON : SD_EVENT_OFF)
+        )
     }
 
     func cancel() {

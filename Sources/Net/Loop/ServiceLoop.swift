@@ -4,10 +4,12 @@ private import Locks
 
 /// Global actor of the service loop; its code must not block.
 @globalActor
-package actor ServiceLoop {
-    package static let shared = ServiceLoop()
+public actor ServiceLoop {
+    /// The only instance.
+    public static let shared = ServiceLoop()
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    /// Executor of the loop's thread.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the executor is global and never freed.
         unsafe LoopExecutor.shared.asUnownedSerialExecutor()
     }

@@ -16,7 +16,8 @@ package protocol DatagramReceiving: AnyObject {
 /// The kernel drops datagrams from other addresses (RFC 5452 §9.1), chooses an unpredictable port,
 /// and reports ICMP errors: a closed port is ECONNREFUSED.
 ///
-/// Retains the receiver until ``close()``.
+/// Retains the receiver until ``close()``. After ``close()``, ``open(to:for:)`` reuses the object
+/// and its watch with another descriptor.
 @ServiceLoop
 package final class DatagramSocket {
     /// Released before `descriptor`, as ``DescriptorWatch`` requires.
@@ -25,24 +26,51 @@ package final class DatagramSocket {
 
     private var receiver: (any DatagramReceiving)?
 
-    package init(
+    /// Number of calls of ``close()``.
+    private var closings = 0
+
+    /// Creates a closed socket.
+    package init() {
+        watch = nil
+        descriptor = nil
+    }
+
+    package convenience init(
         connectedTo peer: SocketAddress,
         receiver: any DatagramReceiving
     ) throws(SocketError) {
+        self.init()
+        try open(to: peer, for: receiver)
+    }
+
+    /// Opens a closed socket, with a new port.
+    package func open(
+        to peer: SocketAddress,
+        for receiver: any DatagramReceiving
+    ) throws(SocketError) {
+        precondition(!isOpen, "the socket is open")
         let opened = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)
         let error = opened.connect(to: peer)
         guard error == 0 else { throw .system(call: "connect", code: error) }
-        let raw = opened.raw
-        descriptor = consume opened
-        watch = nil
+        if let watch {
+            try watch.resume(on: opened.raw)
+        } else {
+            // Level-triggered: detecting an empty queue needs no system call. `unowned`, because
+            // the socket owns the watch.
+            watch = try DescriptorWatch(opened.raw, .readable) { [unowned self] _ in receive() }
+        }
+        // Unlike an assignment, `swap` needs no check of the access at run time.
+        var next: OwnedDescriptor? = consume opened
+        swap(&descriptor, &next)
         self.receiver = receiver
-        // Level-triggered: detecting an empty queue needs no system call. `unowned`, because the
-        // socket owns the watch.
-        watch = try DescriptorWatch(raw, .readable) { [unowned self] _ in receive() }
     }
 
+    package var isOpen: Bool { number != nil }
+
     /// Bound address; nil once closed.
-    package var localAddress: SocketAddress? { descriptor?.localAddress }
+    package var localAddress: SocketAddress? {
+        number.flatMap { SocketAddress(localOf: $0) }
+    }
 
     /// Queues a datagram, which is sent at the end of the loop iteration.
     ///
@@ -51,40 +79,48 @@ package final class DatagramSocket {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }
 
-    func fail(_ error: SocketError) {
-        if descriptor != nil { receiver?.failed(error) }
+    func fail(_ error: SocketError) { receiver?.failed(error) }
+
+    /// Closes the socket; the receiver is not called again, unless the socket is opened again.
+    package func close() {
+        guard let number else { return }
+        DatagramQueue.shared.drop(number, of: self)
+        watch?.suspend(true)
+        closings += 1
+        _ = descriptor.take()
+        receiver = nil
     }
 
-    /// Closes the socket; the receiver is not called again.
-    package func close() {
-        if let raw = try? raw { DatagramQueue.shared.drop(raw) }
-        watch?.cancel()
-        watch = nil
-        descriptor = nil
-        receiver = nil
+    /// Number of the descriptor; nil once closed.
+    ///
+    /// A `throw` in the `switch` would need a check of the access at run time.
+    private var number: Int32? {
+        switch descriptor {
+        case .some(let open): open.raw
+        case .none: nil
+        }
     }
 
     var raw: Int32 {
         get throws(SocketError) {
-            switch descriptor {
-            case .some(let open): return open.raw
-            case .none: throw .closed
-            }
+            guard let number else { throw .closed }
+            return number
         }
     }
 
     private func receive() {
-        guard let raw = try? raw, let receiver else { return }
-        let count = ArrivalBuffers.receive(from: raw)
+        guard let number, let receiver else { return }
+        let count = ArrivalBuffers.receive(from: number)
         guard count >= 0 else {
             if count != -EAGAIN, count != -EINTR {
                 receiver.failed(.system(call: "recv", code: -count))
             }
             return
         }
+        let closings = closings
         for slot in 0..<Int(count) {
             // The receiver may have closed the socket in the previous call of `received`.
-            guard descriptor != nil else { return }
+            guard closings == self.closings else { return }
             ArrivalBuffers.read(slot) { receiver.received($0) }
         }
     }

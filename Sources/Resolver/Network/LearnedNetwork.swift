@@ -76,7 +76,7 @@ package final class LearnedNetwork {
     private var make: Make?
     private(set) var health = HealthTable()
     let clocks: Clocks
-    private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
+    private let alarm: Alarm
     private var reported: Set<String> = []
 
     private static let maximumReports = 64
@@ -87,7 +87,14 @@ package final class LearnedNetwork {
     /// Number of route changes; a query in flight compares this number to detect a change.
     var generation = 0
 
-    package init(clocks: Clocks) { self.clocks = clocks }
+    package init(clocks: Clocks) {
+        self.clocks = clocks
+        alarm = Alarm(clocks)
+        // Not `weak`, which would make each reference to the network expensive.
+        alarm.action = { [unowned self] in expire() }
+    }
+
+    isolated deinit { alarm.set(nil) }
 
     // MARK: - Reading
 

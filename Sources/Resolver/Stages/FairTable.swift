@@ -102,7 +102,10 @@ struct FairTable<Entry: FairEntry> {
     init(_ limits: FairLimits) { self.limits = limits }
 
     /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
-    mutating func add(_ entry: Entry) {
+    ///
+    /// - Returns: true if the client's limit is reduced, because many of its queries were lost.
+    @discardableResult
+    mutating func add(_ entry: Entry) -> Bool {
         let place = freeSlots.popLast() ?? slots.count
         if place == slots.count {
             slots.append(Slot())
@@ -112,7 +115,8 @@ struct FairTable<Entry: FairEntry> {
         slots[place].entry = entry
         entry.place = place
         count += 1
-        enter(place, client: entry.client)
+        let line = enter(place, client: entry.client)
+        return lines[line].window.isReduced(limits)
     }
 
     /// Removes an entry; idempotent.
@@ -173,18 +177,6 @@ struct FairTable<Entry: FairEntry> {
         return admission(replacing: larger.oldest)
     }
 
-    /// Returns true if the limit of a client is reduced, because many of its queries were lost.
-    ///
-    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
-    mutating func isReduced(_ client: ClientNetwork?) -> Bool {
-        // The client that used the table last needs no look-up.
-        if let latest, lines[latest].client == client {
-            return lines[latest].window.isReduced(limits)
-        }
-        guard let line = places[client] else { return reduced[client] != nil }
-        return lines[line].window.isReduced(limits)
-    }
-
     private func admission(replacing place: Int?) -> Admission {
         place.flatMap { slots[$0].entry }.map(Admission.replaces) ?? .refused
     }
@@ -230,7 +222,9 @@ struct FairTable<Entry: FairEntry> {
 
     // MARK: - Lists
 
-    private mutating func enter(_ place: Int, client: ClientNetwork?) {
+    /// Returns the list of the client.
+    @discardableResult
+    private mutating func enter(_ place: Int, client: ClientNetwork?) -> Int {
         let line = line(of: client)
         slots[place].line = line
         lines[line].ends.append(place, &ofClient)
@@ -242,6 +236,7 @@ struct FairTable<Entry: FairEntry> {
             unverified.append(place, &ofAll)
             unverifiedCount += 1
         }
+        return line
     }
 
     private mutating func leave(_ place: Int) {

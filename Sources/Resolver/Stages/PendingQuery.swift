@@ -5,9 +5,21 @@ internal import Net
 /// Query that is resolved once for all waiting clients.
 ///
 /// ``SingleFlight`` owns the query.  ``SharedResolution`` reports the answer with ``end(_:)``.
+///
+/// The stages use the query as its own cancellation signal.
 @ServiceLoop
-final class PendingQuery: FairEntry {
-    var key: Key
+final class PendingQuery: CancellationSignal, FairEntry {
+    let query: Query
+
+    /// Hash in the table of ``SingleFlight``; 0 if the query is in no table.
+    let hash: UInt64
+
+    /// Client that has reached a limit of vendor calls; other clients cannot join the query.
+    var refused: ClientNetwork?
+
+    /// Next query in the same list of ``PendingTable``.
+    var next: PendingQuery?
+
     var match: RouteTable.Match?
     let began: Instant
 
@@ -16,10 +28,8 @@ final class PendingQuery: FairEntry {
     /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    let cancellation: CancellationSignal
-
     /// False if each upstream gets the query only once, because its client overloads the upstreams.
-    let isRepeated: Bool
+    var isRepeated: Bool
 
     /// Client to which the query is counted; nil for the daemon.
     ///
@@ -44,31 +54,18 @@ final class PendingQuery: FairEntry {
     var place: Int?
 
     /// Waiting clients; some may already be completed.
-    var waiters: [Waiter] = []
+    private(set) var waiters = ShortArray<Waiter>()
     private var tidiedAt = 64
 
     private var completion: Completion<(PendingQuery, ResolvedAnswer)>?
 
-    /// Query with its hash, which is computed once.
-    struct Key: Hashable {
-        let query: Query
-        private let hash: Int
+    /// Handler of the upstreams' answer; nil unless the upstreams are asked.
+    private var upstreams: Completion<Resolution>?
 
-        /// Client that reached a limit of vendor calls; then only this client can join the query.
-        var refused: ClientNetwork?
-
-        init(_ query: Query) {
-            self.query = query
-            hash = query.hashValue
-        }
-
-        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
-    }
-
-    var query: Query { key.query }
+    private(set) var upstreamsAsked = Instant(nanoseconds: 0)
 
     /// Client to which vendor calls are charged.
-    var payer: ClientNetwork? { cancellation.client as? ClientNetwork }
+    var payer: ClientNetwork? { account as? ClientNetwork }
 
     final class Waiter: FairEntry {
         let client: ClientNetwork?
@@ -118,7 +115,8 @@ final class PendingQuery: FairEntry {
     ///   - payer: the client to which vendor calls are charged.
     ///   - isAwaited: true if a client waits; nil for true unless `client` is nil.
     init(
-        _ key: Key,
+        _ query: Query,
+        hash: UInt64 = 0,
         _ match: RouteTable.Match?,
         of client: ClientNetwork? = nil,
         payer: ClientNetwork? = nil,
@@ -129,29 +127,60 @@ final class PendingQuery: FairEntry {
         trace: Trace? = nil,
         _ completion: consuming Completion<(PendingQuery, ResolvedAnswer)>
     ) {
-        self.key = key
+        self.query = query
+        self.hash = hash
         self.match = match
         self.client = client
         began = now
         self.deadline = deadline
         self.isRepeated = isRepeated
         self.trace = trace
-        cancellation = CancellationSignal(client: payer, isAwaited: isAwaited ?? (client != nil))
         self.completion = consume completion
+        super.init(client: payer, isAwaited: isAwaited ?? (client != nil))
     }
 
     /// Adds a waiting client; removes completed clients each time the list has doubled.
     func add(_ waiter: Waiter) {
+        var waiters = takeWaiters()
         if waiters.count >= tidiedAt {
             waiters.removeAll { $0.isOver }
             tidiedAt = max(64, 2 * waiters.count)
         }
         waiters.append(waiter)
+        swap(&self.waiters, &waiters)
+    }
+
+    func removeWaiters(where isRemoved: (Waiter) -> Bool) {
+        var waiters = takeWaiters()
+        waiters.removeAll(where: isRemoved)
+        swap(&self.waiters, &waiters)
+    }
+
+    /// Removes and returns all clients.
+    ///
+    /// A swap, so that the compiler need not check the accesses of `waiters` at run time.
+    func takeWaiters() -> ShortArray<Waiter> {
+        var waiters = ShortArray<Waiter>()
+        swap(&self.waiters, &waiters)
+        return waiters
+    }
+
+    func wait(forUpstreams completion: consuming Completion<Resolution>, since now: Instant) {
+        // Unlike an assignment, `swap` needs no check of the access at run time.
+        var next: Completion<Resolution>? = consume completion
+        swap(&upstreams, &next)
+        upstreamsAsked = now
+    }
+
+    /// Reports the upstreams' answer, without private addresses and unusable hints.
+    func upstreamsAnswered(_ answer: Resolution) {
+        guard let completion = upstreams.take() else { return }
+        completion(resolution?.addressGuard.shaped(answer, query, match) ?? answer)
     }
 
     /// Reports the answer; later calls have no effect.
     func end(_ answer: ResolvedAnswer) {
-        cancellation.finish()
+        finish()
         if let completion = completion.take() { completion((self, answer)) }
     }
 }

@@ -11,8 +11,8 @@ internal import Upstream
 final class SharedResolution {
     private let policy: TTLPolicy
     let vendors: VendorStage
-    private let upstreams: UpstreamStage
-    private let addressGuard: ServiceBindingFilter
+    let upstreams: UpstreamStage
+    let addressGuard: ServiceBindingFilter
     private let denials: DenialFilter
 
     /// Default upstreams; nil if there are none.
@@ -97,7 +97,10 @@ final class SharedResolution {
                 .begin()
         } else {
             // The closure captures only `query`, and therefore needs no allocation.
-            askUpstreams(query, Completion { query.resolution?.upstreamsAnswered(query, $0) })
+            let answered = Completion<Resolution> {
+                query.resolution?.upstreamsAnswered(query, $0)
+            }
+            askUpstreams(query, now: query.began, answered)
         }
     }
 
@@ -109,11 +112,15 @@ final class SharedResolution {
     }
 
     /// Queries the upstreams, and removes private addresses and unusable hints from the answer.
-    func askUpstreams(_ query: PendingQuery, _ completion: consuming Completion<Resolution>) {
+    func askUpstreams(
+        _ query: PendingQuery,
+        now: Instant,
+        _ completion: consuming Completion<Resolution>
+    ) {
         if let refusal = addressGuard.refusal(query.query, query.match) {
             return completion(refusal)
         }
-        upstreams.ask(query, through: group(query.match), addressGuard, completion)
+        upstreams.ask(query, through: group(query.match), now: now, completion)
     }
 
     /// Adds synthesized addresses, caches the answer, and ends the query.
@@ -122,7 +129,7 @@ final class SharedResolution {
     }
 
     private func finish(_ query: PendingQuery, _ answer: ResolvedAnswer) {
-        guard query.cancellation.isCancelled, answer.resolution.isFailure else {
+        guard query.isCancelled, answer.resolution.isFailure else {
             var answer = answer
             cache(&answer, query)
             if answer.resolution.isFailure, let stale = query.sharedStale {
@@ -146,7 +153,7 @@ final class SharedResolution {
     func push(_ answer: ResolvedAnswer, to question: Question, _ match: RouteTable.Match) {
         let now = vendors.clocks.now()
         let query = PendingQuery(
-            PendingQuery.Key(Query(question: question)),
+            Query(question: question),
             match,
             now: now,
             deadline: now,

@@ -31,9 +31,9 @@ package final class SingleFlight {
     private let clocks: Clocks
     private let limit: Duration
 
-    private var pending: [PendingQuery.Key: PendingQuery] = [:]
+    private var pending = PendingTable()
 
-    /// Number of queries in `pending` with `Key.refused`.
+    /// Number of queries in `pending` with `refused`.
     private var separations = 0
 
     private var places: FairTable<PendingQuery>
@@ -46,7 +46,7 @@ package final class SingleFlight {
     /// A task that calls `completeNext` is queued if and only if the array is not empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
-    private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
+    private let alarm: Alarm
 
     package var merged: UInt64 { statistics.merged }
 
@@ -82,11 +82,16 @@ package final class SingleFlight {
         self.begin = begin
         places = FairTable(work)
         seats = FairTable(waiting)
+        alarm = Alarm(clocks)
+        // Not `weak`, which would make each reference to the table expensive.
+        alarm.action = { [unowned self] in expire() }
     }
+
+    isolated deinit { alarm.set(nil) }
 
     var count: Int { pending.count }
 
-    func began(_ query: Query) -> Instant? { pending[PendingQuery.Key(query)]?.began }
+    func began(_ query: Query) -> Instant? { pending.find(query, PendingTable.hash(query))?.began }
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
@@ -112,9 +117,9 @@ package final class SingleFlight {
     ) -> Bool {
         let waits = deadline > now
         let before = evictions
-        let key = PendingQuery.Key(query)
+        let hash = PendingTable.hash(query)
         let payer = payer ?? client
-        var joined = pendingQuery(key, of: payer)
+        var joined = pendingQuery(query, hash, of: payer)
         guard joined != nil || makePlace(for: client, now), !waits || makeSeat(for: client, now)
         else {
             if isAwaited { statistics.evicted += 1 }
@@ -122,10 +127,11 @@ package final class SingleFlight {
             return false
         }
         // The completion handler of an evicted client may have started the query.
-        if evictions != before { joined = pendingQuery(key, of: payer) }
+        if evictions != before { joined = pendingQuery(query, hash, of: payer) }
         let isAwaited = isAwaited && client != nil
         let current =
-            joined ?? start(key, match, of: client, payer: payer, isAwaited: isAwaited, now)
+            joined
+            ?? start(query, hash, match, of: client, payer: payer, isAwaited: isAwaited, now)
         guard waits else {
             if joined == nil { begin(current) }
             completion(.late)
@@ -149,7 +155,8 @@ package final class SingleFlight {
 
     /// Adds a query to the table, without resolving it.
     private func start(
-        _ key: PendingQuery.Key,
+        _ query: Query,
+        _ hash: UInt64,
         _ match: RouteTable.Match?,
         of client: ClientNetwork?,
         payer: ClientNetwork?,
@@ -157,19 +164,19 @@ package final class SingleFlight {
         _ now: Instant
     ) -> PendingQuery {
         let query = PendingQuery(
-            key,
+            query,
+            hash: hash,
             match,
             of: client,
             payer: payer,
             isAwaited: isAwaited,
             now: now,
             deadline: now + ResolverLimits.work,
-            isRepeated: !places.isReduced(client),
             Completion { [self] in end($0.0, $0.1) }
         )
         query.table = self
-        pending[key] = query
-        places.add(query)
+        pending.insert(query)
+        query.isRepeated = !places.add(query)
         alarm.bring(forward: now + limit)
         return query
     }
@@ -178,28 +185,28 @@ package final class SingleFlight {
     ///
     /// Vendor calls of the new query are charged to the first of these clients.
     func separate(_ query: PendingQuery) {
-        let key = query.key
-        guard let payer = query.payer, key.refused == nil, pending[key] === query else { return }
-        query.key.refused = payer
-        // Another query with `Key.refused` may exist for the payer; then nothing changes.
-        guard pending[query.key] == nil else { return query.key = key }
-        pending[key] = nil
-        pending[query.key] = query
+        let (question, hash) = (query.query, query.hash)
+        guard let payer = query.payer, pending.find(question, hash) === query,
+            // Another query that is refused may exist for the payer; then nothing changes.
+            pending.find(question, hash, refused: payer) == nil
+        else { return }
+        query.refused = payer
         separations += 1
         let others = query.waiters.filter { $0.payer != payer && !$0.isOver }
         guard let first = others.first else { return }
-        query.waiters.removeAll { $0.payer != payer || $0.isOver }
+        query.removeWaiters { $0.payer != payer || $0.isOver }
         let now = clocks.now()
         guard makePlace(for: first.client, now) else {
             for waiter in others { seats.remove(waiter) }
-            return complete(others[...], .evicted)
+            return complete(others, .evicted)
         }
         // The completion handler of an evicted client may have started the query.
-        let started = pending[key]
+        let started = pending.find(question, hash)
         let next =
             started
             ?? start(
-                key,
+                question,
+                hash,
                 query.match,
                 of: first.client,
                 payer: first.payer,
@@ -222,28 +229,23 @@ package final class SingleFlight {
             places.note(query, result, now: clocks.now())
         }
         finish(query)
-        let waiters = query.waiters
-        query.waiters = []
-        complete(waiters[...], .answered(resolution))
+        complete(query.takeWaiters(), .answered(resolution))
     }
 
     private func finish(_ query: PendingQuery) {
         places.remove(query)
-        guard let found = pending.removeValue(forKey: query.key) else { return }
-        guard found === query else { return pending[query.key] = found }
-        if query.key.refused != nil { separations -= 1 }
+        if pending.remove(query), query.refused != nil { separations -= 1 }
     }
 
     /// Returns the pending query that a query of `payer` joins; nil if there is none.
     private func pendingQuery(
-        _ key: PendingQuery.Key,
+        _ query: Query,
+        _ hash: UInt64,
         of payer: ClientNetwork?
     ) -> PendingQuery? {
-        if let query = pending[key] { return query }
+        if let query = pending.find(query, hash) { return query }
         guard separations > 0, let payer else { return nil }
-        var key = key
-        key.refused = payer
-        return pending[key]
+        return pending.find(query, hash, refused: payer)
     }
 
     // MARK: - Completing clients
@@ -254,11 +256,10 @@ package final class SingleFlight {
     static var completedTogether: Int { 64 }
 
     /// Completes the first waiting clients now, and the remaining clients in later turns.
-    private func complete(_ waiters: ArraySlice<Waiter>, _ ending: Ending) {
+    private func complete(_ waiters: some RandomAccessCollection<Waiter>, _ ending: Ending) {
         completeFirst(of: waiters, ending)
-        let rest = waiters.dropFirst(Self.completedTogether)
-        guard !rest.isEmpty else { return }
-        unfinished.append((rest, ending))
+        guard waiters.count > Self.completedTogether else { return }
+        unfinished.append((Array(waiters)[Self.completedTogether...], ending))
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
@@ -272,7 +273,7 @@ package final class SingleFlight {
         if continues { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    private func completeFirst(of waiters: ArraySlice<Waiter>, _ ending: Ending) {
+    private func completeFirst(of waiters: some Collection<Waiter>, _ ending: Ending) {
         for waiter in waiters.prefix(Self.completedTogether) {
             seats.remove(waiter)
             switch ending {
@@ -332,20 +333,20 @@ package final class SingleFlight {
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }
-        query.waiters.removeAll { $0.client == former || $0.isOver }
+        query.removeWaiters { $0.client == former || $0.isOver }
         if let next = query.waiters.first {
             query.client = next.client
             places.move(query)
         } else {
             finish(query)
-            query.cancellation.cancel()
+            query.cancel()
         }
         evict(losers)
     }
 
     private func evict(_ waiters: [Waiter]) {
         for waiter in waiters { seats.remove(waiter) }
-        complete(waiters[...], .evicted)
+        complete(waiters, .evicted)
     }
 
     // MARK: - Deadlines
@@ -356,18 +357,17 @@ package final class SingleFlight {
         var late: [Waiter] = []
         var endless: [PendingQuery] = []
         var next: Instant?
-        for query in pending.values {
+        for query in pending.all {
             let end = query.began + limit
             if end <= now {
                 endless.append(query)
-                late += query.waiters.filter { !$0.isOver }
-                query.waiters = []
+                late += query.takeWaiters().filter { !$0.isOver }
                 continue
             }
             next = min(next ?? end, end)
             if query.waiters.contains(where: { $0.deadline <= now }) {
                 late += query.waiters.filter { $0.deadline <= now && !$0.isOver }
-                query.waiters.removeAll { $0.deadline <= now || $0.isOver }
+                query.removeWaiters { $0.deadline <= now || $0.isOver }
             }
             for waiter in query.waiters {
                 next = min(next ?? waiter.deadline, waiter.deadline)
@@ -380,8 +380,8 @@ package final class SingleFlight {
         for waiter in late { seats.remove(waiter) }
         // The next timer runs no sooner than `grain`, so that deadlines share timers.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
-        for query in endless { query.cancellation.cancel() }
-        complete(late[...], .late)
+        for query in endless { query.cancel() }
+        complete(late, .late)
     }
 }
 

@@ -14,6 +14,9 @@ package final class UpstreamStage {
 
     private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
+    /// Element of `numbers` that was used last; most answers are from one server.
+    private var latest: (server: any Forwarding, number: UInt16)?
+
     package nonisolated var latency: LatencyHistogram { statistics.upstreamLatency }
 
     /// Returns the upstreams for the target of an alias; nil if the target must not be queried.
@@ -31,49 +34,17 @@ package final class UpstreamStage {
         self.aliases = aliases
     }
 
-    @ServiceLoop
-    private final class Work {
-        let query: PendingQuery
-        let policy: TTLPolicy
-        let start: Instant
-        private let stage: UpstreamStage
-        private let filter: ServiceBindingFilter
-        private var completion: Completion<Resolution>?
-
-        init(
-            _ query: PendingQuery,
-            of stage: UpstreamStage,
-            _ filter: ServiceBindingFilter,
-            _ completion: consuming Completion<Resolution>
-        ) {
-            self.query = query
-            self.stage = stage
-            self.filter = filter
-            self.completion = consume completion
-            policy = stage.policy.of(query.match)
-            start = stage.clocks.now()
-        }
-
-        func received(_ outcome: UpstreamGroup.Outcome) { stage.received(outcome, work: self) }
-
-        func end(_ resolution: Resolution) {
-            guard let completion = completion.take() else { return }
-            completion(filter.shaped(resolution, query.query, query.match))
-        }
-    }
-
     /// Queries the group, and calls `completion` with the answer, or with SERVFAIL and an EDE.
     ///
-    /// `completion` may be called before this function returns.
+    /// Called at most once for each query. `completion` may be called before this function returns.
     func ask(
         _ query: PendingQuery,
         through group: UpstreamGroup?,
-        _ filter: ServiceBindingFilter,
+        now: Instant,
         _ completion: consuming Completion<Resolution>
     ) {
-        let work = Work(query, of: self, filter, completion)
         guard let group else {
-            return work.end(
+            return completion(
                 .failure(
                     query.query,
                     .noReachableAuthority,
@@ -81,48 +52,54 @@ package final class UpstreamStage {
                 )
             )
         }
-        let completion = Completion<UpstreamGroup.Outcome> { work.received($0) }
-        forward(query.query, of: work, through: group, completion)
+        query.wait(forUpstreams: completion, since: now)
+        // Captures one object, so that the closure needs no allocation.
+        let answered = Completion<UpstreamGroup.Outcome> {
+            query.resolution?.upstreams.received($0, query)
+        }
+        forward(query.query, of: query, through: group, now: now, answered)
     }
 
-    private func received(_ outcome: UpstreamGroup.Outcome, work: Work) {
+    private func received(_ outcome: UpstreamGroup.Outcome, _ query: PendingQuery) {
         switch outcome {
         case .success(let reply):
-            latency.note(clocks.now() - work.start)
+            latency.note(reply.received - query.upstreamsAsked)
             let isBelieved = reply.upstream.validates
             switch reply.answer {
             case .plain(let plain):
                 var resolution = Resolution(
                     plain,
-                    to: work.query.query,
-                    work.policy,
+                    to: query.query,
+                    policy.of(query.match),
                     provenance(of: reply.upstream),
                     isBelieved: isBelieved
                 )
                 resolution.hasLostAttempt = reply.hadLoss
                 resolution.isLate = reply.isLate
-                work.end(resolution)
+                query.upstreamsAnswered(resolution)
             case .message(let message):
-                complete(Answered(message, reply.upstream, isBelieved: isBelieved), work)
+                complete(Answered(message, reply.upstream, isBelieved: isBelieved), query)
             }
         case .failure(let error):
-            work.end(Self.failure(error, work.query.query))
+            query.upstreamsAnswered(Self.failure(error, query.query))
         }
     }
 
     private func forward(
         _ query: Query,
-        of work: Work,
+        of pending: PendingQuery,
         through group: UpstreamGroup,
+        now: Instant,
         _ completion: consuming Completion<UpstreamGroup.Outcome>
     ) {
         guard !group.health.recognises(query.question) else { return completion(.failure(.loop)) }
         group.ask(
             query,
-            deadline: work.query.deadline,
-            isRepeated: work.query.isRepeated,
-            cancellation: work.query.cancellation,
-            trace: work.query.trace,
+            deadline: pending.deadline,
+            isRepeated: pending.isRepeated,
+            cancellation: pending,
+            trace: pending.trace,
+            now: now,
             completion
         )
     }
@@ -152,33 +129,37 @@ package final class UpstreamStage {
     /// - Parameter queried: the target that was queried last.
     private func complete(
         _ answered: Answered,
-        _ work: Work,
+        _ pending: PendingQuery,
         queried: Name? = nil
     ) {
-        let query = work.query.query
+        let query = pending.query
         let chain = answered.message.aliasChain(from: query.question)
         guard chain.ending == .target else {
-            return work.end(.failure(query, .other, "CNAME loop, or too many CNAME records"))
+            return pending.upstreamsAnswered(
+                .failure(query, .other, "CNAME loop, or too many CNAME records")
+            )
         }
         var target = query
         target.question.name = chain.end
         guard chain.end != queried, answered.message.lacksTarget(of: chain, query.question),
             let group = aliases(target.question)
-        else { return work.end(resolution(answered, work)) }
-        guard let pending = PendingAlias(answered, chain, query) else {
-            return work.end(.failure(query, .other, "too many records with the CNAME records"))
+        else { return pending.upstreamsAnswered(resolution(answered, pending)) }
+        guard let alias = PendingAlias(answered, chain, query) else {
+            return pending.upstreamsAnswered(
+                .failure(query, .other, "too many records with the CNAME records")
+            )
         }
-        work.query.trace?.note("querying upstreams for the alias target \(chain.end)")
+        pending.trace?.note("querying upstreams for the alias target \(chain.end)")
         let completion = Completion<UpstreamGroup.Outcome> { [self, target] result in
             switch result {
             case .success(let reply):
-                let joined = pending.joined(with: reply, to: target.question, query)
-                complete(joined, work, queried: target.question.name)
+                let joined = alias.joined(with: reply, to: target.question, query)
+                complete(joined, pending, queried: target.question.name)
             case .failure(let error):
-                work.end(Self.failure(error, query))
+                pending.upstreamsAnswered(Self.failure(error, query))
             }
         }
-        forward(target, of: work, through: group, completion)
+        forward(target, of: pending, through: group, now: clocks.now(), completion)
     }
 
     /// CNAME chain of a reply while the target of its last alias is queried.
@@ -219,15 +200,15 @@ package final class UpstreamStage {
         }
     }
 
-    private func resolution(_ answered: Answered, _ work: Work) -> Resolution {
+    private func resolution(_ answered: Answered, _ pending: PendingQuery) -> Resolution {
         (try? Resolution(
             answered.message,
-            to: work.query.query,
-            work.policy,
+            to: pending.query,
+            policy.of(pending.match),
             provenance(of: answered.upstream),
             isBelieved: answered.isBelieved
         ))
-            ?? .failure(work.query.query, .other, "the answer does not fit a message")
+            ?? .failure(pending.query, .other, "the answer does not fit a message")
     }
 
     private func provenance(of server: any Forwarding) -> Provenance {
@@ -235,14 +216,17 @@ package final class UpstreamStage {
     }
 
     private func number(of server: any Forwarding) -> UInt16 {
-        if let known = numbers[ObjectIdentifier(server)] { return known.number }
-        let number = statistics.origins.number(Self.origin(of: server))
-        numbers[ObjectIdentifier(server)] = (server, number)
-        return number
+        if let latest, latest.server === server { return latest.number }
+        let known = numbers[ObjectIdentifier(server)]
+        let found = known ?? (server, statistics.origins.number(Self.origin(of: server)))
+        if known == nil { numbers[ObjectIdentifier(server)] = found }
+        latest = found
+        return found.number
     }
 
     /// Forgets the identifiers (`number(of:)`) of servers that the network no longer names.
     func forget(_ servers: [any Forwarding]) {
+        latest = nil
         for server in servers { numbers[ObjectIdentifier(server)] = nil }
     }
 

@@ -105,7 +105,8 @@ final class VendorFallback {
     private func askUpstreams() {
         guard !hasAskedUpstreams else { return }
         hasAskedUpstreams = true
-        resolution.askUpstreams(pending, Completion { [self] in upstreamsAnswered($0) })
+        let completion = Completion<Resolution> { [self] in upstreamsAnswered($0) }
+        resolution.askUpstreams(pending, now: denials.clocks.now(), completion)
     }
 
     private func upstreamsAnswered(_ answer: Resolution) {

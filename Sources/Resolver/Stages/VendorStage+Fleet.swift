@@ -24,7 +24,7 @@ extension VendorStage {
                 query.query,
                 vendor,
                 match,
-                isAwaited: query.cancellation.isAwaited,
+                isAwaited: query.isAwaited,
                 patience: patience
             )
         else { return call(vendors, work, limit, ended: ended(nil, nil, vendor, work), completion) }

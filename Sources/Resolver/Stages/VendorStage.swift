@@ -97,7 +97,7 @@ package final class VendorStage {
             return completion(.empty(provenance))
         }
         let end = min(query.deadline, start + ResolverLimits.vendors)
-        let isAwaited = query.cancellation.isAwaited && !isCovered
+        let isAwaited = query.isAwaited && !isCovered
         let wait = fleet.flatMap { isAwaited ? $0.fleet.wait : nil }
         let work = Work(query, match, end: end, waitEnd: wait.map { start + $0 })
         ask(match.route.vendors[...], work, nil, completion)
@@ -145,7 +145,7 @@ package final class VendorStage {
         _ completion: consuming Completion<Result>
     ) {
         let query = work.query
-        guard let vendor = vendors.first, clocks.now() < work.end, !query.cancellation.isCancelled
+        guard let vendor = vendors.first, clocks.now() < work.end, !query.isCancelled
         else { return completion(.failed(limit)) }
         if passesOver(vendors, work.match) {
             query.trace?.note("\(vendor.name): unresponsive, trying the next source")
@@ -193,7 +193,7 @@ package final class VendorStage {
             mayFallBack: match.route.fallsBack && match.route.options.fallbackAfter != nil,
             deadline: now + (work.end - now) / vendors.count,
             trace: query.trace,
-            cancellation: query.cancellation,
+            cancellation: query,
             found
         )
     }

@@ -96,8 +96,7 @@ final class DNS64 {
             found.synthesize(from: sibling.resolution, query, prefix, origins, pending.trace)
             return completion(found)
         }
-        let signal = pending.cancellation
-        guard clocks.now() < pending.deadline, !signal.isCancelled else {
+        guard clocks.now() < pending.deadline, !pending.isCancelled else {
             return completion(found)
         }
         let synthesize = completion.after {
@@ -125,7 +124,7 @@ final class DNS64 {
         }
         pending.resolution?.begin(
             PendingQuery(
-                PendingQuery.Key(query),
+                query,
                 match,
                 payer: pending.payer,
                 now: clocks.now(),

@@ -26,7 +26,9 @@ package final class NAT64 {
         package let since: Instant
     }
 
-    package private(set) var finding: Finding?
+    // The compiler checks accesses of a `package` variable at run time.
+    package var finding: Finding? { current }
+    private var current: Finding?
 
     /// Address families that work, as shown by routes and test connections (``StackProbe``).
     package private(set) var stack = NetworkStack.none {
@@ -44,7 +46,7 @@ package final class NAT64 {
     /// Returns the servers to query for the prefix, in order.
     package var servers: @ServiceLoop () -> [any Forwarding] = { [] }
 
-    package var prefix: NAT64Prefix? { finding?.prefix }
+    package var prefix: NAT64Prefix? { current?.prefix }
 
     private var mode: Mode
     private let probe: StackProbe
@@ -150,11 +152,11 @@ package final class NAT64 {
 
     private func use(_ new: Finding?) {
         isUnconfirmed = false
-        guard new?.prefix != finding?.prefix else {
-            if let new { finding?.server = new.server }
+        guard new?.prefix != current?.prefix else {
+            if let new { current?.server = new.server }
             return
         }
-        finding = new
+        current = new
         onChange?(new)
     }
 }
@@ -291,7 +293,7 @@ extension NAT64 {
         failures = 0
         // Conflicting servers must not change the prefix often: a change removes cached answers.
         let now = clocks.now()
-        if prefix != finding?.prefix {
+        if prefix != current?.prefix {
             if let earliest = nextChange, now < earliest {
                 return schedule(UInt32(clamping: (earliest - now).components.seconds + 1))
             }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Net
 
 /// Failover and hedging plan of one query in a group: a state machine without clock or network.
 ///
@@ -55,7 +56,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     private let deadline: Instant
 
-    private var candidates: [Candidate]
+    private var candidates: ShortArray<Candidate>
 
     /// Servers that declined the query.
     private var refused: [Int] = []
@@ -67,7 +68,7 @@ struct AttemptPlan: Sendable, Hashable {
     private let rounds: Int
     private let mostTries: Int
 
-    private var running: [Try] = []
+    private var running = ShortArray<Try>()
 
     private(set) var count = 0
 
@@ -78,8 +79,10 @@ struct AttemptPlan: Sendable, Hashable {
     private(set) var isOver = false
 
     /// - Parameter isRepeated: false if each server gets the query only once.
-    init(_ candidates: consuming [Candidate], deadline: Instant, isRepeated: Bool = true) {
-        let main = candidates.count { $0.role != .spare }
+    init(_ candidates: consuming ShortArray<Candidate>, deadline: Instant, isRepeated: Bool = true)
+    {
+        var main = 0
+        for index in candidates.indices where candidates[index].role != .spare { main += 1 }
         let isAlone = main == 1 && candidates[0].repeatsAfter != nil
         let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
         rounds = isRepeated ? most : 1
@@ -111,7 +114,9 @@ struct AttemptPlan: Sendable, Hashable {
     /// Earliest time at which an attempt in flight becomes overdue; nil for none.
     private var suspicion: Instant? {
         var first: Instant?
-        for each in running where !each.isSuspected && each.overdue < each.until {
+        for index in running.indices {
+            let each = running[index]
+            guard !each.isSuspected, each.overdue < each.until else { continue }
             first = min(first ?? each.overdue, each.overdue)
         }
         return first
@@ -134,7 +139,7 @@ struct AttemptPlan: Sendable, Hashable {
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate) && !candidates[candidate].isUntrusted && !isSurplus(candidate)
             && (candidates[candidate].isProtected
-                || protectedBefore(candidate).allSatisfy(\.isDown))
+                || isLast(candidate) { $0.isDown })
     }
 
     /// True for a spare server while a server of the VPN has not declined.
@@ -147,9 +152,10 @@ struct AttemptPlan: Sendable, Hashable {
         candidates[candidate].tries < rounds && !refused.contains(candidates[candidate].server)
     }
 
-    private func protectedBefore(_ candidate: Int) -> some Sequence<Candidate> {
+    /// True if `isOut` is true for all protected servers before a candidate.
+    private func isLast(_ candidate: Int, _ isOut: (Candidate) -> Bool) -> Bool {
         let server = candidates[candidate].server
-        return candidates.lazy.filter { $0.isProtected && $0.server < server }
+        return candidates.allSatisfy { !$0.isProtected || $0.server >= server || isOut($0) }
     }
 
     /// True if the result of a probe in flight could permit the use of an unprotected server.
@@ -158,9 +164,7 @@ struct AttemptPlan: Sendable, Hashable {
             && candidates.indices.contains { candidate in
                 isLeft(candidate) && !mayBeAsked(candidate) && !isSurplus(candidate)
                     && !candidates[candidate].isProtected
-                    && protectedBefore(candidate).allSatisfy {
-                        $0.isDown || suspects.contains($0.server)
-                    }
+                    && isLast(candidate) { $0.isDown || suspects.contains($0.server) }
             }
     }
 

@@ -104,7 +104,11 @@ package final class HealthTable {
         _ server: any Forwarding,
         _ change: (inout ServerHealth) -> Value
     ) -> Value {
-        change(&page(of: server).health)
+        // A copy, so that the compiler need not check the accesses of `health` at run time.
+        let page = page(of: server)
+        var health = page.health
+        defer { page.health = health }
+        return change(&health)
     }
 
     package func networkChanged() {

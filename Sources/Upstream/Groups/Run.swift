@@ -152,6 +152,7 @@ final class Run {
             let reply = UpstreamGroup.Reply(
                 answer: reply,
                 upstream: server,
+                received: now,
                 hadLoss: attempt.earlier != nil && !isLate,
                 isLate: isLate
             )

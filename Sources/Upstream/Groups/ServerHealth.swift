@@ -153,12 +153,10 @@ extension ServerHealth {
         )
     }
 
-    /// Returns the candidate of a group with one server; nil unless the server is healthy.
+    /// ``patience`` of a healthy server; nil for another server.
     ///
     /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
-    mutating func onlyCandidate(_ server: any Forwarding) -> AttemptPlan.Candidate? {
-        isFit ? candidate(server, 0) : nil
-    }
+    mutating func patienceIfFit() -> Duration? { isFit ? patience : nil }
 }
 
 // MARK: - Replies to clients' queries

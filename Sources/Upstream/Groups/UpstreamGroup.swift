@@ -19,7 +19,7 @@ package final class UpstreamGroup {
 
     /// Queries in flight that may need another server.
     private var pending: [Run] = []
-    private lazy var alarm = Alarm(health.clocks) { [weak self] in self?.tick() }
+    private let alarm: Alarm
 
     /// Creates a group of at least one upstream.
     package init(_ members: [any Forwarding], health: HealthTable = HealthTable()) {
@@ -27,7 +27,12 @@ package final class UpstreamGroup {
         self.health = health
         learned = members.compactMap { $0 as? LearnedUpstream }
         latestRoster = UpstreamRoster(members, health, version: Self.version(of: learned))
+        alarm = Alarm(health.clocks)
+        // Not `weak`, which would make each reference to the group expensive.
+        alarm.action = { [unowned self] in tick() }
     }
+
+    isolated deinit { alarm.set(nil) }
 
     /// Returns the group without any ``LearnedUpstream``; nil if no other member exists.
     package func withoutLearned() -> UpstreamGroup? {
@@ -53,6 +58,8 @@ package final class UpstreamGroup {
         package let answer: UpstreamReply
         package let upstream: any Forwarding
 
+        package let received: Instant
+
         /// True if a repetition of the query was answered within ``ServerHealth/lossTime``.
         package let hadLoss: Bool
 
@@ -70,6 +77,7 @@ package final class UpstreamGroup {
     /// - Parameters:
     ///   - isRepeated: false if each server gets the query only once.
     ///   - trace: records the queries that are sent.
+    ///   - now: the time, if the caller knows it.
     ///   - completion: may be called before `ask` returns.
     package func ask(
         _ query: Query,
@@ -77,20 +85,25 @@ package final class UpstreamGroup {
         isRepeated: Bool = true,
         cancellation: CancellationSignal? = nil,
         trace: Trace? = nil,
+        now: Instant? = nil,
         _ completion: consuming Completion<Outcome>
     ) {
-        let now = health.clocks.now()
+        let now = now ?? health.clocks.now()
         guard now < deadline, !(cancellation?.isCancelled ?? false) else {
             return completion(.failure(.timedOut))
         }
         let roster = roster
-        let (servers, pages) = (roster.servers, roster.pages)
         if let only = onlyCandidate(roster) {
-            let plan = AttemptPlan([only], deadline: deadline, isRepeated: isRepeated)
+            let plan = AttemptPlan(
+                ShortArray(CollectionOfOne(only)),
+                deadline: deadline,
+                isRepeated: isRepeated
+            )
             let (end, signal) = (deadline, cancellation)
             Run(query, plan, self, roster, end, isRepeated, signal, trace, completion).begin(now)
             return
         }
+        let (servers, pages) = (roster.servers, roster.pages)
         let standing = standing(roster, now)
         for (index, page) in pages.enumerated() where !page.health.isFit {
             let server = servers[index]
@@ -103,8 +116,7 @@ package final class UpstreamGroup {
         }
         if let index = standing.measure { health.measure(servers[index]) }
         var (untrusted, hasFit): ([Int], Bool) = ([], false)
-        var candidates: [AttemptPlan.Candidate] = []
-        candidates.reserveCapacity(standing.order.count)
+        var candidates = ShortArray<AttemptPlan.Candidate>()
         // Not `map`: the isolation check of its closure takes 350 instructions.
         for index in standing.order {
             let (server, health) = (servers[index], pages[index].health)
@@ -129,9 +141,15 @@ package final class UpstreamGroup {
 
     private func onlyCandidate(_ roster: UpstreamRoster) -> AttemptPlan.Candidate? {
         guard roster.servers.count == 1, let server = roster.servers.first,
-            !health.isPaused(server)
+            !health.isPaused(server), let patience = roster.pages[0].health.patienceIfFit()
         else { return nil }
-        return roster.pages[0].health.onlyCandidate(server)
+        return AttemptPlan.Candidate(
+            server: 0,
+            isProtected: server.isProtected,
+            timeout: server.timeout,
+            patience: patience,
+            repeatsAfter: server.repeatsAfter
+        )
     }
 
     private func noneUsable(_ servers: [any Forwarding]) -> UpstreamError {

@@ -18,13 +18,23 @@ final class UDPExchanger {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// Sockets for the next queries.
-    private var slots = [UDPSocketSlot?](repeating: nil, count: UpstreamLimits.slots)
+    /// Sockets for the next queries; the maximum number of sockets that accept queries.
+    private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// All open sockets, including sockets that only wait for replies.
-    private var open: [UDPSocketSlot] = []
+    /// All sockets: those in `slots`, those that only wait for replies, and `spare`.
+    private var all: [UDPSocketSlot] = []
 
-    fileprivate lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
+    /// Closed sockets outside `slots`, which can be opened again.
+    private var spare: [UDPSocketSlot] = []
+
+    fileprivate var alarm: Alarm {
+        if let madeAlarm { return madeAlarm }
+        // Not `weak`, which would make each reference to the exchanger expensive.
+        let made = Alarm(clocks) { [unowned self] in expire() }
+        madeAlarm = made
+        return made
+    }
+    private var madeAlarm: Alarm?
 
     nonisolated init(_ server: SocketAddress, validates: Bool, clocks: Clocks) {
         self.server = server
@@ -53,63 +63,65 @@ final class UDPExchanger {
     }
 
     func renew() {
-        for index in slots.indices { slots[index] = nil }
+        for index in slots.indices {
+            slots[index]?.isCurrent = false
+            slots[index] = nil
+        }
     }
 
     private func openSlot() throws(SocketError) -> UDPSocketSlot {
-        let index = Int.random(in: slots.indices, using: &random)
+        let index = Int(random.next() % UInt64(slots.count))
         let now = clocks.now()
-        var free: UDPSocketSlot?
+        var closed: UDPSocketSlot?
         if let slot = slots[index] {
             if slot.takesQueries(at: now) { return slot }
-            if slot.isClosed { free = slot }
+            if slot.isClosed { closed = slot } else { slot.isCurrent = false }
         }
-        let slot = free ?? UDPSocketSlot(of: self)
+        let slot = closed ?? spare.popLast() ?? newSlot()
         slots[index] = slot
+        slot.isCurrent = true
         try slot.open(to: server, now)
-        slot.place = open.count
-        open.append(slot)
         return slot
     }
 
-    fileprivate func closed(_ slot: UDPSocketSlot) {
-        guard let place = slot.place else { return }
-        slot.place = nil
-        let last = open.removeLast()
-        guard last !== slot else { return }
-        open[place] = last
-        last.place = place
+    private func newSlot() -> UDPSocketSlot {
+        let slot = UDPSocketSlot(of: self)
+        all.append(slot)
+        return slot
     }
+
+    fileprivate func closed(_ slot: UDPSocketSlot) { spare.append(slot) }
 
     private func expire() {
         let now = clocks.now()
-        for slot in open { slot.expire(now) }
-        let next = open.lazy.map(\.deadline).min()
+        for slot in all { slot.expire(now) }
+        all.removeAll { $0.isClosed && !$0.isCurrent }
+        spare = []
+        // The time is rounded up, so that queries share timers.
+        let next = all.lazy.filter { !$0.isClosed }.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
     /// Closes the sockets; no query is outstanding, because a query retains the exchanger.
-    isolated deinit { for slot in open { slot.closeSocket() } }
+    isolated deinit {
+        madeAlarm?.set(nil)
+        for slot in all { slot.closeSocket() }
+    }
 }
 
 /// UDP socket and its outstanding queries; can be reopened after ``closeSocket()``.
 @ServiceLoop
 private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
-    private struct Waiting {
-        let exchange: UpstreamExchange
-        let attempt: Attempt
-        let transport: PlainTransport
-    }
-
     private unowned let exchanger: UDPExchanger
 
-    /// Index in the exchanger's list of open sockets.
-    var place: Int?
+    /// True if the exchanger chooses this socket for new queries.
+    var isCurrent = false
 
-    private var socket: DatagramSocket?
+    private let socket = DatagramSocket()
     private var opened = Instant(nanoseconds: 0)
 
-    private var waiting: [Waiting] = []
+    /// First of the outstanding queries, a list by ``Attempt/next``.
+    private var waiting: Attempt?
 
     /// IDs of all queries on this socket: a late or duplicated reply does not count as forged.
     private var ids = InlineArray<64, UInt16>(repeating: 0)
@@ -121,10 +133,10 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
 
     init(of exchanger: UDPExchanger) { self.exchanger = exchanger }
 
-    var isClosed: Bool { socket == nil }
+    var isClosed: Bool { !socket.isOpen }
 
     func open(to server: SocketAddress, _ now: Instant) throws(SocketError) {
-        socket = try DatagramSocket(connectedTo: server, receiver: self)
+        try socket.open(to: server, for: self)
         opened = now
         (sent, foreignReplies) = (0, 0)
     }
@@ -140,7 +152,13 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
 
     /// Earliest deadline of the outstanding queries; without queries, the end of the lifetime.
     var deadline: Instant {
-        waiting.lazy.map(\.attempt.deadline).min() ?? opened + UpstreamLimits.socketLifetime
+        guard var next = waiting else { return opened + UpstreamLimits.socketLifetime }
+        var deadline = next.deadline
+        while let attempt = next.next {
+            deadline = min(deadline, attempt.deadline)
+            next = attempt
+        }
+        return deadline
     }
 
     /// Sends a query.
@@ -153,7 +171,6 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         of transport: PlainTransport
     ) throws(SocketError) {
         do throws(SocketError) {
-            guard let socket else { throw .closed }
             try socket.send(exchange.message)
         } catch {
             failed(error)
@@ -161,47 +178,69 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         }
         ids[sent] = exchange.id
         sent += 1
-        waiting.append(Waiting(exchange: exchange, attempt: attempt, transport: transport))
+        attempt.datagram = (exchange, transport)
+        attempt.next = waiting
+        waiting = attempt
         attempt.wasSent(by: self)
     }
 
     func cancel(_ attempt: Attempt) {
-        guard let query = waiting.first(where: { $0.attempt === attempt }) else { return }
-        end([query], with: .timedOut)
+        guard remove(attempt) else { return }
+        closeIfIdle()
+        attempt.end(.failure(.timedOut))
     }
 
     func received(_ octets: Span<UInt8>) {
         guard octets.count >= 2 else { return noteForeign() }
         let id = UInt16(octets[0]) << 8 | UInt16(octets[1])
-        guard let place = place(of: id) else {
-            if !hasUsed(id) { noteForeign() }
-            return
+        var next = waiting
+        while let attempt = next {
+            if attempt.datagram?.exchange.id == id { return received(octets, by: attempt) }
+            next = attempt.next
         }
-        let validation = waiting[place].exchange.validate(octets)
+        if !hasUsed(id) { noteForeign() }
+    }
+
+    private func received(_ octets: Span<UInt8>, by attempt: Attempt) {
+        guard let (exchange, transport) = attempt.datagram else { return }
+        let validation = exchange.validate(octets)
         if case .foreign = validation { return noteForeign() }
-        let query = remove(place)
+        _ = remove(attempt)
         closeIfIdle()
         if case .reply(let reply) = validation {
-            query.attempt.end(.success(reply))
+            attempt.end(.success(reply))
         } else {
-            query.transport.repeatOverStream(query.attempt)
+            transport.repeatOverStream(attempt)
         }
     }
 
-    private func place(of id: UInt16) -> Int? {
-        // Not `firstIndex`: the isolation check of its closure takes 350 instructions.
-        for place in waiting.indices where waiting[place].exchange.id == id { return place }
-        return nil
+    /// Removes an attempt from the list; returns false if it is not there.
+    private func remove(_ attempt: Attempt) -> Bool {
+        guard var previous = waiting else { return false }
+        if previous === attempt {
+            waiting = attempt.next
+        } else {
+            while let next = previous.next, next !== attempt { previous = next }
+            guard previous.next != nil else { return false }
+            previous.next = attempt.next
+        }
+        (attempt.datagram, attempt.next) = (nil, nil)
+        return true
     }
 
-    private func remove(_ place: Int) -> Waiting {
-        waiting.swapAt(place, waiting.count - 1)
-        return waiting.removeLast()
-    }
-
-    private func removeAll() -> [Waiting] {
-        defer { waiting = [] }
-        return waiting
+    /// Empties the list, and returns the queries in the order in which they were sent.
+    private func removeAll(
+        where isChosen: (Attempt) -> Bool = { _ in true }
+    ) -> [(attempt: Attempt, transport: PlainTransport?)] {
+        var chosen: [(Attempt, PlainTransport?)] = []
+        var next = waiting
+        while let attempt = next {
+            next = attempt.next
+            guard isChosen(attempt) else { continue }
+            chosen.append((attempt, attempt.datagram?.transport))
+            _ = remove(attempt)
+        }
+        return chosen.reversed()
     }
 
     /// Counts an unmatched message, and closes the socket at ``UpstreamLimits/foreignReplies``.
@@ -214,7 +253,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         exchanger.forgeries += 1
         let queries = removeAll()
         close()
-        for query in queries { query.transport.repeatOverStream(query.attempt) }
+        for query in queries { query.transport?.repeatOverStream(query.attempt) }
     }
 
     func failed(_ error: SocketError) {
@@ -225,16 +264,10 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     }
 
     func expire(_ now: Instant) {
-        end(waiting.filter { $0.attempt.deadline <= now }, with: .timedOut)
-        if waiting.isEmpty, !takesQueries(at: now) { close() }
-    }
-
-    private func end(_ queries: [Waiting], with error: UpstreamError) {
-        for query in queries {
-            if let place = place(of: query.exchange.id) { _ = remove(place) }
-        }
+        let queries = removeAll { $0.deadline <= now }
         closeIfIdle()
-        for query in queries { query.attempt.end(.failure(error)) }
+        for query in queries { query.attempt.end(.failure(.timedOut)) }
+        if waiting == nil, !takesQueries(at: now) { close() }
     }
 
     /// Closes the socket if no query is outstanding and no further query is expected.
@@ -242,7 +275,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     /// After several queries, a socket stays open until ``expire(_:)``, because a new socket costs
     /// as much as a query.
     private func closeIfIdle() {
-        guard waiting.isEmpty else { return }
+        guard waiting == nil else { return }
         if sent < UpstreamLimits.queriesOfBusySlot || sent == ids.count {
             close()
         } else {
@@ -253,11 +286,8 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     private func close() {
         guard !isClosed else { return }
         closeSocket()
-        exchanger.closed(self)
+        if !isCurrent { exchanger.closed(self) }
     }
 
-    func closeSocket() {
-        socket?.close()
-        socket = nil
-    }
+    func closeSocket() { socket.close() }
 }

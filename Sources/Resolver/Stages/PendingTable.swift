@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+/// Pending queries by question, as a hash table with lists.
+///
+/// A dictionary would hash a query three times, and copy it as a key.
+@ServiceLoop
+struct PendingTable {
+    /// First query of each list, which continues with ``PendingQuery/next``; a power of two.
+    private var lists = [PendingQuery?](repeating: nil, count: 64)
+
+    private(set) var count = 0
+
+    /// Hash with a secret seed, so that clients cannot choose colliding names.
+    private static let hash = NameHash(seed: .random(in: .min ... .max))
+
+    static func hash(_ query: Query) -> UInt64 {
+        hash(query.question.name.octets.rawSpan, type: query.question.type.rawValue)
+    }
+
+    /// - Parameter refused: the value of ``PendingQuery/refused``.
+    func find(
+        _ query: Query,
+        _ hash: UInt64,
+        refused: ClientNetwork? = nil
+    ) -> PendingQuery? {
+        var next = lists[list(hash)]
+        while let found = next {
+            if found.hash == hash, found.refused == refused, found.query == query { return found }
+            next = found.next
+        }
+        return nil
+    }
+
+    mutating func insert(_ query: PendingQuery) {
+        if count == lists.count { grow() }
+        count += 1
+        enter(query)
+    }
+
+    /// Removes a query; returns false if the table does not have it.
+    mutating func remove(_ query: PendingQuery) -> Bool {
+        let list = list(query.hash)
+        guard var previous = lists[list] else { return false }
+        if previous === query {
+            lists[list] = query.next
+        } else {
+            while let next = previous.next, next !== query { previous = next }
+            guard previous.next != nil else { return false }
+            previous.next = query.next
+        }
+        query.next = nil
+        count -= 1
+        return true
+    }
+
+    var all: [PendingQuery] {
+        var all: [PendingQuery] = []
+        all.reserveCapacity(count)
+        for var next in lists {
+            while let query = next {
+                all.append(query)
+                next = query.next
+            }
+        }
+        return all
+    }
+
+    private func list(_ hash: UInt64) -> Int {
+        Int(truncatingIfNeeded: hash & UInt64(lists.count - 1))
+    }
+
+    private mutating func enter(_ query: PendingQuery) {
+        let list = list(query.hash)
+        query.next = lists[list]
+        lists[list] = query
+    }
+
+    private mutating func grow() {
+        let all = all
+        lists = Array(repeating: nil, count: 2 * lists.count)
+        for query in all { enter(query) }
+    }
+}
