@@ -74,11 +74,14 @@ package struct UpstreamExchange {
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with changed letter case or unreadable records; repeat the query over TCP.
+        /// Reply with unreadable records, or bare error header; repeat the query over TCP.
         ///
         /// The reply may be forged. It does not count as foreign, because a client can cause such
         /// replies with records in a domain of its own.
         case doubtful
+
+        /// Complete reply with changed letter case, and therefore possibly forged.
+        case otherCase(Message)
 
         case reply(UpstreamReply)
     }
@@ -101,8 +104,9 @@ package struct UpstreamExchange {
         else { return .foreign }
         let keepsCase = received.extracting(name).hasSameCase(as: sent.extracting(name))
         if keepsCase, let reply = plain(octets) { return .reply(.plain(reply)) }
-        guard keepsCase, let reply = try? Message(parsing: octets) else { return .doubtful }
-        return reply.header.isTruncated ? .truncated : .reply(.message(reply))
+        guard let reply = try? Message(parsing: octets) else { return .doubtful }
+        if reply.header.isTruncated { return .truncated }
+        return keepsCase ? .reply(.message(reply)) : .otherCase(reply)
     }
 
     private func plain(_ octets: Span<UInt8>) -> PlainReply? {
@@ -123,6 +127,7 @@ package struct UpstreamExchange {
     package func judgeStream(_ octets: [UInt8]) -> UpstreamReply? {
         switch validate(octets) {
         case .reply(let reply): return reply
+        case .otherCase(let message): return .message(message)
         case .doubtful:
             guard let message = try? Message(parsing: octets), !message.header.isTruncated else {
                 return nil

@@ -72,6 +72,14 @@ package enum UpstreamLimits {
     /// Minimum interval between EDNS tests of one server.
     static let ednsTestSpacing: Duration = .seconds(10)
 
+    // MARK: - Letter case
+
+    /// Time in which a server may change the letter case of names, after a test.
+    static let anyCase: Duration = .seconds(3_600)
+
+    /// Minimum interval between tests of the letter case.
+    static let caseTestSpacing: Duration = .seconds(10)
+
     // MARK: - Loops
 
     /// Minimum duration of a failed attempt after which a loop probe is sent.

@@ -217,6 +217,45 @@ struct PlainTransportTests {
         #expect(tcp == 1)
     }
 
+    private static func changedCase(_ query: [UInt8]) -> [[UInt8]] {
+        [reply(to: query) { $0.questions[0].name = $0.questions[0].name.respelt }]
+    }
+
+    @Test
+    @ServiceLoop
+    func `a server that changes the case of each name and has no TCP is believed`() async throws {
+        let server = try ScriptedServer(Self.changedCase)
+        defer { server.stop() }
+        let upstream = Self.upstream(server.address, timeout: .seconds(20))
+        for _ in 0..<2 {
+            #expect(try await Self.result(upstream).get().answers.count == 1)
+            #expect(upstream.numbers.tcpRetries == 1)
+        }
+        // After a network change, the address may belong to another server.
+        upstream.networkChanged()
+        #expect(try await Self.result(upstream).get().answers.count == 1)
+        #expect(upstream.numbers.tcpRetries == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a name with changed case does not make the server believed`() async throws {
+        let server = try ScriptedServer { query in
+            let question = (try? Message(parsing: query))?.question
+            return question == Query.otherProbe.question
+                ? [reply(to: query)] : Self.changedCase(query)
+        }
+        defer { server.stop() }
+        let upstream = Self.upstream(server.address, timeout: .seconds(20))
+        for count in 1...2 {
+            guard case .failure(.unreachable) = await Self.result(upstream) else {
+                Issue.record("a reply with changed case is accepted")
+                return
+            }
+            #expect(upstream.numbers.tcpRetries == UInt64(count))
+        }
+    }
+
     private static let broken: [(String, ScriptedServer.Stream)] = [
         ("closes at once", { _ in [] }),
         ("closes in the length", { _ in [0] }),

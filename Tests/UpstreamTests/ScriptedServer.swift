@@ -92,9 +92,10 @@ final class ScriptedServer {
         let value = Atomic(false)
     }
 
-    private final class Count: Sendable {
-        let value = Atomic(0)
-    }
+}
+
+final class Count: Sendable {
+    let value = Atomic(0)
 }
 
 func reply(

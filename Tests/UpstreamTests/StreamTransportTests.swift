@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
+import Synchronization
 import Testing
 
 @testable import Upstream
@@ -310,8 +311,12 @@ struct StreamTransportTests {
         async throws
     {
         let last = 1 + UpstreamLimits.retiredConnections
+        let received = Count()
         let server = try StreamServer { client in
+            var isFirst = true
             while let query = await client.next() {
+                if isFirst { received.value.add(1, ordering: .relaxed) }
+                isFirst = false
                 if client.number >= last { await client.write(framed(reply(to: query))) }
             }
         }
@@ -334,7 +339,8 @@ struct StreamTransportTests {
                 return reply != nil
             }
             tasks.append(task)
-            while server.connections <= number { await Task.yield() }
+            // A query on a connection that is just established would not open another.
+            while received.value.load(ordering: .relaxed) <= number { await Task.yield() }
         }
         #expect(await tasks[last].value)
         // The first connection is replaced only after a reply on another connection.

@@ -13,7 +13,19 @@ package final class PlainTransport: UpstreamTransport {
 
     private let datagrams: UDPExchanger
     private let stream: StreamExchanger
+    private let clocks: Clocks
     private var random = RandomPool()
+
+    /// End of the period in which replies with changed letter case are accepted.
+    private var anyCaseUntil: Instant?
+
+    /// Test of the letter case in flight.
+    private var caseTest: Attempt?
+
+    private var caseTestedAt: Instant?
+
+    /// Queries that failed over TCP and wait for the result of `caseTest`.
+    private var undecided: [(attempt: Attempt, error: UpstreamError)] = []
 
     package init(
         to address: SocketAddress,
@@ -21,6 +33,7 @@ package final class PlainTransport: UpstreamTransport {
         clocks: Clocks = .system
     ) {
         self.validates = validates
+        self.clocks = clocks
         datagrams = UDPExchanger(address, validates: validates, clocks: clocks)
         stream = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
             try await StreamExchanger.connect(to: address, deadline: deadline)
@@ -30,7 +43,12 @@ package final class PlainTransport: UpstreamTransport {
     package func carry(_ attempt: Attempt) { datagrams.ask(attempt, of: self) }
 
     /// Repeats a query over TCP after a truncated or possibly forged UDP reply (RFC 7766 §5).
-    func repeatOverStream(_ attempt: Attempt) {
+    ///
+    /// - Parameter failed: receives the error instead of `attempt`.
+    func repeatOverStream(
+        _ attempt: Attempt,
+        failed: (@ServiceLoop (UpstreamError) -> Void)? = nil
+    ) {
         tcpRetries += 1
         let exchange = UpstreamExchange(
             attempt.query,
@@ -39,7 +57,7 @@ package final class PlainTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        stream.ask(exchange, for: attempt, since: nil)
+        stream.ask(exchange, for: attempt, since: nil, failed: failed)
     }
 
     package func count(in numbers: inout UpstreamNumbers) {
@@ -51,7 +69,59 @@ package final class PlainTransport: UpstreamTransport {
     package var forgeries: UInt64 { datagrams.forgeries }
 
     package func networkChanged() {
+        anyCaseUntil = nil
+        caseTestedAt = nil
         datagrams.renew()
         stream.drop()
+    }
+}
+
+// MARK: - Servers that change the letter case
+
+extension PlainTransport {
+    /// Accepts a reply with changed letter case, or repeats the query over TCP.
+    ///
+    /// Such a reply is accepted only if the server has no TCP and also changes the letter case of a
+    /// probe. A client's query alone must not decide this, because a client could choose a name with
+    /// a misleading reply.
+    func received(otherCase reply: Message, for attempt: Attempt) {
+        if attempt === caseTest { anyCaseUntil = clocks.now() + UpstreamLimits.anyCase }
+        if let anyCaseUntil, clocks.now() < anyCaseUntil {
+            return attempt.end(.success(.message(reply)))
+        }
+        repeatOverStream(attempt) { [self] error in failedOverStream(attempt, error) }
+    }
+
+    private func failedOverStream(_ attempt: Attempt, _ error: UpstreamError) {
+        let now = clocks.now()
+        if caseTest == nil {
+            if let caseTestedAt, now - caseTestedAt < UpstreamLimits.caseTestSpacing {
+                return attempt.end(.failure(error))
+            }
+            caseTestedAt = now
+            let end = max(attempt.deadline, now + UpstreamLimits.fairWait)
+            let test = Attempt(.otherProbe, deadline: end, Completion { [self] _ in caseTested() })
+            caseTest = test
+            datagrams.ask(test, of: self)
+        }
+        if caseTest != nil, now < attempt.deadline {
+            undecided.append((attempt, error))
+        } else {
+            attempt.end(.failure(error))
+        }
+    }
+
+    private func caseTested() {
+        let waiting = undecided
+        (undecided, caseTest) = ([], nil)
+        let now = clocks.now()
+        let isAccepted = anyCaseUntil.map { now < $0 } ?? false
+        for (attempt, error) in waiting {
+            if isAccepted, now < attempt.deadline, !attempt.isOver, !attempt.isCancelled {
+                carry(attempt)
+            } else {
+                attempt.end(.failure(error))
+            }
+        }
     }
 }

@@ -48,12 +48,18 @@ final class StreamExchanger {
     /// - Parameters:
     ///   - attempt: ends with a complete matching reply of any RCODE.
     ///   - since: a connection without received data since this time is not used.
-    func ask(_ exchange: UpstreamExchange, for attempt: Attempt, since: Instant?) {
+    ///   - failed: receives the error instead of `attempt`.
+    func ask(
+        _ exchange: UpstreamExchange,
+        for attempt: Attempt,
+        since: Instant?,
+        failed: (@ServiceLoop (UpstreamError) -> Void)? = nil
+    ) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
                 attempt.end(.success(try await reply(to: exchange, attempt, since)))
             } catch {
-                attempt.end(.failure(error))
+                if let failed { failed(error) } else { attempt.end(.failure(error)) }
             }
         }
     }

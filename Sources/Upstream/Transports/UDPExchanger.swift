@@ -207,10 +207,10 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         if case .foreign = validation { return noteForeign() }
         _ = remove(attempt)
         closeIfIdle()
-        if case .reply(let reply) = validation {
-            attempt.end(.success(reply))
-        } else {
-            transport.repeatOverStream(attempt)
+        switch validation {
+        case .reply(let reply): attempt.end(.success(reply))
+        case .otherCase(let reply): transport.received(otherCase: reply, for: attempt)
+        default: transport.repeatOverStream(attempt)
         }
     }
 

@@ -71,7 +71,7 @@ private enum UpstreamOracle {
                 && message.question == query.question && octets[12..<end].allSatisfy { $0 < 0xC0 }
             try promise(!isReply, "our reply is refused")
         case .truncated:
-            try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "wrong reply")
+            try promise(isOurs && message?.question == query.question, "wrong reply")
             try promise(message?.header.isTruncated == true, "not truncated")
         case .doubtful where octets.count == 12:
             // A server that cannot parse the query returns only a header.
@@ -80,9 +80,12 @@ private enum UpstreamOracle {
             try promise(rcode == .formErr || rcode == .notImp, "a bare header without an error")
         case .doubtful:
             try promise(isOurs, "another ID")
-            guard let message else { return }
+            try promise(message == nil, "a readable reply is doubtful")
+        case .otherCase(let reply):
+            try promise(isOurs, "another ID")
             try promise(octets[12..<end] != exchange.message[12..<end], "case unchanged")
-            try promise(message.question == query.question, "wrong question")
+            try promise(reply == message && reply.question == query.question, "wrong reply")
+            try promise(reply.header.isResponse && !reply.header.isTruncated, "truncated reply")
         case .reply(let reply):
             try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "wrong reply")
             try promise(exchange.judgeStream(octets) == reply, "another result over TCP")

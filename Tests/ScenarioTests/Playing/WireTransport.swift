@@ -74,7 +74,7 @@ final class WireTransport: UpstreamTransport {
                 switch exchange.validate(reply.octets) {
                 case .reply(let message): return message
                 case .foreign: foreignReplies += 1
-                case .truncated, .doubtful:
+                case .truncated, .doubtful, .otherCase:
                     tcpRetries += 1
                     return try await askStream(attempt, .stream)
                 }
