@@ -126,10 +126,11 @@ def table(head, rows):
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def place(machine):
+def place(machine, programs=None):
+    """Describes the machine, with the versions of `programs` (default all)."""
     versions = ", ".join(
         f"{name} {version}" for name, version in machine["versions"].items()
-        if version and name != "system"
+        if version and name != "system" and (programs is None or name in programs)
     )
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['versions']['system']}, "

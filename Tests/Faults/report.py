@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of faults."""
+"""Table of the faults."""
 import tables
 
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
@@ -18,41 +18,58 @@ def seconds(value):
     return "**not seen**" if value is None else f"{value:.1f}"
 
 
-def three(count):
-    return f"{count['lost']:,} / {count['failed']:,} / {milliseconds(count['max_ms'])}"
+KINDS = ("cached", "expiring", "uncached")
 
 
-def line(row, is_first):
-    title = row["title"] if is_first else ""
+def total(row, key):
+    return sum(row[kind][key] for kind in KINDS)
+
+
+def failures(row):
+    """Returns the numbers of lost queries and of SERVFAIL replies."""
+    if row is None:
+        return "–"
     if "failure" in row:
-        return [title, row["server"], row["failure"], *[""] * 9]
-    cached, brief, fresh = row["cached"], row["expiring"], row["uncached"]
-    wrong = sum(row[kind]["wrong"] for kind in ("cached", "expiring", "uncached", "garbage"))
-    is_ours = row["server"] == "httpdnsd"
-    back = seconds(row["vendor_back_s"]) + f" ({row['vendor_within']:g})" if is_ours else "–"
-    return [
-        title, row["server"], f"{cached['asked']:,}",
-        number(cached["lost"]), number(cached["late"]),
-        f"{cached['away']:,}" if row["is_absence"] else "–", milliseconds(cached["max_ms"]),
-        three(brief), three(fresh),
-        number(wrong), seconds(row["recovered_s"]) + (f" ({row['within']:g})" if is_ours else ""),
-        back,
+        return "not run"
+    return f"{number(total(row, 'lost'))} / {total(row, 'failed'):,}"
+
+
+def line(title, servers):
+    """Returns the figures of httpdnsd, and the failures of unbound and dnsmasq."""
+    row = servers.get("httpdnsd")
+    own = ["–"] * 3 if row is None else [
+        f"{total(row, 'failed'):,}", *(
+            milliseconds(max(row[kind]["max_ms"] or 0 for kind in kinds))
+            for kinds in (KINDS[:1], KINDS[1:])
+        ),
     ]
+    return [title, *own, failures(servers.get("unbound")), failures(servers.get("dnsmasq"))]
+
+
+def longest(rows, key):
+    values = [row[key] for row in rows]
+    return seconds(None if None in values else max(values, default=None))
 
 
 def markdown(result):
-    rows, last = [], None
+    figures = [row for row in result["rows"] if row["server"] == "httpdnsd"]
+    wrong = sum(row[kind]["wrong"] for row in figures for kind in (*KINDS, "garbage"))
+    late = sum(row["cached"]["late"] for row in figures)
+    lost = sum(total(row, "lost") for row in figures)
+    faults = {}
     for row in result["rows"]:
-        rows.append(line(row, row["fault"] != last))
-        last = row["fault"]
+        faults.setdefault(row["title"], {})[row["server"]] = row
     return "\n\n".join([
-        f"{result['rate']:,.0f} queries a second; faults last {result['seconds']:g} s, if not said "
-        f"otherwise; {result['minutes']:.0f} minutes. {tables.place(result['machine'])}",
+        f"{result['rate']:,.0f} queries a second; faults last {result['seconds']:g} s, unless the "
+        f"table says otherwise. httpdnsd: {number(lost)} lost queries, {number(wrong)} wrong replies, "
+        f"{number(late)} late replies for cached names; recovery within "
+        f"{longest(figures, 'recovered_s')} s, of the vendor within "
+        f"{longest(figures, 'vendor_back_s')} s. "
+        f"{tables.place(result['machine'], ('swift', 'unbound', 'dnsmasq'))}",
         tables.table(
-            ["fault", "server", "cached: asked", "lost", "late", "while away", "worst ms",
-             "expiring: lost / SERVFAIL / worst ms", "uncached: lost / SERVFAIL / worst ms",
-             "wrong", "well after s (stated)", "vendor back after s (stated)"],
-            rows,
+            ["fault", "SERVFAIL", "cached, worst ms", "other, worst ms",
+             "unbound: lost / SERVFAIL", "dnsmasq: lost / SERVFAIL"],
+            [line(*fault) for fault in faults.items()],
         ),
     ])
 

@@ -42,9 +42,9 @@ SERIES = {
     "rss_mib": ("resident memory", "MiB"),
     "descriptors": ("descriptors", ""),
     "threads": ("threads", ""),
-    "in_flight": ("misses under way", ""),
-    "kept_p99_us": ("p99 of names that stay in the cache", "µs"),
-    "churning_p50_us": ("p50 of names that come and go", "µs"),
+    "in_flight": ("misses in flight", ""),
+    "kept_p99_us": ("p99 of cached names", "µs"),
+    "churning_p50_us": ("p50 of the other names", "µs"),
     "cpu_percent": ("processor time", "% of a core"),
 }
 
@@ -205,10 +205,11 @@ def markdown(result):
     last = samples[-1]
     return "\n\n".join([
         f"{last['minute']:.0f} minutes, {sum(each['asked'] for each in samples):,} queries, "
-        f"{result['lost']:,} lost, {result['wrong']:,} answered without an address, "
-        f"{last['evictions']:,} answers made room for others. {tables.place(result['machine'])}",
+        f"{result['lost']:,} lost, {result['wrong']:,} replies without an address, "
+        f"{last['evictions']:,} cache entries evicted. "
+        f"{tables.place(result['machine'], ('swift',))}",
         tables.table(
-            ["", "unit", "least", "median", "most", "slope by the hour, 95 %", "flat"], rows
+            ["", "unit", "minimum", "median", "maximum", "slope per hour, 95 % interval", "flat"], rows
         ),
     ])
 

@@ -235,7 +235,7 @@ struct ReadmeTests {
         "CREDENTIALS_DIRECTORY=/etc/httpdnsd nohup httpdnsd >/run/log 2>&1 &"
         + " until httpdnsctl status >/dev/null 2>&1; do :; done"
 
-    @Test("\"Put it to work\" and \"Operate\", with an installed daemon")
+    @Test("\"Use it on this machine\" and \"Operate\", with an installed daemon")
     func work() throws {
         let machine = try Machine()
         let upstream = try installed(machine)
@@ -319,7 +319,7 @@ struct ReadmeTests {
         #expect(try machine.run("kill $(httpdnsctl --json status | jq .pid)").status == 0)
     }
 
-    @Test("\"Work on it\": the commands exist, and the clone passes lint")
+    @Test("\"Development\": the commands exist, and the clone passes lint")
     func working() throws {
         let machine = try Machine()
         let clone = "\(machine.scratch.path)/clone"
