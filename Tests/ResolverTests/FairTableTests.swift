@@ -4,6 +4,7 @@ import DNSWire
 import Net
 import TestWorld
 import Testing
+import Upstream
 
 @testable import Resolver
 
@@ -34,7 +35,8 @@ struct FairTableTests {
         let source = Provenance(source: .upstream, origin: 0)
         let rcode: RCode = value == "failure" ? .servFail : .noError
         var answer = Resolution(rcode: rcode, provenance: source)
-        answer.hasLostAttempt = value == "repetition" || value == "failure"
+        answer.isUnanswered = value == "failure"
+        if value == "repetition" { query?.lossWatch = LossWatch(isLost: true) }
         answer.explanation = Explanation(code: .other, text: value)
         query?.end(ResolvedAnswer(answer))
     }

@@ -27,11 +27,8 @@ package struct Resolution: Sendable {
     /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if an attempt timed out, even if a server answered a retry.
-    var hasLostAttempt = false
-
-    /// See ``UpstreamGroup/Reply/isLate``.
-    var isLate = false
+    /// True if no server answered in time.
+    var isUnanswered = false
 
     /// Creates an answer with these records and unchanged TTLs.
     init(

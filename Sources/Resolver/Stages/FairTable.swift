@@ -132,12 +132,36 @@ struct FairTable<Entry: FairEntry> {
     /// Counts the result of a client's query; ignores removed entries and queries of the daemon.
     mutating func note(_ entry: Entry, _ result: LossWindow.Result, now: Instant) {
         guard let place = entry.place, let client = entry.client else { return }
-        let line = slots[place].line
-        let isReduced = lines[line].window.isReduced(limits)
+        note(result, of: client, in: slots[place].line, age: now - entry.began, now: now)
+    }
+
+    /// Counts a result that was not known at the end of the query.
+    ///
+    /// - Parameter age: time from the start of the query to its answer.
+    mutating func note(
+        _ result: LossWindow.Result,
+        of client: ClientNetwork?,
+        age: Duration,
+        now: Instant
+    ) {
+        guard let client else { return }
+        note(result, of: client, in: places[client], age: age, now: now)
+    }
+
+    /// - Parameter line: the client's list; nil if the client has no entries.
+    private mutating func note(
+        _ result: LossWindow.Result,
+        of client: ClientNetwork,
+        in line: Int?,
+        age: Duration,
+        now: Instant
+    ) {
+        let isReduced = line.map { lines[$0].window.isReduced(limits) } ?? (reduced[client] != nil)
         overload.note(result, of: client, isRepeated: !isReduced, now: now)
+        guard let line else { return }
         lines[line].window.note(
             result,
-            age: now - entry.began,
+            age: age,
             entries: lines[line].count,
             isOverloaded: overload.concerns(client, now: now),
             now: now,

@@ -14,10 +14,7 @@ struct LossWindow {
     enum Result {
         case answered
 
-        /// A server answered so late that the answer to a repetition would show no loss, either.
-        case answeredLate
-
-        /// A server answered only a repetition of the query.
+        /// A server answered only a repetition of the query (``LossWatch``).
         case repeated
 
         /// No server answered in time.  The servers of the queried name may be the reason.
@@ -80,7 +77,7 @@ struct LossWindow {
         since = start
         ended += 1
         switch result {
-        case .answered, .answeredLate:
+        case .answered:
             // A shift by 3 divides by 8; `/` takes 400 instructions.
             usual += Duration(attoseconds: (age - usual).attoseconds >> 3)
         case .repeated, .lost: lost += 1

@@ -17,7 +17,7 @@ struct OverloadEvidence {
     /// Time for which an answer to a repetition counts as evidence.
     private static var lifetime: Duration { .seconds(10) }
 
-    /// Counts a result; slow names of one client must not hide the losses of other clients.
+    /// Counts a result.
     ///
     /// - Parameter isRepeated: false if the client's queries are sent only once; then the result is
     ///   ignored.
@@ -27,7 +27,7 @@ struct OverloadEvidence {
         isRepeated: Bool,
         now: Instant
     ) {
-        guard isRepeated, result == .answered || result == .repeated else { return }
+        guard isRepeated, result != .lost else { return }
         repeated += ((result == .repeated ? 1_024 : 0) - repeated) >> 4
         guard result == .repeated else { return }
         if let latest, latest.client != client { previous = latest }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 internal import Net
+internal import Upstream
 
 /// Query that is resolved once for all waiting clients.
 ///
@@ -44,6 +45,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     /// Table of the query; nil if the query has no waiting clients.
     var table: SingleFlight?
+
+    /// Decision if an upstream lost a query; nil if the query was not repeated.
+    var lossWatch: LossWatch?
 
     /// Value of `CacheWriter.networksLeft` at the start.
     var networksLeft: UInt64 = 0

@@ -187,7 +187,7 @@ extension Resolution {
             explanation: Explanation(code: code, text: text),
             provenance: .local
         )
-        failure.hasLostAttempt = isUnanswered
+        failure.isUnanswered = isUnanswered
         return failure
     }
 }

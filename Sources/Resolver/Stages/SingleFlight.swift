@@ -2,6 +2,7 @@
 internal import DNSCache
 internal import DNSWire
 package import Net
+internal import Upstream
 
 /// Query deduplication: a table of pending queries, their waiting clients and all deadlines.
 ///
@@ -221,12 +222,16 @@ package final class SingleFlight {
     private func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         guard !query.isOver else { return }
         let resolution = answer.resolution
-        if resolution.hasLostAttempt {
-            let result = resolution.isFailure ? LossWindow.Result.lost : .repeated
-            places.note(query, result, now: clocks.now())
+        if resolution.isUnanswered {
+            places.note(query, .lost, now: clocks.now())
+        } else if let watch = query.lossWatch {
+            let (client, age) = (query.client, clocks.now() - query.began)
+            watch.whenKnown { [self] isLost in
+                let result = isLost ? LossWindow.Result.repeated : .answered
+                places.note(result, of: client, age: age, now: clocks.now())
+            }
         } else if resolution.provenance.source != .local || resolution.isFailure {
-            let result = resolution.isLate ? LossWindow.Result.answeredLate : .answered
-            places.note(query, result, now: clocks.now())
+            places.note(query, .answered, now: clocks.now())
         }
         finish(query)
         complete(query.takeWaiters(), .answered(resolution))

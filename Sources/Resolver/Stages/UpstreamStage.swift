@@ -64,18 +64,17 @@ package final class UpstreamStage {
         switch outcome {
         case .success(let reply):
             latency.note(reply.received - query.upstreamsAsked)
+            query.lossWatch = reply.lossWatch
             let isBelieved = reply.upstream.validates
             switch reply.answer {
             case .plain(let plain):
-                var resolution = Resolution(
+                let resolution = Resolution(
                     plain,
                     to: query.query,
                     policy.of(query.match),
                     provenance(of: reply.upstream),
                     isBelieved: isBelieved
                 )
-                resolution.hasLostAttempt = reply.hadLoss
-                resolution.isLate = reply.isLate
                 query.upstreamsAnswered(resolution)
             case .message(let message):
                 complete(Answered(message, reply.upstream, isBelieved: isBelieved), query)
@@ -153,6 +152,7 @@ package final class UpstreamStage {
         let completion = Completion<UpstreamGroup.Outcome> { [self, target] result in
             switch result {
             case .success(let reply):
+                if let watch = reply.lossWatch { pending.lossWatch = watch }
                 let joined = alias.joined(with: reply, to: target.question, query)
                 complete(joined, pending, queried: target.question.name)
             case .failure(let error):

@@ -26,6 +26,9 @@ final class Run {
 
     private var latestError = UpstreamError.timedOut
 
+    /// Decision if the server that answered a repetition lost the query; nil if not open.
+    private var lossWatch: (watch: LossWatch, server: Int)?
+
     init(
         _ query: Query,
         _ plan: consuming AttemptPlan,
@@ -68,6 +71,7 @@ final class Run {
     /// Probes servers that have not replied in time, and sends a hedged query if due.
     func tick(_ now: Instant) {
         guard let wake, wake <= now else { return }
+        guard lossWatch == nil else { return decideLoss(true) }
         for each in plan.newlySuspicious(now: now) {
             suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
         }
@@ -147,20 +151,29 @@ final class Run {
             attempt.place?.end(reply.message(to: query.question).summary, at: now)
             let lossTime = roster.pages[attempt.server].health.lossTime
             health.answered(server, roster.pages[attempt.server], began: attempt.began, now: now)
+            if lossWatch?.server == attempt.server { decideLoss(false) }
             guard plan.answered(attempt.number) else { return }
-            let isLate = now - attempt.began >= lossTime
+            let watch = attempt.earlier.map { _ in LossWatch() }
             let reply = UpstreamGroup.Reply(
                 answer: reply,
                 upstream: server,
                 received: now,
-                hadLoss: attempt.earlier != nil && !isLate,
-                isLate: isLate
+                lossWatch: watch
             )
             end(.success(reply))
+            if let watch {
+                lossWatch = (watch, attempt.server)
+                wait(until: now + lossTime)
+            }
         case .failure(let error):
             attempt.place?.end("\(error)", at: now)
             failed(attempt, error, now)
         }
+    }
+
+    private func decideLoss(_ isLost: Bool) {
+        wait(until: nil)
+        lossWatch.take()?.watch.decide(isLost: isLost)
     }
 
     private func failed(_ failed: Attempt, _ error: UpstreamError, _ now: Instant) {

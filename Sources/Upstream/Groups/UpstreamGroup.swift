@@ -60,11 +60,8 @@ package final class UpstreamGroup {
 
         package let received: Instant
 
-        /// True if a repetition of the query was answered within ``ServerHealth/lossTime``.
-        package let hadLoss: Bool
-
-        /// True if the answer took longer than ``ServerHealth/lossTime``.
-        package let isLate: Bool
+        /// Decision if the server lost the query; nil if the query was not repeated.
+        package let lossWatch: LossWatch?
     }
 
     /// Result of a query; a failure is the first error response, or else the last failure.
