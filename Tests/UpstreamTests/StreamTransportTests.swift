@@ -371,6 +371,34 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
+    func `if the server closes each new connection, the silent connection answers`() async throws {
+        let accepted = Count()
+        let server = try StreamServer { client in
+            accepted.value.add(1, ordering: .relaxed)
+            guard client.number == 0 else { return }
+            while let query = await client.next() {
+                let isFirst = try? Message(parsing: query).question?.name == "www.example.com"
+                while isFirst != true, accepted.value.load(ordering: .relaxed) < 3 {
+                    await Task.yield()
+                }
+                await client.write(framed(reply(to: query)))
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+        let query = Query(
+            question: Question(name: "other.example.com", type: .a),
+            dnssecOK: false,
+            checkingDisabled: false
+        )
+        let end = Clock.now + .seconds(20)
+        _ = try await upstream.exchange(query, repeating: Clock.now, deadline: end)
+        #expect(server.connections == 3)
+    }
+
+    @Test
+    @ServiceLoop
     func `a network change moves queries to a new connection`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {

@@ -73,49 +73,40 @@ final class StreamExchanger {
         let purpose = attempt.query.isProbe ? Purpose.probes : .queries
         let connection = self.connection(for: purpose, receivedSince: since)
         attempt.place?.update { $0.isReused = reused > before }
-        let answer: ConnectionRace.Reply
+        if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
+            let race = ConnectionRace(exchange.message, attempt) { [self] lost, error in
+                guard isLost(lost, error, attempt) else { return nil }
+                return self.connection(for: purpose, receivedSince: since)
+            }
+            let answer = try await race.run(candidate: connection, silent)
+            adopt(answer.connection, for: purpose)
+            return try validate(answer.octets, exchange, on: answer.connection)
+        }
+        let octets: [UInt8]
         do throws(UpstreamError) {
-            answer = try await ask(connection, for: purpose, exchange.message, attempt)
+            octets = try await connection.ask(exchange.message, for: attempt)
         } catch {
-            // A retry needs a connection that was established, or dropped at a network change.
-            let wasLost = connection.wasOpen || error == Self.dropped
-            guard wasLost, connection.end != nil, error != .timedOut, !attempt.isCancelled,
-                !attempt.isOver,
-                clocks.now() < attempt.deadline
-            else { throw error }
+            guard isLost(connection, error, attempt) else { throw error }
             let next = self.connection(for: purpose, receivedSince: nil)
             attempt.place?.update { $0.isReused = false }
-            return try validate(
-                try await next.ask(
-                    exchange.message,
-                    cancellation: attempt.cancellation,
-                    deadline: attempt.deadline
-                ),
-                exchange,
-                on: next
-            )
+            let octets = try await next.ask(exchange.message, for: attempt)
+            return try validate(octets, exchange, on: next)
         }
-        adopt(answer.connection, for: purpose)
-        return try validate(answer.octets, exchange, on: answer.connection)
+        adopt(connection, for: purpose)
+        return try validate(octets, exchange, on: connection)
     }
 
-    /// Sends a query on `connection`, and for a candidate also on the silent current connection.
-    private func ask(
+    /// True if a connection ended that was established, or dropped at a network change.
+    ///
+    /// Its queries are then repeated.
+    private func isLost(
         _ connection: PipelinedConnection,
-        for purpose: Purpose,
-        _ message: [UInt8],
+        _ error: UpstreamError,
         _ attempt: Attempt
-    ) async throws(UpstreamError) -> ConnectionRace.Reply {
-        let isCandidate = candidates[purpose] === connection
-        guard isCandidate, let silent = current[purpose], silent.isUsable else {
-            let octets = try await connection.ask(
-                message,
-                cancellation: attempt.cancellation,
-                deadline: attempt.deadline
-            )
-            return (octets, connection)
-        }
-        return try await ConnectionRace().ask(connection, silent, message, attempt)
+    ) -> Bool {
+        (connection.wasOpen || error == Self.dropped) && connection.end != nil
+            && error != .timedOut && !attempt.isCancelled && !attempt.isOver
+            && clocks.now() < attempt.deadline
     }
 
     /// Makes a candidate the current connection.
@@ -256,47 +247,67 @@ final class StreamExchanger {
 }
 
 /// Query on a candidate and on the silent current connection; the first reply counts.
+///
+/// A candidate that ends is replaced once. It does not end the race: a server that limits
+/// connections may close each candidate, and answer on the silent connection.
 @ServiceLoop
 private final class ConnectionRace {
     typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
 
+    /// Returns another candidate; nil if the query must not be repeated after the error.
+    typealias Replacement = (PipelinedConnection, UpstreamError) -> PipelinedConnection?
+
+    private let message: [UInt8]
+    private let attempt: Attempt
+    private let replacement: Replacement
     private let waiter = Waiter()
-    private var running = 2
+    private var running = 0
     private var outcome = Result<Reply, UpstreamError>.failure(.timedOut)
 
-    /// Returns the first reply.
-    ///
-    /// Throws the error of an established candidate immediately, so that the query is repeated.
-    /// Otherwise throws the last error.
-    func ask(
-        _ candidate: PipelinedConnection,
-        _ silent: PipelinedConnection,
-        _ message: [UInt8],
-        _ attempt: Attempt
+    init(_ message: [UInt8], _ attempt: Attempt, replacement: @escaping Replacement) {
+        self.message = message
+        self.attempt = attempt
+        self.replacement = replacement
+    }
+
+    /// Returns the first reply, or throws the last error.
+    func run(
+        candidate: PipelinedConnection,
+        _ silent: PipelinedConnection
     ) async throws(UpstreamError) -> Reply {
-        for connection in [candidate, silent] {
-            ServiceLoop.task { [self] in
-                do throws(UpstreamError) {
-                    let octets = try await connection.ask(
-                        message,
-                        cancellation: attempt.cancellation,
-                        deadline: attempt.deadline
-                    )
-                    end(.success((octets, connection)))
-                } catch {
-                    running -= 1
-                    let isLost = connection === candidate && connection.wasOpen
-                    if isLost || running == 0 { end(.failure(error)) }
-                }
-            }
-        }
+        ask(candidate, isReplaceable: true)
+        ask(silent, isReplaceable: false)
         _ = await waiter.wait(until: nil)
         return try outcome.get()
+    }
+
+    private func ask(_ connection: PipelinedConnection, isReplaceable: Bool) {
+        running += 1
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                end(.success((try await connection.ask(message, for: attempt), connection)))
+            } catch {
+                if isReplaceable, waiter.outcome == nil, let next = replacement(connection, error) {
+                    ask(next, isReplaceable: false)
+                }
+                running -= 1
+                if running == 0 { end(.failure(error)) }
+            }
+        }
     }
 
     private func end(_ result: Result<Reply, UpstreamError>) {
         guard waiter.outcome == nil else { return }
         outcome = result
         waiter.resume(.ready)
+    }
+}
+
+extension PipelinedConnection {
+    fileprivate func ask(
+        _ message: [UInt8],
+        for attempt: Attempt
+    ) async throws(UpstreamError) -> [UInt8] {
+        try await ask(message, cancellation: attempt.cancellation, deadline: attempt.deadline)
     }
 }
