@@ -287,13 +287,20 @@ struct SetupPlanTests {
     func greedyLinks() throws {
         let output =
             "Global: ~.\nLink 2 (eth0): lan ~.\nLink 3 (a (b)): ~a.example\nLink 4 (wg0):\n"
-        #expect(ResolverFacts.greedyLinks(output) == ["eth0"])
+            + "Link 5 (tun0): ~b.example\n               ~c.example\n               ~.\n"
+        #expect(ResolverFacts.greedyLinks(output) == ["eth0", "tun0"])
         var facts = MachineSample.all[0].facts
         facts.greedyLinks = ["eth0"]
         let plan = SetupPlan(for: facts, servers: Self.servers)
         #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNSStubListener=no\n"))
         #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
         #expect(plan.notes.count == 1 && plan.obstacles.isEmpty)
+        facts.greedyLinks = []
+        facts.knowsLinks = false
+        let unknown = SetupPlan(for: facts, servers: Self.servers)
+        #expect(
+            try text(unknown, ResolverFacts.Paths.resolvedDropIn).contains("DNSStubListener=no\n")
+        )
         facts.hasNSSResolve = true
         #expect(
             SetupPlan(for: facts, servers: Self.servers).obstacles.map(\.yieldsToForce) == [true]

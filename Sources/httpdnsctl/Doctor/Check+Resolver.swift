@@ -27,6 +27,15 @@ extension Check {
                         )
                     ]
                 }
+                guard machine.resolver.knowsLinks else {
+                    return [
+                        .warning(
+                            "points to systemd-resolved; resolvectl domain failed, so that a link "
+                                + "may have the domain ~.",
+                            fix: "find out why resolvectl domain fails"
+                        )
+                    ]
+                }
                 return [.ok("points to systemd-resolved, which forwards to the daemon")]
             }
             return [

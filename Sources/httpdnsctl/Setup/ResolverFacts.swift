@@ -30,6 +30,9 @@ struct ResolverFacts: Sendable {
     /// Links with the domain `~.`: systemd-resolved sends all names also to their servers.
     var greedyLinks: [String] = []
 
+    /// False if systemd-resolved runs, but did not report the domains of its links.
+    var knowsLinks = true
+
     /// True if programs ask systemd-resolved through nss-resolve, without resolv.conf.
     var hasNSSResolve = false
 
@@ -126,13 +129,16 @@ extension ResolverFacts {
             .split(whereSeparator: \.isWhitespace).contains("resolve") ?? false
         if tree.isThisMachine, present.contains(Paths.resolved), runs("systemd-resolve") {
             let outcome = Subprocess.run(["resolvectl", "domain"], within: .seconds(2))
+            knowsLinks = outcome?.status == 0
             greedyLinks = Self.greedyLinks(outcome?.output ?? "")
         }
     }
 
     /// Finds links with the domain `~.` in the output of `resolvectl domain`.
+    ///
+    /// Long lists are wrapped; continuation lines begin with blanks.
     static func greedyLinks(_ output: String) -> [String] {
-        output.split(separator: "\n").compactMap { line in
+        output.replacing("\n ", with: " ").split(separator: "\n").compactMap { line in
             guard line.hasPrefix("Link "), let name = line.firstIndex(of: "("),
                 let end = line.firstRange(of: "): "),
                 line[end.upperBound...].split(separator: " ").contains("~.")

@@ -64,6 +64,9 @@ extension SetupPlan {
         if !links.isEmpty {
             return "systemd-resolved sends all names to the servers of \(links) (domain ~.)"
         }
+        guard facts.knowsLinks else {
+            return "resolvectl domain failed, so that a link may have the domain ~."
+        }
         guard let value = facts.resolvedSettings.overTLS, facts.resolvedSettings.requiresTLS else {
             return nil
         }
