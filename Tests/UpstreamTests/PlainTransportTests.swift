@@ -217,6 +217,31 @@ struct PlainTransportTests {
         #expect(tcp == 1)
     }
 
+    @Test
+    @ServiceLoop
+    func `the cancellation of its last query frees a replaced transport`() async throws {
+        let server = try ScriptedServer { _ in [] }
+        defer { server.stop() }
+        let signals = (0..<256).map { _ in CancellationSignal() }
+        var ended = 0
+        do {
+            let transport = PlainTransport(to: server.address)
+            for signal in signals {
+                transport.carry(
+                    Attempt(
+                        Self.query,
+                        deadline: Clock.now + .seconds(20),
+                        cancellation: signal,
+                        Completion { _ in ended += 1 }
+                    )
+                )
+            }
+        }
+        // The last query of each socket closes it, if the socket has sent few queries.
+        for signal in signals { signal.cancel() }
+        #expect(ended == signals.count)
+    }
+
     private static func changedCase(_ query: [UInt8]) -> [[UInt8]] {
         [reply(to: query) { $0.questions[0].name = $0.questions[0].name.respelt }]
     }

@@ -185,6 +185,9 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     }
 
     func cancel(_ attempt: Attempt) {
+        // The attempt may have the last reference to the transport, and thus to the exchanger.
+        let transport = attempt.datagram?.transport
+        defer { extendLifetime(transport) }
         guard remove(attempt) else { return }
         closeIfIdle()
         attempt.end(.failure(.timedOut))
@@ -203,6 +206,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
 
     private func received(_ octets: Span<UInt8>, by attempt: Attempt) {
         guard let (exchange, transport) = attempt.datagram else { return }
+        defer { extendLifetime(transport) }
         let validation = exchange.validate(octets)
         if case .foreign = validation { return noteForeign() }
         _ = remove(attempt)
