@@ -86,9 +86,11 @@ const char *curl_library_load(void) {
     return succeeds ? NULL : reason;
 }
 
+bool curl_library_is_loaded(void) { return __atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE); }
+
 // Returns the functions; exits like the dynamic linker if the library cannot be loaded.
 static inline const struct library *curl(void) {
-    if (__atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE))
+    if (curl_library_is_loaded())
         return &found;
     const char *reason = curl_library_load();
     if (reason != NULL) {

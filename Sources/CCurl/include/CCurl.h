@@ -3,12 +3,16 @@
 // Typed functions for the variadic calls of libcurl, which Swift cannot call.
 #pragma once
 #include <curl/curl.h>
+#include <stdbool.h>
 
 /// Loads libcurl, if it is not loaded; returns NULL, or the reason of a failure until the thread's
 /// next call.
 ///
 /// May block on the disk. After a failure, a later call tries again.
 const char *curl_library_load(void);
+
+/// Returns true after `curl_library_load` or another function has loaded libcurl.
+bool curl_library_is_loaded(void);
 
 /// Receives a part of a header or body; another result than the full count aborts the transfer.
 typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);

@@ -2,10 +2,13 @@
 internal import CCurl
 
 package enum LibraryVersion {
-    /// Versions, such as `libcurl/7.88.1 OpenSSL/3.0.19`.
+    /// Versions, such as `libcurl/7.88.1 OpenSSL/3.0.19`; `not loaded` before the first use.
+    ///
+    /// Does not load libcurl: this can fail, and then the process would exit.
     package static var curl: String {
+        guard curl_library_is_loaded() else { return "not loaded" }
         // SAFETY: libcurl's text is static.
-        unsafe String(cString: curl_version())
+        return unsafe String(cString: curl_version())
     }
 
     /// True if libcurl has a use-after-free fault in an easy handle that is used again (< 8.1.0).
@@ -18,7 +21,9 @@ package enum LibraryVersion {
         return unsafe information.pointee.version_num < 0x08_01_00
     }()
 
+    /// True if libcurl supports HTTP/3, or cannot be loaded, which a later call reports.
     package static var hasHTTP3: Bool {
+        guard HTTPClient.load() == nil else { return true }
         // SAFETY: libcurl's structure is static.
         guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return false }
         return unsafe information.pointee.features & CURL_VERSION_HTTP3 != 0
