@@ -239,7 +239,7 @@ struct SetupPlanTests {
         facts.resolvedSettings = ResolvedSettings(
             "[Resolve]\nDNS=192.0.2.9\n DNSOverTLS = opportunistic\nDNSSEC= yes\n"
         )
-        let plan = SetupPlan(for: facts, servers: Self.servers)
+        let plan = SetupPlan(for: facts, servers: Self.servers, keepsStub: true)
         #expect(plan.changes.map(\.path) == ["/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"])
         let lines = try text(plan, "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf")
             .split(separator: "\n").dropFirst()
@@ -249,10 +249,26 @@ struct SetupPlanTests {
                 "DNSOverTLS=no",
             ]
         )
-        #expect(plan.notes.count == 2)
+        #expect(plan.notes.count == 3)
         #expect(
             plan.commands == [["systemctl", "try-reload-or-restart", "systemd-resolved.service"]]
         )
+    }
+
+    @Test("programs use the daemon directly, because a network can announce domains")
+    func resolvedDirect() throws {
+        var facts = MachineSample.all[0].facts
+        let plan = SetupPlan(for: facts, servers: Self.servers)
+        #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
+        #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNSStubListener=no\n"))
+        // Without this drop-in, NetworkManager writes resolv.conf.
+        #expect(try text(plan, ResolverFacts.Paths.networkManagerConfig).contains("dns=none\n"))
+        #expect(
+            plan.commands.map(\.last) == ["systemd-resolved.service", "NetworkManager.service"]
+        )
+        facts.hasNSSResolve = true
+        let stub = SetupPlan(for: facts, servers: Self.servers)
+        #expect(stub == SetupPlan(for: facts, servers: Self.servers, keepsStub: true))
     }
 
     @Test("settings of systemd-resolved are read in its order")
@@ -280,7 +296,8 @@ struct SetupPlanTests {
         #expect(settings.later == ["/usr/local/lib/systemd/resolved.conf.d/zzz.conf"])
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = settings
-        #expect(SetupPlan(for: facts, servers: Self.servers).obstacles.count == 1)
+        let plan = SetupPlan(for: facts, servers: Self.servers, keepsStub: true)
+        #expect(plan.obstacles.count == 1)
     }
 
     @Test("if a link of systemd-resolved gets all names, programs use the daemon directly")
@@ -294,7 +311,7 @@ struct SetupPlanTests {
         let plan = SetupPlan(for: facts, servers: Self.servers)
         #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNSStubListener=no\n"))
         #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
-        #expect(plan.notes.count == 1 && plan.obstacles.isEmpty)
+        #expect(plan.notes.count == 2 && plan.obstacles.isEmpty)
         facts.greedyLinks = []
         facts.knowsLinks = false
         let unknown = SetupPlan(for: facts, servers: Self.servers)
@@ -322,7 +339,7 @@ struct SetupPlanTests {
                 == "# Written by httpdnsctl setup.\n[Resolve]\nDNSStubListener=no\n"
         )
         #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
-        #expect(plan.notes.count == 1 && plan.obstacles.isEmpty)
+        #expect(plan.notes.count == 2 && plan.obstacles.isEmpty)
         facts.hasNSSResolve = true
         #expect(
             SetupPlan(for: facts, servers: Self.servers).obstacles.map(\.yieldsToForce) == [true]
@@ -344,16 +361,13 @@ struct SetupPlanTests {
         #expect(fault(.silence, .silence) == nil)
     }
 
-    @Test("systemd-resolved accepts another port, and its stub can be removed")
+    @Test("systemd-resolved accepts another port")
     func resolvedPort() throws {
         let facts = MachineSample.all[0].facts
         let servers = [try #require(ServerAddress("127.0.0.1:5353"))]
         let plan = SetupPlan(for: facts, servers: servers)
         #expect(plan.obstacles.isEmpty)
         #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNS=127.0.0.1:5353\n"))
-        let past = SetupPlan(for: facts, servers: Self.servers, keepsStub: false)
-        #expect(try text(past, ResolverFacts.Paths.resolvedDropIn).contains("DNSStubListener=no\n"))
-        #expect(try text(past, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
     }
 
     @Test("a port that resolv.conf cannot express is an obstacle even with force")

@@ -4,15 +4,21 @@ import DNSWire
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Plans a drop-in of systemd-resolved with the daemon as its only server.
+    /// Plans a drop-in of systemd-resolved with the daemon as its only global server.
     ///
-    /// In two cases, programs use the daemon directly.  If a link has the domain `~.`,
-    /// systemd-resolved would also query the servers of the link, and use the first answer.  If
-    /// systemd-resolved requires TLS, it must continue to do so for the servers of links, but the
-    /// daemon has no TLS.
+    /// Programs use the daemon directly.  systemd-resolved sends names below a domain of a link to
+    /// the servers of the link, and each network can announce domains such as `com`.
+    ///
+    /// Programs use the daemon through systemd-resolved if `keepsStub` is true, if the port of the
+    /// daemon is not 53, if resolv.conf cannot be replaced, or if nss-resolve queries
+    /// systemd-resolved without resolv.conf.
     mutating func planResolved(_ facts: ResolverFacts, keepsStub: Bool) {
         let settings = facts.resolvedSettings
         let cause = directUse(facts)
+        let usesStub =
+            cause == nil
+            && (keepsStub || facts.hasNSSResolve || facts.isMounted || facts.isImmutable
+                || servers.contains { $0.port != 53 })
         // The empty assignment `DNS=` clears values from other settings files.
         var lines = ["# Written by httpdnsctl setup.", "[Resolve]"]
         if !settings.requiresTLS {
@@ -22,14 +28,22 @@ extension SetupPlan {
         if let value = settings.overTLS, !settings.requiresTLS {
             notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
         }
-        if !keepsStub || cause != nil {
+        if usesStub {
+            checkResolved(settings)
+            notes.append(
+                "systemd-resolved sends names below a domain of a network to the servers of this "
+                    + "network, also if the network chooses a domain such as com"
+            )
+        } else {
             lines.append("DNSStubListener=no")
             planFile(facts)
-        } else {
-            checkResolved(settings)
+            notes.append(
+                "programs no longer use systemd-resolved: for names of VPNs, the settings need an "
+                    + "upstream with `from: network`"
+            )
         }
         if let cause {
-            notes.append("\(cause): its stub is disabled, and programs use the daemon directly")
+            notes.append("\(cause): programs use the daemon directly")
             if facts.hasNSSResolve {
                 obstacles.append(
                     Obstacle(
@@ -48,13 +62,38 @@ extension SetupPlan {
         if facts.present.contains(Paths.systemd) {
             commands = [["systemctl", "try-reload-or-restart", "systemd-resolved.service"]]
         }
-        if keepsStub, cause == nil, facts.resolvConf.kind == .link,
+        if !usesStub, facts.present.contains(Paths.networkManager),
+            ResolverOwner.networkManager.isAlive(facts)
+        {
+            // NetworkManager would write resolv.conf, which is no longer a link to the stub.
+            planNetworkManager(facts)
+        }
+        if usesStub, facts.resolvConf.kind == .link,
             facts.resolvedPath == Paths.resolved + "/resolv.conf"
         {
             notes.append(
                 "/etc/resolv.conf links past the stub: programs will use the daemon's address "
                     + "first, then the servers of the links"
             )
+        }
+    }
+
+    /// Plans a drop-in that stops NetworkManager writing resolv.conf.
+    mutating func planNetworkManager(_ facts: ResolverFacts) {
+        change(
+            Paths.networkManagerConfig,
+            to: .file(
+                """
+                # Written by httpdnsctl setup: NetworkManager does not write /etc/resolv.conf.
+                [main]
+                dns=none
+
+                """
+            ),
+            facts
+        )
+        if facts.present.contains(Paths.systemd) {
+            commands.append(["systemctl", "try-reload-or-restart", "NetworkManager.service"])
         }
     }
 

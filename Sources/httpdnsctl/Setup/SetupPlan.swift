@@ -38,28 +38,14 @@ extension SetupPlan {
 
     /// Plans the changes for the manager of resolv.conf.
     ///
-    /// - Parameter keepsStub: true if programs continue to query systemd-resolved's stub listener.
-    init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = true) {
+    /// - Parameter keepsStub: true if programs continue to query systemd-resolved.
+    init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = false) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {
         case .resolved: planResolved(facts, keepsStub: keepsStub)
         case .networkManager:
-            change(
-                Paths.networkManagerConfig,
-                to: .file(
-                    """
-                    # Written by httpdnsctl setup: NetworkManager does not write /etc/resolv.conf.
-                    [main]
-                    dns=none
-
-                    """
-                ),
-                facts
-            )
+            planNetworkManager(facts)
             planFile(facts)
-            if facts.present.contains(Paths.systemd) {
-                commands = [["systemctl", "try-reload-or-restart", "NetworkManager.service"]]
-            }
         case .openresolv: planOpenresolv(facts)
         case .resolvconf: planResolvconf(facts)
         case .dhclient: planDhclient(facts)

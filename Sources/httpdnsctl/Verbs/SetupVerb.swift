@@ -41,9 +41,10 @@ struct SetupVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "With systemd-resolved: disable its stub and use the daemon directly."
+        inversion: .prefixedNo,
+        help: "Programs use systemd-resolved, which queries the daemon."
     )
-    var noStub = false
+    var stub = false
 
     @Option(
         name: .long,
@@ -93,7 +94,7 @@ struct SetupVerb: Verb {
             before: SetupJournal.read(from: machine.tree, ignoringDamage: force)
         )
         let found = SetupServers(given: server.compactMap { ServerAddress($0) }, status: status)
-        var plan = SetupPlan(for: facts, servers: found.servers, keepsStub: !noStub)
+        var plan = SetupPlan(for: facts, servers: found.servers, keepsStub: stub)
         plan.obstacles = found.obstacles + plan.obstacles
         plan.notes += Self.notes(on: status)
         let isBlocked = plan.obstacles.contains { !force || !$0.yieldsToForce }
