@@ -260,7 +260,11 @@ struct SetupPlanTests {
         var facts = MachineSample.all[0].facts
         let plan = SetupPlan(for: facts, servers: Self.servers)
         #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
-        #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNSStubListener=no\n"))
+        // `from: network` uses the other settings of systemd-resolved.
+        #expect(
+            try text(plan, ResolverFacts.Paths.resolvedDropIn)
+                == "# Written by httpdnsctl setup.\n[Resolve]\nDNSStubListener=no\n"
+        )
         // Without this drop-in, NetworkManager writes resolv.conf.
         #expect(try text(plan, ResolverFacts.Paths.networkManagerConfig).contains("dns=none\n"))
         #expect(
@@ -404,7 +408,11 @@ struct SetupPlanTests {
         )
         .facts
         let other = SetupPlan(for: facts, servers: Self.servers)
-        #expect(other.changes.map(\.path) == ["/etc/resolvconf.conf", "/etc/resolv.conf"])
+        // openresolv has no record of the nameserver.
+        #expect(
+            other.changes.map(\.path)
+                == ["/etc/resolvconf.conf", "/etc/resolv.conf", ResolverFacts.Paths.networkServers]
+        )
         #expect(other.commands.isEmpty)
     }
 
@@ -470,7 +478,7 @@ struct SetupPlanTests {
         try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
         let plan = try root.plan()
         #expect(plan.owner == .dhclient)
-        #expect(!plan.changes.contains { $0.path == ResolverFacts.Paths.networkServers })
+        #expect(plan.changes.contains { $0.path == ResolverFacts.Paths.networkServers })
         let directory = ResolverFacts.Paths.dhclientServers
         let script =
             "umask 022; mkdir -p \(directory) && "

@@ -77,6 +77,21 @@ enum ResolverOwner: Equatable, Sendable {
         ),
     ]
 
+    /// Returns the program that a comment at the start of resolv.conf names; nil for none.
+    private static func signature(_ text: String) -> ResolverOwner? {
+        let head = text.split(separator: "\n").prefix(12).filter {
+            $0.hasPrefix("#") || $0.hasPrefix(";")
+        }.joined(separator: "\n").lowercased()
+        return signatures.first { head.contains($0.words) }?.owner
+    }
+
+    /// True if resolv.conf is a file that names no program.
+    ///
+    /// A program may run that manages other links only; then it does not report these servers.
+    static func isHandwritten(_ facts: ResolverFacts) -> Bool {
+        facts.resolvConf.kind == .file && signature(facts.text ?? "") == nil
+    }
+
     /// Determines the manager from resolv.conf and installed programs.
     ///
     /// `isAlive` must also be true, because files can remain after the removal of a program.
@@ -89,13 +104,8 @@ enum ResolverOwner: Equatable, Sendable {
             self = place.owner
             return
         }
-        let head = text.split(separator: "\n").prefix(12).filter {
-            $0.hasPrefix("#") || $0.hasPrefix(";")
-        }.joined(separator: "\n").lowercased()
-        if let signature = Self.signatures.first(where: { head.contains($0.words) }),
-            signature.owner.isAlive(facts)
-        {
-            self = signature.owner
+        if let owner = Self.signature(text), owner.isAlive(facts) {
+            self = owner
             return
         }
         let servers = ResolvConfText(text).nameservers

@@ -4,10 +4,11 @@ import DNSWire
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Plans a drop-in of systemd-resolved with the daemon as its only global server.
+    /// Plans a drop-in of systemd-resolved.
     ///
     /// Programs use the daemon directly.  systemd-resolved sends names below a domain of a link to
-    /// the servers of the link, and each network can announce domains such as `com`.
+    /// the servers of the link, and each network can announce domains such as `com`.  Its other
+    /// settings stay, because `from: network` uses them.
     ///
     /// Programs use the daemon through systemd-resolved if `keepsStub` is true, if the port of the
     /// daemon is not 53, if resolv.conf cannot be replaced, or if nss-resolve queries
@@ -19,14 +20,14 @@ extension SetupPlan {
             cause == nil
             && (keepsStub || facts.hasNSSResolve || facts.isMounted || facts.isImmutable
                 || servers.contains { $0.port != 53 })
-        // The empty assignment `DNS=` clears values from other settings files.
         var lines = ["# Written by httpdnsctl setup.", "[Resolve]"]
-        if !settings.requiresTLS {
+        if usesStub {
+            // The empty assignment `DNS=` clears values from other settings files.
             let addresses = servers.map(\.description).joined(separator: " ")
             lines += ["DNS=", "DNS=\(addresses)", "FallbackDNS=", "Domains=~.", "DNSOverTLS=no"]
-        }
-        if let value = settings.overTLS, !settings.requiresTLS {
-            notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
+            if let value = settings.overTLS {
+                notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
+            }
         }
         if usesStub {
             checkResolved(settings)
@@ -222,7 +223,8 @@ extension SetupPlan {
             after.group = facts.resolvConf.group
         }
         change(Paths.resolvConf, to: after, facts)
-        if owner == .plain { saveNameservers(facts) }
+        // The daemon uses saved nameservers only if no program reports servers.
+        if owner == .plain || ResolverOwner.isHandwritten(facts) { saveNameservers(facts) }
         checkPort()
         if servers.count > ResolvConfText.maximumServers {
             notes.append("only the first \(ResolvConfText.maximumServers) servers are used")
