@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// Queue of the service loop's outgoing datagrams, sent with one `sendmmsg` per socket.
 ///
@@ -138,11 +139,13 @@ final class DatagramQueue {
             // A copy, so that the compiler need not check the accesses of `senders` at run time.
             let sender = senders[slot]
             switch sender {
-            case .listener, nil: _ = send(slot..<count, skipsErrors: true)
+            case .listener(let listener):
+                _ = send(slot..<count, ofListener: listener)
             case .socket(let socket):
-                if let code = send(slot..<count, skipsErrors: false) {
+                if let code = send(slot..<count) {
                     failures.append((socket, .system(call: "send", code: code)))
                 }
+            case nil: break
             }
         }
         for slot in 0..<count { senders[slot] = nil }
@@ -151,8 +154,9 @@ final class DatagramQueue {
 
     /// Sends the datagrams in `slots` that have the same descriptor as the first datagram.
     ///
-    /// - Returns: the errno of a failure.
-    private func send(_ slots: Range<Int>, skipsErrors: Bool) -> Int32? {
+    /// - Parameter listener: the sender of replies; nil for a sender of queries.
+    /// - Returns: the errno of a failure; nil for replies, which are dropped.
+    private func send(_ slots: Range<Int>, ofListener listener: DatagramListener? = nil) -> Int32? {
         let descriptor = unsafe descriptors[slots.lowerBound]
         var total = 0
         for slot in slots where unsafe descriptors[slot] == descriptor {
@@ -166,8 +170,11 @@ final class DatagramQueue {
             if sent > 0 {
                 next += Int(sent)
             } else if sent != -EINTR {
-                guard skipsErrors else { return -sent }
-                if sent == -EAGAIN { break }
+                guard let listener else { return -sent }
+                if sent == -EAGAIN {
+                    listener.fullBuffers.add(1, ordering: .relaxed)
+                    break
+                }
                 next += 1
             }
         }
