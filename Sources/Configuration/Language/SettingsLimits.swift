@@ -98,7 +98,7 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Number of probes; each query is compared with all probes.
+    /// Number of entries of `answers.probe`, which are searched linearly.
     static let probes = 0...256
 
     static let port = 1...65_535

@@ -155,7 +155,7 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copies with the other encryptions for which the settings have keys.
+    /// Copies of these settings, one for each other protocol and encryption that has a key.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

@@ -105,7 +105,7 @@ package struct PortalReply: Codable, Sendable, Equatable {
     /// Time until the mode ends; nil while it is off.
     package var seconds: Int?
 
-    /// DNS servers of the network.
+    /// DNS servers of the current network.
     package var servers: [String]
 
     package init(active: Bool, seconds: Int? = nil, servers: [String] = []) {

@@ -83,8 +83,10 @@ package struct QueryCount: Codable, Sendable, Equatable {
 
     package var misses: UInt64
 
-    /// Upstream answers after an empty vendor answer, or after a failure or delay.
+    /// Number of upstream answers after an empty answer of the vendor.
     package var fallbackEmpty: UInt64
+
+    /// Number of upstream answers after a failure or delay of the vendor.
     package var fallbackFailed: UInt64
 
     package var slowestUs: UInt32

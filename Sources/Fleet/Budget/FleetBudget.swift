@@ -60,9 +60,9 @@ package final class FleetBudget {
 
     // MARK: - Use
 
-    /// Sets the accounts by vendor name; keeps the claims of unchanged accounts.
+    /// Sets the accounts by vendor name; an unchanged account keeps its claim.
     ///
-    /// - Parameter known: returns the claim of an earlier run of the daemon.
+    /// - Parameter known: returns the claim that an earlier run of the daemon stored for a vendor.
     package func use(_ accounts: [String: Account], _ known: (String) -> BudgetClaim?) {
         var new: [String: Entry] = [:]
         for (vendor, account) in accounts {

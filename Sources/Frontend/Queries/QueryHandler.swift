@@ -19,7 +19,7 @@ package final class QueryHandler {
     private var resolver: Resolver
     private let clocks: Clocks
 
-    // The compiler checks accesses of a `package` variable at run time.
+    // A stored `package` variable would be slower: Swift checks its exclusive access at run time.
     package var inFlight: Int { unanswered }
     private var unanswered = 0
 

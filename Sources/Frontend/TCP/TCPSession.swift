@@ -291,7 +291,7 @@ final class TCPSession {
         handler.sessions.serveLater(self)
     }
 
-    /// Writes new replies and reads more queries; returns the work done, in units of `answers`.
+    /// Writes new replies and reads more queries; returns the new value of `answers`.
     func catchUp() -> Int {
         isCatchingUp = false
         answers = 0

@@ -108,7 +108,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Reads the target that the link had before the setup.
+            // Uses the target that the link had before setup replaced it, if it did.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)
