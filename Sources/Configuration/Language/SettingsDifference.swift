@@ -12,7 +12,7 @@ package struct SettingsChange: Sendable, Hashable {
 
     /// Path of the option, such as `vendors.tencent.timeout` or `routes.example.com.vendors`.
     ///
-    /// The path has an entry name (`tencent`) or the first domain of a route (`example.com`).
+    /// A route is identified by its first domain (`example.com`).
     package let path: String
 
     /// Earlier value as YAML; nil for a new option or a secret.

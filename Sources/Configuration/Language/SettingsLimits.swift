@@ -103,7 +103,7 @@ enum SettingsLimits {
 
     static let port = 1...65_535
 
-    /// Number of exceptions; each answer is compared with all exceptions.
+    /// Number of exceptions from rebinding protection; each answer is compared with all of them.
     static let rebindingExceptions = 0...1000
 
     /// Maximum path in octets: `PATH_MAX` without its NUL.

@@ -25,7 +25,7 @@ package struct FleetSettings: Sendable, Equatable {
     /// Nil in checked settings only if the check could not read the credential.
     package var secret: SecretSetting?
 
-    /// Group that shares answers; `auto`: machines with one client address in vendors' replies.
+    /// Machines with the same group share answers; `auto` is the network that vendors see.
     package var group = Self.automatic
 
     package static let automatic = "auto"
@@ -38,10 +38,10 @@ package struct FleetSettings: Sendable, Equatable {
     package var name: String?
 
     package enum BudgetScope: String, Sendable, Hashable, CaseIterable {
-        /// Each machine has the budgets of the settings.
+        /// Each machine can use the whole budget.
         case own
 
-        /// All machines together have the budgets.
+        /// All machines together can use the budget.
         case shared
     }
 
