@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Flush`: one scope, and optionally `soft`.
+/// Arguments of `Flush`: one scope, and optionally `soft` and `fleet`.
 package struct FlushRequest: CallParameters, Equatable {
     package var all: Bool?
 
@@ -64,7 +64,8 @@ package struct FlushRequest: CallParameters, Equatable {
 
     /// Returns the scope; an argument `false` counts as absent.
     ///
-    /// - Throws: `invalidArgument` for no or several scopes, or for `type` without `name`.
+    /// - Throws: `invalidArgument` for no or several scopes, `type` without `name`, or `fleet` with
+    ///   a scope that does not permit it.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }

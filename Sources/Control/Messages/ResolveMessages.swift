@@ -50,8 +50,10 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// Server such as `tencent/192.0.2.1:443`, also for a cached answer; nil for local answers.
     package var server: String?
 
-    /// Name of the vendor or upstream, and its server; nil for local answers.
+    /// Name of the vendor or upstream; nil for local answers.
     package private(set) var origin: String?
+
+    /// Address or URL of the server; nil for local answers.
     package private(set) var originServer: String?
 
     package var records: [String]

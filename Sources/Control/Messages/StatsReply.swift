@@ -83,7 +83,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     package var byTransport: Counts = [:]
 
-    /// Queries of source `vendor`: `vendor` (call of this machine) or `fleet` (shared answer).
+    /// Queries with source `vendor`, by origin: `vendor` (own call) or `fleet` (shared answer).
     package var byOrigin: Counts?
 
     /// Queries that an upstream answered before the vendors replied (`fallback-after`).

@@ -6,7 +6,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Type of the vendor: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
     package var kind: String
 
-    /// Protection of the channel: `https`, `aes`, `gcm` and others.
+    /// Protection of calls: `https`, `aes`, `gcm` and others.
     package var channel: String
 
     package var protected = true
@@ -57,7 +57,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Remaining seconds; nil if only `Resume`, or readable counts, end the suspension.
+    /// Remaining seconds; nil if the end is not a time: `Resume`, or readable stored counts.
     package var forSeconds: Int?
 
     package var error: String?
