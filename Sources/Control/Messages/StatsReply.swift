@@ -61,7 +61,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// Nil from an older daemon.
     package var fleet: FleetStats?
 
-    /// Counters of the log; nil if the daemon does not control its log.
+    /// Counters of the log; nil if the daemon has no log.
     package var log: LogStats?
 
     package var acceleration: AccelerationStatus?

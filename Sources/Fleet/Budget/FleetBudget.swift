@@ -111,7 +111,7 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // At that time, machines that connected together with this machine have also claimed.
+        // By then, machines that connected at the same time have also claimed.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -209,7 +209,7 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, total >= claimed
             else { return nil }
-            // Without Redis, the use, and then the claim, can exceed the limit; the excess is cut.
+            // A machine that was without Redis can have used, and claimed, more than the limit.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts

@@ -160,7 +160,7 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // `becomeConnected` claims budgets, which needs the number of machines.
+        // Before `becomeConnected`, whose budget claims need the number of machines.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)
