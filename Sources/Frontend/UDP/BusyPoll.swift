@@ -7,8 +7,8 @@
 ///
 /// Each quick query adds 1 to a credit. A poll without result takes `time` and costs a credit of
 /// `price` (4), so polling costs at most 5 µs per quick query. Polling starts at a credit of
-/// `need`. Each time polling stops, `need` doubles, up to `needs.most`: if client and worker share a
-/// processor, polling delays the client.
+/// `need`. Each time polling stops, `need` doubles, up to `needs.most`: polling delays a client on
+/// the same processor.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

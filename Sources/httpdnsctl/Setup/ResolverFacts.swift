@@ -39,7 +39,7 @@ struct ResolverFacts: Sendable {
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
-        // In both directories, the file whose name sorts last has the last word.
+        // In both directories, the last file in alphabetical order overrides the others.
         static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
