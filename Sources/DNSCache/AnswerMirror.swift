@@ -102,7 +102,7 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if a hit queues an entry for copying; `entry` is the header before the hit.
+    /// Returns true if a hit queues a copy for the mirror; `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
