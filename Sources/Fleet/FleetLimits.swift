@@ -97,10 +97,10 @@ package enum FleetLimits {
     /// Maximum number of flushes that Redis and a machine store.
     static let flushes = 64
 
-    /// Seconds for which Redis stores flushes: the longest TTL and stale window.
+    /// Seconds for which Redis stores flushes: the longest TTL plus the longest stale window.
     static let flushSeconds: Int64 = 10 * 86_400
 
-    /// Maximum age in milliseconds of a flush message; older messages are replays.
+    /// Maximum age in milliseconds of a flush message; older messages are rejected as replays.
     static let flushAge: Int64 = 60_000
 
     /// Minimum number of calls that a machine claims of a budget in advance, if enough is left.

@@ -138,7 +138,7 @@ struct TreeComparison {
         for name in oldNames + newNames.filter({ before[$0] == nil }) {
             compare(before[name], now[name], at: "\(path).\(name)")
         }
-        // Named entries are in order of preference, so their order matters.
+        // Reports a change of the order of named entries, which is an order of preference.
         guard new.contains(where: { $0["name"] != nil }) else { return }
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {

@@ -39,7 +39,7 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Timeout of a call, at most 5 s: the daemon answers each query within this time.
+    /// Timeout of a call, at most 5 s, because the daemon answers each query within 5 s.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100

@@ -21,7 +21,7 @@ package struct FlushRequest: CallParameters, Equatable {
     /// True to mark entries stale instead of removing them.
     package var soft: Bool?
 
-    /// True to flush on all machines of the fleet; requires `all`, `tree` or `name`, without `type`.
+    /// True to flush all machines of the fleet; requires `all`, `tree`, or `name` without `type`.
     package var fleet: Bool?
 
     /// Selection of the entries to remove.

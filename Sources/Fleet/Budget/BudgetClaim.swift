@@ -14,7 +14,7 @@ package struct BudgetClaim: Sendable, Hashable {
     package struct Limit: Sendable, Hashable {
         package let most: UInt64
 
-        /// Claim of this machine, as Redis confirmed it.
+        /// Amount that this machine has claimed, as Redis confirmed it.
         package var claimed: UInt64 = 0
 
         /// Sum of the claims of all machines in the latest reply of Redis.

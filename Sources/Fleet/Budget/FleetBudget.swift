@@ -225,8 +225,8 @@ package final class FleetBudget {
 
     /// Script that updates the claim of this machine; returns claim and sum of claims of each key.
     ///
-    /// Arguments of each key: USED, WANTED, LIMIT and seconds to live. A claim is never below the
-    /// use. A key of another type is replaced. The cost does not depend on the number of machines.
+    /// Arguments of each key: USED, WANTED, LIMIT and seconds to live. A claim is never below
+    /// USED. A key of another type is replaced. The cost does not depend on the number of machines.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \

@@ -4,7 +4,7 @@
 struct ResolverFacts: Sendable {
     var resolvConf = FileState.absent
 
-    /// Path of resolv.conf after resolving links.
+    /// Path of resolv.conf after symbolic links are resolved.
     var resolvedPath = Paths.resolvConf
 
     var text: String?
@@ -21,7 +21,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths that `setup apply` wrote; no journal has their originals.
+    /// Paths of files that `setup apply` wrote, without originals in a journal.
     var lost: [String] = []
 
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
