@@ -65,7 +65,7 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
-    /// Duration of the resolution; nil for a predicted answer.
+    /// Duration of the resolution; nil for an answer that `Explain` predicts.
     package var tookUs: Int?
 
     package init(

@@ -39,7 +39,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 
     package var refresh: AddressRefresh?
 
-    /// Clock of the vendor minus the clock of this machine.
+    /// Seconds by which the vendor's clock is ahead of the clock of this machine.
     package var clockSkewSeconds: Int?
 
     /// Clock skew that is too large to correct.
@@ -57,7 +57,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Remaining seconds; nil if the end is not a time: `Resume`, or readable stored counts.
+    /// Remaining seconds; nil if the suspension has no time limit.
     package var forSeconds: Int?
 
     package var error: String?
