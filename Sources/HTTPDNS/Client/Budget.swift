@@ -41,10 +41,8 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Charges in the Unix time `second`.
+    /// Charges in the Unix time `second`, and one second earlier.
     private var charged = UsageAmount.none
-
-    /// Charges one second earlier.
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
 

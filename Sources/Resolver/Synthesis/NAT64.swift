@@ -26,7 +26,7 @@ package final class NAT64 {
         package let since: Instant
     }
 
-    // A stored `package` variable would be slower: Swift checks its exclusive access at run time.
+    // The compiler checks accesses of a `package` variable at run time.
     package var finding: Finding? { current }
     private var current: Finding?
 
