@@ -217,7 +217,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // `copies.hits` may exceed `count`, because removed copies also had hits.
+            // At most `count` elements per call: `copies.hits` also has hits of removed copies.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }

@@ -2,8 +2,8 @@
 
 /// Decoder that splits a stream into NUL-terminated messages, with bounded memory.
 ///
-/// The caller appends at most `room` octets, then calls `next()` until the result is nil. Pipelined
-/// messages reduce `room`, so a client that does not read replies fills its own socket buffer.
+/// The caller appends at most `room` octets, then calls `next()` until the result is nil. Messages
+/// that wait for `next()` reduce `room`.
 package struct MessageDecoder: Sendable {
     package let maximumOctets: Int
 

@@ -16,7 +16,7 @@ package final class AnswerCache: Sendable {
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum entries examined while the lock is held, for about 20 µs.
+    /// Maximum entries that are examined under the lock, in about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.

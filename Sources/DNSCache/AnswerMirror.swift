@@ -102,7 +102,7 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if a hit queues an entry for copying; `entry` is the header before the hit.
+    /// Returns true if a hit queues a copy for the mirror; `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -136,7 +136,9 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if another entry is valid for the same clients: the mirror could not choose.
+    /// Returns true if the table has another answer to the same question for the same clients.
+    ///
+    /// The mirror cannot decide which of the two answers to use, so it gets neither.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)

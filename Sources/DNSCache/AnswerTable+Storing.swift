@@ -158,7 +158,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts one entry: first entries without a recent hit, then stale entries, then the oldest.
+    /// Evicts an entry without a recent hit, otherwise a stale entry, otherwise the oldest.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

@@ -16,7 +16,7 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
-    /// True if the workers answer no query from the table; entries are still stored.
+    /// True if the workers answer no query from this table; entries are still stored.
     var isBypassed = false
 
     var hitsByServer: [UInt64] = [0]

@@ -21,7 +21,7 @@ package struct CacheSweep {
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// Latest storage time, in milliseconds since `AnswerCache.origin`.
+    /// Latest storage time of selected entries, in milliseconds since `AnswerCache.origin`.
     private let youngest: Int64?
 
     /// Position in the ring buffer; nil if only memory must be given back.

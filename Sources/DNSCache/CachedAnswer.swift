@@ -6,7 +6,7 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records to send after the question, which may have any letter case.
+    /// Records that follow the question in a reply, for any letter case of its name.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.

@@ -49,7 +49,7 @@ struct Pages: ~Copyable {
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")
-        // With larger system pages, madvise may fail; the memory then stays in use.
+        // If the system's pages are larger than `size`, madvise may fail; the memory stays in use.
         // SAFETY: inside the block, and the owner guarantees that the range is unused.
         _ = unsafe madvise(start + first, end - first, MADV_DONTNEED)
     }

@@ -50,7 +50,7 @@ package final class Fleet {
         let number: UInt64
     }
 
-    /// Receives the answers that other machines share, for names in recent use here.
+    /// Receives answers from other machines, for names that this machine used recently.
     package var onPush: (@ServiceLoop (FleetValue, Name, _ view: String, _ age: UInt32) -> Void)?
 
     /// Applies a flush of another machine to cached answers that are at least `age` old.
@@ -96,7 +96,7 @@ package final class Fleet {
 
     /// Creates the client; `start` connects to Redis.
     ///
-    /// - Parameter identifier: random octets that tell machines with the same name apart.
+    /// - Parameter identifier: random octets that distinguish machines with the same name.
     package init(
         _ access: EngineAccess,
         _ seal: FleetSeal,

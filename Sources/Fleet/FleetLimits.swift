@@ -5,17 +5,19 @@ package enum FleetLimits {
     /// Maximum octets of a value and of a message.
     package static let valueOctets = 4_096
 
-    /// Minimum octets of the secret.
+    /// Permitted octets of the secret.
     package static let secretOctets = 32...1_024
 
     /// Maximum octets of a machine's name; longer names are cut.
     package static let machineOctets = 64
 
-    /// Maximum octets of a string that is too long for a value; it is read and discarded.
+    /// Maximum octets of a string that is read and discarded, because it is too long for a value.
     static let skippedOctets = 1 << 20
 
-    /// Maximum octets of a reply, and maximum elements at all nesting levels.
+    /// Maximum octets of a reply.
     static let replyOctets = 512 << 10
+
+    /// Maximum elements of a reply, at all nesting levels.
     static let replyElements = 256
 
     /// Maximum octets of a protocol line, such as an error.
@@ -27,11 +29,13 @@ package enum FleetLimits {
     /// Maximum octets that wait to be written on a connection.
     static let outboxOctets = 512 << 10
 
-    /// Octets of messages that a machine reads per second, and in a burst.
-    ///
-    /// Each message counts as `messageCost` additional octets.
+    /// Octets of messages that a machine reads per second.
     static let messageRate = 4 << 20
+
+    /// Octets of messages that a machine reads in a burst.
     static let messageBurst = 1 << 20
+
+    /// Octets that are added to the length of each message.
     static let messageCost = 512
 
     /// Time limit of a connection, including TLS, authentication and the first commands.
@@ -43,10 +47,10 @@ package enum FleetLimits {
     /// Time without any reply to a command after which the connection is replaced.
     static let silence: Duration = .seconds(2)
 
-    /// Time between attempts to connect: doubles from the lower to the upper bound of `retry`.
-    ///
-    /// A connection that lasted for `lasting` resets the time.
+    /// Duration of a connection after which `retry` starts again at the lower bound.
     static let lasting: Duration = .seconds(10)
+
+    /// Time between attempts to connect; doubles from the lower to the upper bound.
     static let retry: ClosedRange<Duration> = .milliseconds(100)...(.seconds(2))
 
     /// Time between probes of a Redis server that did not answer in time.
@@ -66,7 +70,7 @@ package enum FleetLimits {
     /// Time between the heartbeats of a machine.
     static let heartbeat: Duration = .seconds(20)
 
-    /// Time of the second heartbeat after a connection: machines often start together.
+    /// Time of the second heartbeat, which counts the machines that connected at the same time.
     static let secondHeartbeat: Duration = .seconds(1)
 
     /// Seconds for which a machine counts as a member after the last heartbeat.
@@ -93,10 +97,10 @@ package enum FleetLimits {
     /// Maximum number of flushes that Redis and a machine store.
     static let flushes = 64
 
-    /// Seconds for which Redis stores flushes: the longest TTL and stale window.
+    /// Seconds for which Redis stores flushes: the longest TTL plus the longest stale window.
     static let flushSeconds: Int64 = 10 * 86_400
 
-    /// Maximum age in milliseconds of a flush message; older messages are replays.
+    /// Maximum age in milliseconds of a flush message; older messages are rejected as replays.
     static let flushAge: Int64 = 60_000
 
     /// Minimum number of calls that a machine claims of a budget in advance, if enough is left.

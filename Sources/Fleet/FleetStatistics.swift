@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Counters of the exchange with the fleet.
+/// Counters of the fleet.
 package struct FleetStatistics: Sendable, Hashable {
     /// Number of reads of values, for queries and refreshes.
     package var reads: UInt64 = 0
 
-    /// Number of reads with a usable value, and without one.
+    /// Number of reads that returned a usable value.
     package var found: UInt64 = 0
+
     package var notFound: UInt64 = 0
 
     /// Vendor calls for which this machine held the lease.
     package var led: UInt64 = 0
 
-    /// Number of waits for the vendor call of another machine, and of waits without an answer.
+    /// Number of waits for the vendor call of another machine.
     package var waited: UInt64 = 0
+
+    /// Number of waits that ended without an answer.
     package var waitedInVain: UInt64 = 0
 
     /// Answers that this machine shared.

@@ -9,7 +9,7 @@ package enum UpstreamLimits {
     /// Maximum attempts for one query on each server of a group.
     static let rounds = 2
 
-    /// Maximum attempts for one query on a single server; RFC 9520 §3.1 permits three.
+    /// Maximum attempts for one query if the group has one server; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
     /// Maximum parallel attempts for one query.
@@ -33,9 +33,9 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum age of an unanswered query that causes a probe; also the minimum timeout of a probe.
+    /// Minimum timeout of a probe, and minimum age of an unanswered query that causes a probe.
     ///
-    /// A shorter timeout of the server replaces the minimum age.
+    /// If the configured timeout of the server is shorter, a query causes a probe at that age.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.

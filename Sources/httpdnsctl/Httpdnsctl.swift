@@ -50,7 +50,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// The parser would ignore the values if this type were also ``Options``.
+/// A type of its own, because the parser would ignore the values in a second ``Options``.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,

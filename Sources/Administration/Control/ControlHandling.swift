@@ -49,7 +49,7 @@ package protocol ControlHandling: Sendable {
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 
-    /// Fetches the vendors' own counts of calls for `bill`; takes up to 6 s.
+    /// Fetches, for `bill`, the vendors' own counts of calls; takes up to 6 s.
     func countByVendors() async
 
     /// Returns billed units and costs; first resets the counts that `request.reset` names.

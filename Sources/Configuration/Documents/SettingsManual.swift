@@ -26,12 +26,12 @@ package enum SettingsManual {
         /// Option that can replace this option; one of the two is required.
         var alternative: String?
 
-        /// True for a section that is off, and is shown as an example.
+        /// True for a section that is off by default; the manual shows the section as an example.
         var isOff = false
 
         var schema = YAMLNode.map([])
 
-        /// Default; nil without a fixed default.
+        /// Default value; nil if the option has no fixed default.
         var standard: YAMLNode?
     }
 
@@ -44,7 +44,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// List: `live` has the default entries, and the array has all options of an entry.
+        /// List; `live` has the default entries, and the array describes the options of an entry.
         case list(live: YAMLNode, [Entry])
     }
 

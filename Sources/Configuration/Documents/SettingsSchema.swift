@@ -38,7 +38,7 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // A section that cannot be `off` has no `facts`; `on` is valid if no option is required.
+        // Only a section that can be `off` has `facts`. `on` is valid if no option is required.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))

@@ -3,7 +3,7 @@ import Net
 
 /// Printer of trees as YAML text that `YAMLReader` accepts.
 enum YAMLPrinter {
-    /// Maximum columns of a line with several values.
+    /// Maximum columns of a line with a list or a mapping.
     static let width = 100
 
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {

@@ -144,7 +144,7 @@ extension Settings {
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
         AlibabaSettings.check(sdns: sdns, path, &reading)
         let mayGetThem = route.vendors.contains { name in
-            // An undefined or invalid vendor may be of kind alibaba, so `sdns` is not reported.
+            // Does not report `sdns` for an undefined or invalid vendor: its kind may be alibaba.
             guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
             return vendors[index].kind == .alibaba
                 || reading.isDamaged("vendors[\(index)].kind")

@@ -12,7 +12,7 @@ package struct SettingsChange: Sendable, Hashable {
 
     /// Path of the option, such as `vendors.tencent.timeout` or `routes.example.com.vendors`.
     ///
-    /// The path has an entry name (`tencent`) or the first domain of a route (`example.com`).
+    /// A route is identified by its first domain (`example.com`).
     package let path: String
 
     /// Earlier value as YAML; nil for a new option or a secret.
@@ -138,7 +138,7 @@ struct TreeComparison {
         for name in oldNames + newNames.filter({ before[$0] == nil }) {
             compare(before[name], now[name], at: "\(path).\(name)")
         }
-        // Named entries are in order of preference, so their order matters.
+        // Reports a change of the order of named entries, which is an order of preference.
         guard new.contains(where: { $0["name"] != nil }) else { return }
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {

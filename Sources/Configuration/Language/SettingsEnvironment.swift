@@ -6,7 +6,7 @@ package import Net
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 
-    /// True to only warn of missing credentials: `--check` runs outside of the systemd unit.
+    /// True if missing credentials only cause a warning, because `--check` runs outside the unit.
     package var passesOverCredentials = false
 
     /// True if libcurl supports HTTP/3; nil to query libcurl.

@@ -14,7 +14,7 @@ struct SettingsFile: Sendable {
         content = .success(octets)
     }
 
-    /// Reads a file; `earlier` octets of other files count towards the size limit.
+    /// Reads a file; the size limit also includes the octets of earlier files (`earlier`).
     init(reading path: String, after earlier: Int = 0) {
         name = path
         do throws(FileError) {

@@ -54,7 +54,7 @@ extension SocketAddress {
         return ip
     }
 
-    /// Throws unless a server can have the IP address.
+    /// Throws if a server cannot have the IP address.
     func checkServer() throws(Mismatch) {
         guard !ip.isUnspecified else { throw Mismatch() }
         guard !ip.isMulticast, ip != .broadcast else {
@@ -163,7 +163,7 @@ extension SettingsKind where Value == WorkerCount {
 }
 
 extension SettingsKind where Value == String {
-    /// Value type for the name of a vendor or upstream; the name need not be defined.
+    /// Value type for the name of a vendor or upstream, which need not exist.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,

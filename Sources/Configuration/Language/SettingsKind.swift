@@ -99,7 +99,7 @@ extension SettingsKind {
         )
     }
 
-    /// Value type for an enumeration; an alias is an error with the valid word as hint.
+    /// Value type for an enumeration; an alias causes an error that proposes the valid word.
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)

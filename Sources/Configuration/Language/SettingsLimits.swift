@@ -39,7 +39,7 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Timeout of a call, at most 5 s: the daemon answers each query within this time.
+    /// Timeout of a call, at most 5 s, because the daemon answers each query within 5 s.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
@@ -98,12 +98,12 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Number of probes; each query is compared with all probes.
+    /// Number of entries of `answers.probe`, which are searched linearly.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Number of exceptions; each answer is compared with all exceptions.
+    /// Number of exceptions from rebinding protection; each answer is compared with all of them.
     static let rebindingExceptions = 0...1000
 
     /// Maximum path in octets: `PATH_MAX` without its NUL.

@@ -2,7 +2,7 @@
 internal import HTTPDNS
 package import Net
 
-/// Settings of the exchange of vendors' answers with other machines.
+/// Settings of the fleet: the machines that share the answers of vendors.
 package struct FleetSettings: Sendable, Equatable {
     /// Addresses of the Redis server and its replicas; empty with `sentinel`.
     package var servers: [SocketAddress] = []
@@ -11,7 +11,7 @@ package struct FleetSettings: Sendable, Equatable {
 
     package var tls = false
 
-    /// Name in the certificate of the Redis server; nil for its address.
+    /// Name that the certificate of the Redis server must contain; nil for its IP address.
     package var tlsName: String?
 
     package var caFile: String?
@@ -20,12 +20,12 @@ package struct FleetSettings: Sendable, Equatable {
 
     package var password: SecretSetting?
 
-    /// Secret that authenticates keys and values.
+    /// Secret that protects the data in the Redis server.
     ///
     /// Nil in checked settings only if the check could not read the credential.
     package var secret: SecretSetting?
 
-    /// Group that shares answers; `auto`: machines with one client address in vendors' replies.
+    /// Machines with the same group share answers; `auto` is the network that vendors see.
     package var group = Self.automatic
 
     package static let automatic = "auto"
@@ -38,10 +38,10 @@ package struct FleetSettings: Sendable, Equatable {
     package var name: String?
 
     package enum BudgetScope: String, Sendable, Hashable, CaseIterable {
-        /// Each machine has the budgets of the settings.
+        /// Each machine can use the whole budget.
         case own
 
-        /// All machines together have the budgets.
+        /// All machines together can use the budget.
         case shared
     }
 
@@ -243,7 +243,7 @@ extension FleetSettings.Sentinel {
 // MARK: - Checks
 
 extension Settings {
-    /// Checks the servers of the fleet, and warns of settings with which nothing is shared.
+    /// Checks the servers of the fleet, and warns if no answer can be shared.
     func checkFleet(_ reading: inout SettingsReading) {
         guard let fleet, !reading.isDamaged("fleet") else { return }
         let place = reading.place(of: "fleet")

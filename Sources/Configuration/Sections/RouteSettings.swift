@@ -39,7 +39,7 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var clientSubnet: IPAddress?
 
-    /// Replaces `sdns` of Alibaba vendors; nil to use their own `sdns`.
+    /// `sdns` for the Alibaba vendors of this route; nil to use the `sdns` of each vendor.
     package var sdns: [String: String]?
 
     package enum Fallback: String, Sendable, Hashable, CaseIterable {

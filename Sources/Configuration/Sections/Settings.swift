@@ -23,7 +23,7 @@ package struct Settings: Sendable, Equatable {
 
     package var upstreams: [UpstreamSettings] = []
 
-    /// Exchange of vendors' answers with other machines; nil means none.
+    /// Settings of the fleet; nil if this machine does not share answers.
     package var fleet: FleetSettings?
 
     package var nat64 = NAT64Setting.automatic

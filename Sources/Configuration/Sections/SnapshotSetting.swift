@@ -20,7 +20,7 @@ package enum SnapshotSetting: Sendable, Hashable {
 
 extension SettingsKind where Value == SnapshotSetting {
     static var snapshot: SettingsKind {
-        // Damaged snapshots are renamed with the suffix `.damaged`.
+        // Leaves space for suffixes such as `.damaged`.
         let octets = SettingsLimits.pathOctets - 16
         return .scalar(
             "an absolute path of up to \(octets) octets, `auto` or `off`",

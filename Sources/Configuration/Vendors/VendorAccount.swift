@@ -7,7 +7,7 @@ package import Net
 /// A new vendor needs a file `VendorTables+….swift`, an API in `HTTPDNS`, and a case of
 /// `VendorKind` and `Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual.
+    /// Description of the vendor kind in the manual.
     static var about: String { get }
 
     static var options: [SettingsOption<VendorSettings>] { get }
@@ -35,7 +35,7 @@ protocol VendorAccount: Sendable, Equatable {
 
     func vendor() throws -> any Vendor
 
-    /// Returns the service that lists the server addresses; nil to use the settings.
+    /// Returns the service that lists the server addresses; nil if only `servers` is used.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -58,7 +58,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Vendor kinds by brands and other names, for hints.
+    /// Vendor kinds by brand names and other names, which error messages correct.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -128,7 +128,7 @@ extension VendorSettings.Account {
 
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the codec; throws if OpenSSL does not support the cipher.
+    /// Makes the codec of the vendor's protocol; throws if OpenSSL does not support its cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {

@@ -24,7 +24,7 @@ extension VendorSettings {
         return ([account.kind.rawValue, protection, subnet] + parts).joined(separator: "\n")
     }
 
-    /// Account and name, which determine a budget that machines of a fleet share.
+    /// Name, kind and account of the vendor, which identify its shared budget in a fleet.
     package var fleetAccount: String {
         let account: String =
             switch account {

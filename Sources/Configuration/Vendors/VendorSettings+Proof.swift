@@ -83,7 +83,7 @@ extension VendorSettings {
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
 
-    /// True if the protocol of the vendor encrypts the bodies.
+    /// True if the protocol of the vendor encrypts the bodies, with or without TLS.
     private var isSealed: Bool {
         switch account {
         case .tencent(let account): account.channel != .https
@@ -101,7 +101,7 @@ extension VendorSettings {
         }
     }
 
-    /// Copy with wrong keys of the right length; nil if the account has no key.
+    /// Copy of the settings with wrong keys of the right length; nil if the account has no key.
     private var withOtherSecrets: VendorSettings? {
         func other(_ secret: SecretSetting?) -> SecretSetting? {
             secret.map { secret in
@@ -133,7 +133,7 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copy with a wrong certificate name; nil if the URL determines the name.
+    /// Copy of the settings with a wrong certificate name; nil if the URL determines the name.
     private var withOtherCertificateName: VendorSettings? {
         let name = "certificate.example.com"
         var copy = self
@@ -155,7 +155,7 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copies with the other encryptions for which the settings have keys.
+    /// Copies of these settings, one for each other protocol and encryption that has a key.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self
@@ -193,7 +193,7 @@ extension VendorSettings {
         }
     }
 
-    /// Account numbers, which reports must not contain.
+    /// Account numbers, which the report of `httpdnsctl prove` must not contain.
     package var accountNumbers: [String] {
         switch account {
         case .tencent(let account): account.id.map { ["\($0)"] } ?? []

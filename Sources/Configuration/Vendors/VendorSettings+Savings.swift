@@ -15,7 +15,7 @@ extension VendorSettings {
         }
         if price.item == .family {
             if families == .both {
-                // With `both`, each query bills A and AAAA.
+                // With `both`, the vendor bills A and AAAA for each call.
                 savings.append(.families)
             } else if !hasIPv6, settings.answers.aaaa == .keep {
                 savings.append(.noAAAA)
@@ -27,7 +27,7 @@ extension VendorSettings {
 }
 
 extension AlibabaSettings {
-    /// Changes to encryptions that cost less according to the price page.
+    /// Changes to encryptions that cost less according to the vendor's public price page.
     fileprivate var savings: [Saving] {
         guard scheme == .https else { return [] }
         var savings: [Saving] = []

@@ -46,7 +46,7 @@ package struct VendorSettings: Sendable, Equatable {
     /// Access key for the vendor's count of billed units.
     package var billing: BillingSettings?
 
-    /// Price rules that replace the rules of the price page.
+    /// Price rules that replace those of the vendor's public price page.
     package var price: PriceSettings?
 
     init(name: String, place: SettingsPlace) {
@@ -81,7 +81,7 @@ extension VendorSettings {
     }
 }
 
-/// Price rules; nil means the value from the price page.
+/// Price rules; nil means the value from the vendor's public price page.
 package struct PriceSettings: Sendable, Equatable {
     package var per10000: Double?
 

@@ -17,7 +17,7 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain; nil for a documented name.
+    /// Name or IP address that the certificate must contain; nil for the vendor's own names.
     package var tlsName: String?
 
     package var region = Alibaba.Region.cn

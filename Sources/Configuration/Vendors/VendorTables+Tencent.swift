@@ -23,7 +23,7 @@ package struct TencentSettings: Sendable, Equatable {
     /// Name that the certificate must contain; nil for the server's IP address.
     package var tlsName: String?
 
-    /// Service that lists the server addresses (`/conf`); nil to use the settings.
+    /// Service that lists the server addresses (`/conf`); nil if only `servers` is used.
     package var conf: Conf?
 
     package init() {}

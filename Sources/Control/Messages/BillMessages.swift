@@ -63,11 +63,13 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
 /// Count that the vendor reports for the current month and the whole account.
 package struct VendorCount: Codable, Sendable, Equatable {
-    /// Resolutions over HTTP and HTTPS; nil if the vendor returned no count.
+    /// Resolutions over HTTP; nil if the vendor returned no count.
     package var http: UInt64?
+
+    /// Resolutions over HTTPS; nil if the vendor returned no count.
     package var https: UInt64?
 
-    /// Units of these resolutions, if all have the configured encryption.
+    /// Units of all resolutions, if all had the configured encryption.
     package var units: UInt64?
 
     /// `units` minus the units that the daemon counted in the month.

@@ -89,7 +89,7 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     }
 }
 
-/// Billable calls of a query.
+/// Cost of a query now, and of the next resolution.
 package struct ExplainedCost: Codable, Sendable, Equatable {
     package var billableCalls = 0
 
@@ -100,7 +100,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` (prefetch of a name in demand) or `query`.
     ///
-    /// Failures, and answers with a TTL of a few seconds or a failed refresh, are not refreshed.
+    /// Not refreshed are failures, answers with a short TTL, and answers whose refresh failed.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
@@ -146,7 +146,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// Reason of the attempt.
     ///
     /// `first`, `next` (after a failure), `hedge` (no reply in time), `fresh` (new connection) or
-    /// `repair` (another signature or form).
+    /// `repair` (another signature or request format).
     package var why: String
 
     /// HTTP request with empty parameter values; for an upstream, the transport.
@@ -164,12 +164,16 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// Duration; nil while the attempt is in flight.
     package var tookMs: Double? { didSet { tookUs = tookMs.map(microseconds) } }
 
-    /// Times from sending until the connection, TLS and the first octet of the reply.
+    /// Time from sending until the connection is open.
     package var connectedMs: Double? { didSet { connectedUs = connectedMs.map(microseconds) } }
+
+    /// Time from sending until TLS is established.
     package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
+
+    /// Time from sending until the first octet of the reply arrives.
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
 
-    /// Times as above, in microseconds; the fields in milliseconds are deprecated.
+    /// The same times in microseconds; the fields in milliseconds are deprecated.
     package let afterUs: UInt64?
     package private(set) var tookUs: UInt64?
     package private(set) var connectedUs: UInt64?

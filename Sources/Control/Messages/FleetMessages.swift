@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import FoundationEssentials
 
-/// State of the exchange of vendors' answers with other machines.
+/// State of the fleet: the machines that share the answers of vendors.
 package struct FleetStatus: Codable, Sendable, Equatable {
     package var state: State
 
@@ -34,7 +34,7 @@ package struct FleetStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// Counters of the exchange with other machines.
+/// Counters of the fleet.
 package struct FleetStats: Codable, Sendable, Equatable {
     /// Look-ups of shared answers.
     package var reads: UInt64 = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Flush`: one scope, and optionally `soft`.
+/// Arguments of `Flush`: one scope, and optionally `soft` and `fleet`.
 package struct FlushRequest: CallParameters, Equatable {
     package var all: Bool?
 
@@ -21,7 +21,7 @@ package struct FlushRequest: CallParameters, Equatable {
     /// True to mark entries stale instead of removing them.
     package var soft: Bool?
 
-    /// True to flush on all machines of the fleet; with `all`, `name` or `tree`.
+    /// True to flush all machines of the fleet; requires `all`, `tree`, or `name` without `type`.
     package var fleet: Bool?
 
     /// Selection of the entries to remove.
@@ -64,7 +64,8 @@ package struct FlushRequest: CallParameters, Equatable {
 
     /// Returns the scope; an argument `false` counts as absent.
     ///
-    /// - Throws: `invalidArgument` for no or several scopes, or for `type` without `name`.
+    /// - Throws: `invalidArgument` for no or several scopes, `type` without `name`, or `fleet` with
+    ///   a scope that does not permit it.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }

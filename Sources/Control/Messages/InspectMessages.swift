@@ -85,7 +85,7 @@ package struct PortalRequest: CallParameters, Equatable {
     /// Duration of the captive portal mode; nil for 180 s.
     package var forSeconds: Int?
 
-    /// True to end the mode.
+    /// True to end the captive portal mode.
     package var off: Bool?
 
     package init(forSeconds: Int? = nil, off: Bool? = nil) {
@@ -95,17 +95,17 @@ package struct PortalRequest: CallParameters, Equatable {
 
     package enum CodingKeys: CodingKey, CaseIterable { case forSeconds, off }
 
-    /// Valid durations, and the default, in seconds.
+    /// Permitted durations of the mode, and the default, in seconds.
     package static let seconds = (range: 1...1_800, standard: 180)
 }
 
 package struct PortalReply: Codable, Sendable, Equatable {
     package var active: Bool
 
-    /// Time until the mode ends; nil while it is off.
+    /// Time until the captive portal mode ends; nil while it is off.
     package var seconds: Int?
 
-    /// DNS servers of the network.
+    /// DNS servers of the current network.
     package var servers: [String]
 
     package init(active: Bool, seconds: Int? = nil, servers: [String] = []) {

@@ -32,7 +32,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// Source of the answer: name of a vendor or upstream, or `local`.
     package var source: String
 
-    /// Server of the answer, such as `192.0.2.1:443` or `udp://192.0.2.53`.
+    /// Server that sent the answer, such as `192.0.2.1:443` or `udp://192.0.2.53`.
     package var server: String
 
     package private(set) var origin: String?
@@ -55,7 +55,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     package var stale: Bool
 
-    /// Number of hits; a refreshed entry keeps half of them.
+    /// Number of hits; a refresh of the entry halves the number.
     package var hits: UInt64
 
     /// Variant of the queries that the entry answers, such as `do` (DO flag); often empty.

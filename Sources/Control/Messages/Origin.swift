@@ -2,8 +2,8 @@
 
 /// Vendor or upstream that sent an answer, and its server.
 ///
-/// In answers, the older field `source` is the type of the source, and `server` is `name/server`.
-/// In cache entries, `source` is the name, and `server` is the address.
+/// The older fields differ: in ``Resolved``, `source` is the type of the source, and `server` is
+/// `name/server`; in ``CachedEntry``, `source` is the name, and `server` is the address.
 package struct AnswerOrigin: Sendable, Equatable {
     /// Name in the settings, or `hosts`; nil for local answers.
     package let name: String?

@@ -29,7 +29,7 @@ package struct ProveReply: Codable, Sendable, Equatable {
 
     package var calls: Int
 
-    /// Upper bound of the planned units, at most the limit.
+    /// Upper bound of the units that the planned calls cost.
     package var units: UInt64
     package var money: BilledCost?
 
@@ -81,7 +81,7 @@ package struct ProofStep: Codable, Sendable, Equatable {
     }
 }
 
-/// Reply of a vendor that can be replayed to the parser.
+/// Reply of a vendor, as a test vector for the parser.
 package struct ProofVector: Codable, Sendable, Equatable {
     /// Type and protection of the vendor, for example `alibaba v2 https`.
     package var vendor: String

@@ -50,8 +50,10 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// Server such as `tencent/192.0.2.1:443`, also for a cached answer; nil for local answers.
     package var server: String?
 
-    /// Name of the vendor or upstream, and its server; nil for local answers.
+    /// Name of the vendor or upstream; nil for local answers.
     package private(set) var origin: String?
+
+    /// Address or URL of the server; nil for local answers.
     package private(set) var originServer: String?
 
     package var records: [String]
@@ -63,7 +65,7 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
-    /// Duration of the resolution; nil for a predicted answer.
+    /// Duration of the resolution; nil for an answer that `Explain` predicts.
     package var tookUs: Int?
 
     package init(

@@ -97,7 +97,7 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
     /// DNS servers of the network, without the servers of routing domains.
     ///
-    /// Nil in `Stats`, as are the following fields.
+    /// This field and the following fields are nil in `Stats`.
     package var servers: [String]?
 
     /// Routing domains of network interfaces, such as of a VPN.
@@ -129,7 +129,7 @@ package struct NetworkDomain: Codable, Sendable, Equatable {
     /// Name of the interface.
     package var link: String
 
-    /// Servers of the domain; empty while the link is down: no server then gets these names.
+    /// Servers of the domain; empty while the link is down: queries are then not forwarded.
     package var servers: [String]
 
     package init(domain: String, link: String, servers: [String]) {

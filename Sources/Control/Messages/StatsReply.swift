@@ -61,7 +61,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// Nil from an older daemon.
     package var fleet: FleetStats?
 
-    /// Counters of the log; nil if the daemon does not control its log.
+    /// Counters of the log; nil if the daemon has no log.
     package var log: LogStats?
 
     package var acceleration: AccelerationStatus?
@@ -83,7 +83,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     package var byTransport: Counts = [:]
 
-    /// Queries of source `vendor`: `vendor` (call of this machine) or `fleet` (shared answer).
+    /// Queries with source `vendor`, by origin: `vendor` (own call) or `fleet` (shared answer).
     package var byOrigin: Counts?
 
     /// Queries that an upstream answered before the vendors replied (`fallback-after`).

@@ -15,12 +15,12 @@ package struct TopRequest: CallParameters, Equatable {
         /// Queries by response time.
         case slow
 
-        /// Names by answers of the fallback upstream.
+        /// Names by number of answers from the fallback.
         case fallback
 
         case clients
 
-        /// Names by billable calls.
+        /// Names by number of billable calls.
         case cost
     }
 
@@ -54,7 +54,7 @@ package struct TopRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Top`: entries of `NameCost` (`cost`), `QueryEvent` (`slow`) or `QueryCount`.
+/// Reply to `Top`; entries are `NameCost` for `cost`, `QueryEvent` for `slow`, else `QueryCount`.
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     package var kind: String
 
@@ -83,8 +83,10 @@ package struct QueryCount: Codable, Sendable, Equatable {
 
     package var misses: UInt64
 
-    /// Upstream answers after an empty vendor answer, or after a failure or delay.
+    /// Number of upstream answers after an empty answer of the vendor.
     package var fallbackEmpty: UInt64
+
+    /// Number of upstream answers after a failure or delay of the vendor.
     package var fallbackFailed: UInt64
 
     package var slowestUs: UInt32
@@ -113,9 +115,10 @@ package struct NameCost: Codable, Sendable, Equatable {
 
     package var calls: UInt64
 
+    /// Maximum error of `calls`, which can be too high.
     package var excess: UInt64
 
-    /// Upper bound of the units of `calls - excess` calls; `calls` is at most `excess` too high.
+    /// Upper bound of the units of `calls` minus `excess` calls.
     package var units: UInt64?
 
     package var route: String

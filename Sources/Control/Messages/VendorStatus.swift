@@ -6,7 +6,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Type of the vendor: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
     package var kind: String
 
-    /// Protection of the channel: `https`, `aes`, `gcm` and others.
+    /// Protection of calls: `https`, `aes`, `gcm` and others.
     package var channel: String
 
     package var protected = true
@@ -39,7 +39,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 
     package var refresh: AddressRefresh?
 
-    /// Clock of the vendor minus the clock of this machine.
+    /// Seconds by which the vendor's clock is ahead of the clock of this machine.
     package var clockSkewSeconds: Int?
 
     /// Clock skew that is too large to correct.
@@ -57,7 +57,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Remaining seconds; nil if only `Resume`, or readable counts, end the suspension.
+    /// Remaining seconds; nil if the suspension has no time limit.
     package var forSeconds: Int?
 
     package var error: String?

@@ -16,7 +16,7 @@ package struct WatchRequest: CallParameters, Equatable {
     /// Deprecated; use `slowerUs`.
     package var slowerMs: Double?
 
-    /// Duration in microseconds that an answer must exceed; excludes `slowerMs`.
+    /// Duration in microseconds that an answer must exceed; not permitted with `slowerMs`.
     package var slowerUs: Int?
 
     /// Number of queries after which the call ends, 1 to 1,000,000.
@@ -62,7 +62,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Reason for an upstream answer: vendor reply `empty` or `failed`, or no reply yet (`early`).
+    /// Reason for an upstream answer: the vendor was `empty`, `failed`, or too late (`early`).
     package var fallback: String?
 
     package var transport: String

@@ -27,7 +27,7 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Sizes at which a block ends; a block holds the lock for about 50 µs.
+    /// Sizes at which a block ends; its encoding takes about 50 µs under the lock.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// Maximum octets of a payload: a full block and the largest entry.

@@ -48,7 +48,8 @@ package struct SnapshotReader {
     ///   - wallTime: seconds since 1970. If this time is more than 60 s before the time of writing,
     ///     all answers are stale.
     ///   - selection: called once, and only with a cache.
-    ///   - believes: true for a server trusted to validate; answers of other servers lose AD.
+    ///   - believes: returns true if the validation of a server is trusted; otherwise, its answers
+    ///     lose the AD flag.
     package init(
         into cache: AnswerCache?,
         now: Instant,

@@ -79,7 +79,7 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // An address with a link is not translated: the NAT64 may belong to another network.
+            // An address on a given link gets no NAT64 address: the prefix may be of another link.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)
             }

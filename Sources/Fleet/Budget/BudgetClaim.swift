@@ -14,7 +14,7 @@ package struct BudgetClaim: Sendable, Hashable {
     package struct Limit: Sendable, Hashable {
         package let most: UInt64
 
-        /// Claim of this machine, as Redis confirmed it.
+        /// Amount that this machine has claimed, as Redis confirmed it.
         package var claimed: UInt64 = 0
 
         /// Sum of the claims of all machines in the latest reply of Redis.
@@ -117,7 +117,7 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns true if half of the block in advance is used, or too little for a call is left.
+    /// Returns true if half of the advance (``block``) is used, or if less than one call is left.
     ///
     /// - Parameter costs: maximum amount for one call, for each limit.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
@@ -128,7 +128,7 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns the claims to request: the use and a block in advance.
+    /// Returns the claims to request: the used amounts, plus an advance (``block``).
     func wanted(_ use: [UInt64], _ costs: [UInt64]) -> [UInt64?] {
         zip(zip(limits, costs), use).map { entry, used in
             entry.0.map { used + $0.block(members, cost: entry.1) }

@@ -60,9 +60,9 @@ package final class FleetBudget {
 
     // MARK: - Use
 
-    /// Sets the accounts by vendor name; keeps the claims of unchanged accounts.
+    /// Sets the accounts by vendor name; an unchanged account keeps its claim.
     ///
-    /// - Parameter known: returns the claim of an earlier run of the daemon.
+    /// - Parameter known: returns the claim that an earlier run of the daemon stored for a vendor.
     package func use(_ accounts: [String: Account], _ known: (String) -> BudgetClaim?) {
         var new: [String: Entry] = [:]
         for (vendor, account) in accounts {
@@ -111,7 +111,7 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // At that time, machines that connected together with this machine have also claimed.
+        // By then, machines that connected at the same time have also claimed.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -209,7 +209,7 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, total >= claimed
             else { return nil }
-            // Without Redis, the use, and then the claim, can exceed the limit; the excess is cut.
+            // A machine that was without Redis can have used, and claimed, more than the limit.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts
@@ -225,8 +225,8 @@ package final class FleetBudget {
 
     /// Script that updates the claim of this machine; returns claim and sum of claims of each key.
     ///
-    /// Arguments of each key: USED, WANTED, LIMIT and seconds to live. A claim is never below the
-    /// use. A key of another type is replaced. The cost does not depend on the number of machines.
+    /// Arguments of each key: USED, WANTED, LIMIT and seconds to live. A claim is never below
+    /// USED. A key of another type is replaced. The cost does not depend on the number of machines.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \

@@ -9,7 +9,7 @@ struct EngineClock: Sendable, Hashable {
 
     /// Milliseconds by which this clock is behind the highest accepted time.
     ///
-    /// Steps back add up here; otherwise, a hostile Redis server could go far back in small steps.
+    /// Backward steps add up, so that a hostile Redis server cannot go far back in small steps.
     private var ahead: Int64 = 0
 
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.

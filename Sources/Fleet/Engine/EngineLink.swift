@@ -119,7 +119,7 @@ final class EngineLink {
             becomeAlone(reason)
             let pause = Waiter()
             self.pause = pause
-            // A random wait spreads the connections of machines that lost the server together.
+            // A random wait spreads the attempts of machines that lost the server at the same time.
             let factor = Double.random(in: 0.5...1)
             let timer = clocks.timer(clocks.now() + wait * factor) { pause.resume(.timedOut) }
             if await pause.wait(until: nil) == .ready { wait = FleetLimits.retry.lowerBound }
@@ -160,7 +160,7 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // `becomeConnected` claims budgets, which needs the number of machines.
+        // The budget claims of `becomeConnected` need the number of machines.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)

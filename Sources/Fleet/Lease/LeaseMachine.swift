@@ -2,9 +2,9 @@
 
 /// State machine of one look-up of a shared answer, without clock or network.
 ///
-/// A machine reads the value, then claims the lease. The leader, which gets the lease, calls the
-/// vendor, stores the answer and releases the lease. The others wait for the leader's message, at
-/// most until the end of their wait, and then call the vendor themselves. The wait includes the
+/// A machine reads the value, then claims a lease in Redis. The leader, which gets the lease, calls
+/// the vendor, stores the answer and releases the lease. The others wait for the leader's message,
+/// at most until the end of their wait, and then call the vendor themselves. The wait includes the
 /// read and the claim, so that a slow Redis server delays no client further.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {

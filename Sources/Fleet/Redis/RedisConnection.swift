@@ -16,7 +16,7 @@ final class RedisConnection {
         var left: Int
         var replies: [RedisReply] = []
 
-        /// Nil after a timeout; the replies of the group are still read.
+        /// Nil after a timeout; late replies are still read.
         var completion: Completion<Replies>?
 
         init(

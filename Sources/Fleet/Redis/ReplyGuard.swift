@@ -3,7 +3,8 @@
 /// Filter that checks the lengths in replies before hiredis parses them.
 ///
 /// hiredis allocates as much memory as a length announces. The filter replaces a string that is too
-/// long by nil. An error would let every client with access to the channel end the connection.
+/// long by nil. If it reported an error instead, every client that can publish a message could end
+/// the connection.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.

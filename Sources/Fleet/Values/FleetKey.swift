@@ -27,7 +27,7 @@ package struct FleetKey: Hashable, Sendable {
         )
     }
 
-    /// Keys in Redis; the braces put both in the same hash slot of a Redis Cluster.
+    /// Key of the value in Redis; a Redis Cluster puts keys with equal braces in one hash slot.
     var value: [UInt8] { key("v") }
     var lease: [UInt8] { key("l") }
 

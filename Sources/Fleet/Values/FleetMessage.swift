@@ -105,9 +105,9 @@ struct FlushList: Sendable {
 
     /// Adds a flush; returns false if the flush is known already, or far in the future.
     ///
-    /// A clock that was ahead can leave flushes with a future time. They do not replace `flush`;
-    /// flushes more than ``FleetLimits/clockStep`` ahead are removed. If the list is full, the
-    /// oldest flush becomes a flush of all names.
+    /// Known flushes with a future time, from a clock that was ahead, do not replace `flush`. If
+    /// they are more than ``FleetLimits/clockStep`` ahead, they are removed. If the list is full,
+    /// the oldest flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep

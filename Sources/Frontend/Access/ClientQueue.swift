@@ -11,7 +11,7 @@ struct ClientQueue<Element> {
         init(_ client: ClientNetwork) { self.client = client }
     }
 
-    /// Queues with elements, and `latest`.
+    /// Queues of clients: all queues with elements, and `latest`.
     private var lines: [ClientNetwork: Line] = [:]
 
     private var turns = FirstInFirstOut<Line>()
@@ -20,12 +20,12 @@ struct ClientQueue<Element> {
     private var current: Line?
     private var left = 0
 
-    /// Queue of the latest `append`, possibly empty; a client often sends many queries in a row.
+    /// Queue of the latest `append`, possibly empty; the next `append` often has the same client.
     private var latest: Line?
 
     private(set) var count = 0
 
-    /// Number of elements per client and turn.
+    /// Maximum elements of a client that are served before the next client.
     private let quantum: Int
 
     init(quantum: Int = 1) { self.quantum = quantum }

@@ -67,7 +67,7 @@ package final class RateLimit: Sendable {
 
     /// Returns the slot for a client network: an IPv4 address or an IPv6 /64.
     private static func place(of address: IPAddress) -> Int {
-        // `Hasher` has a different seed in each process.
+        // `Hasher` has a random seed, so that clients cannot construct collisions.
         var hasher = Hasher()
         switch address.unmapped {
         case .v4(let address): hasher.combine(address.value)

@@ -19,7 +19,7 @@ package final class QueryHandler {
     private var resolver: Resolver
     private let clocks: Clocks
 
-    // The compiler checks accesses of a `package` variable at run time.
+    // A stored `package` variable would be slower: Swift checks its exclusive access at run time.
     package var inFlight: Int { unanswered }
     private var unanswered = 0
 
@@ -27,7 +27,7 @@ package final class QueryHandler {
 
     package let sessions = TCPSessionTable()
 
-    /// Buffer in which a query becomes its reply.
+    /// Buffer with a query, in which its reply is written.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
     /// Hit path of TCP; created on first use because its buffers are large.
@@ -194,7 +194,7 @@ package final class QueryHandler {
 
     /// Calls `body` with `scratch`.
     ///
-    /// A swap, so that the compiler need not check the accesses of `scratch` at run time.
+    /// The swap avoids checks of exclusive access to `scratch` at run time.
     private func withScratch<Value>(_ body: (inout MutableRawSpan) -> Value) -> Value {
         var octets: [UInt8] = []
         swap(&octets, &scratch)

@@ -7,10 +7,10 @@ enum QueryValidation {
 
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// A plain query; `isProven`: a valid cookie proves the client's address (RFC 7873 §5.2.5).
+    /// Query for the hit path; `isProven` if a valid cookie proves the address (RFC 7873 §5.2.5).
     case query(QueryFacts, isProven: Bool)
 
-    /// A query of a rare form, to be parsed with `Message` on the service loop.
+    /// Query that the hit path does not parse; the service loop parses it with `Message`.
     case unusual
 
     var isProven: Bool {

@@ -21,7 +21,7 @@ package struct QueryRecord {
     package var microseconds: UInt32
     package var type: UInt16
 
-    /// Number of the answer's original source in `AnswerSourceRegistry`, also for cached answers.
+    /// Number of the answer's source in `AnswerSourceRegistry`; a cached answer keeps the number.
     package var origin: UInt16
 
     package var rcode: UInt16

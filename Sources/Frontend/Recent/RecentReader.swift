@@ -9,7 +9,7 @@ package import Net
 package struct RecentReader {
     package static let interval: Duration = .milliseconds(50)
 
-    /// Maximum queries reported per poll, 5 µs each; further queries are only counted.
+    /// Maximum queries reported per poll (each takes 5 µs); further queries are only counted.
     package static let mostEvents = 400
 
     private var places: [ObjectIdentifier: UInt64] = [:]

@@ -5,7 +5,7 @@ internal import Resolver
 
 /// Session of one TCP client: reads queries and sends each answer when it is available.
 ///
-/// Answers may overtake each other (RFC 7766 §7). Reading, answering and writing are callbacks of
+/// Answers are sent in any order (RFC 7766 §7). Reading, answering and writing are callbacks of
 /// the service loop, because tasks would cost more than the answers.
 @ServiceLoop
 final class TCPSession {
@@ -291,7 +291,7 @@ final class TCPSession {
         handler.sessions.serveLater(self)
     }
 
-    /// Writes new replies and reads more queries; returns the work done, in units of `answers`.
+    /// Writes new replies and reads more queries; returns the new value of `answers`.
     func catchUp() -> Int {
         isCatchingUp = false
         answers = 0

@@ -7,13 +7,13 @@
 ///
 /// Each quick query adds 1 to a credit. A poll without result takes `time` and costs a credit of
 /// `price` (4), so polling costs at most 5 µs per quick query. Polling starts at a credit of
-/// `need`, which doubles up to `needs.most` each time polling stops: client and worker may share a
-/// processor.
+/// `need`. Each time polling stops, `need` doubles, up to `needs.most`: polling delays a client on
+/// the same processor.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)
 
-    /// Longest wait that makes a query quick: `time` plus the duration of the wake-up.
+    /// Maximum wait for a query that counts as quick: `time` plus the duration of the wake-up.
     static let soon: Duration = .microseconds(40)
 
     private static let price = 4

@@ -12,7 +12,7 @@ package final class Miss: Sendable {
     package let clientContext: ClientContext
     package let arrival: Instant
 
-    /// Facts about a plain query; nil for messages of a rare form.
+    /// Facts about a plain query; nil for a message that the hit path does not parse.
     let plain: PlainQuery?
 
     init(
@@ -29,7 +29,7 @@ package final class Miss: Sendable {
         self.plain = plain
     }
 
-    /// Copy for sending the reply, without the octets of a message of a rare form.
+    /// Copy for sending the reply, without octets unless the query is plain.
     var asker: Miss {
         guard plain == nil else { return self }
         return Miss(
@@ -219,6 +219,6 @@ package final class MissQueue: Sendable {
 private final class Box {
     weak var queue: MissQueue?
 
-    /// Empty array, whose memory each row uses again.
+    /// Empty array whose memory is reused.
     var row: [Miss] = []
 }

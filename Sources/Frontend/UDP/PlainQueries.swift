@@ -2,7 +2,7 @@
 internal import DNSCache
 internal import DNSWire
 
-/// Plain queries of one batch of messages, looked up in the cache together.
+/// Queries of one batch that the hit path parses, looked up in the cache together.
 ///
 /// The batch takes the cache lock once and prefetches all entries, because memory latency dominates
 /// in a large cache.
@@ -42,7 +42,7 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// Mutating to avoid a copy of 3 KiB (Swift 6.3).
+    /// `mutating`, because Swift 6.3 would otherwise copy 3 KiB.
     mutating func query(_ slot: Int) -> PlainQuery? {
         guard slots.contains(slot), let facts = facts[slot] else { return nil }
         return PlainQuery(facts: facts, hash: hashes[slot], isProven: proven.contains(slot))

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// Exclusive lock of a file between processes.
 ///
-/// The lock is on `PATH.lock`, because PATH is replaced. The lock file contains the process ID, and
-/// is never removed, because another process may have it open.
+/// The lock is on the file `path` + `.lock`, because the file `path` is replaced. The lock file
+/// contains the process ID, and is never removed, because another process may have it open.
 // SAFETY: the system calls use the name as a C string, and buffers with their sizes.
 package final class FileLock: Sendable {
     private let file: OwnedDescriptor

@@ -15,7 +15,9 @@ package final class LearnedNetwork {
         package let link: String
         package let servers: [LinkResolvers.Server]
 
-        /// True if the link is down; no server gets the names for ``ResolverLimits/domainHold``.
+        /// True if the link is down; names in `domain` are then sent to no server for a time.
+        ///
+        /// The time is ``ResolverLimits/domainHold``.
         package let isHeld: Bool
     }
 

@@ -19,7 +19,8 @@ struct ControlClient {
 
     /// Makes one call, and passes each reply to `take`.
     ///
-    /// - Parameter silence: time added to the limit between replies; nil for no limit.
+    /// - Parameter silence: expected time between replies. The time limit of a reply is this time
+    ///   plus ``timeout``. Nil means no time limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,

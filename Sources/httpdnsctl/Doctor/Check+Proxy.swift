@@ -2,7 +2,7 @@
 
 /// Proxy of an environment variable or of desktop settings.
 struct ProxySetting: Equatable, Sendable {
-    /// File, or `this shell`.
+    /// File that has the setting, or `this shell`.
     var place: String
 
     var name: String

@@ -24,7 +24,7 @@ struct MachineFacts: Sendable {
 
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote; no journal has their originals.
+    /// Files that `setup apply` wrote, without originals in a journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
@@ -97,7 +97,7 @@ struct MachineFacts: Sendable {
         var duration: Duration?
         /// Addresses that the daemon returns; nil if no name was given.
         var expected: Set<IPAddress>?
-        /// Number of local answers of the daemon during the lookup; nil if unknown.
+        /// Number of queries that the daemon answered locally during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
     }
 

@@ -6,10 +6,10 @@ struct ResolvedSettings: Equatable, Sendable {
 
     private(set) var domains: [String] = []
 
-    /// Latest assignment of each other setting.
+    /// Last assignment of each setting except `DNS` and `Domains`.
     private var values: [String: String] = [:]
 
-    /// Drop-ins that systemd reads after the drop-in of setup, with settings of that drop-in.
+    /// Drop-ins that override settings of the drop-in of setup, because systemd reads them later.
     private(set) var later: [String] = []
 
     private static let directories = ["/etc", "/run", "/usr/local/lib", "/usr/lib"].map {

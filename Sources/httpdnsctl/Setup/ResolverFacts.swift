@@ -4,7 +4,7 @@
 struct ResolverFacts: Sendable {
     var resolvConf = FileState.absent
 
-    /// Path of resolv.conf after resolving links.
+    /// Path of resolv.conf after symbolic links are resolved.
     var resolvedPath = Paths.resolvConf
 
     var text: String?
@@ -21,7 +21,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths that `setup apply` wrote; no journal has their originals.
+    /// Paths of files that `setup apply` wrote, without originals in a journal.
     var lost: [String] = []
 
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
@@ -39,7 +39,7 @@ struct ResolverFacts: Sendable {
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
-        // In both directories, the file whose name sorts last has the last word.
+        // In both directories, the last file in alphabetical order overrides the others.
         static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
@@ -108,7 +108,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Reads the target that the link had before the setup.
+            // Uses the target that the link had before setup replaced it, if it did.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)

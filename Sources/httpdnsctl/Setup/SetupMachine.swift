@@ -37,7 +37,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Even with correct files, a service may need the commands.
+        // Even if the files are correct, a service may not have read them.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in journal.entries where try tree.state(entry.path) != entry.after {

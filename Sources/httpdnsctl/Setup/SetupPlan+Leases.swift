@@ -44,7 +44,7 @@ extension SetupPlan {
             facts
         )
         planFile(facts)
-        // The present servers count until the hook runs.
+        // Saves the present nameservers, for the time until the hook runs.
         let lines = Self.nameservers(facts).map { "nameserver \($0)\\n" }.joined()
         let file = "\(directory)/.resolv.conf"
         let script = "umask 022; mkdir -p \(directory) && printf '\(lines)' > \(file)"

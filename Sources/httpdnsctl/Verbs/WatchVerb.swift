@@ -93,7 +93,7 @@ struct WatchVerb: Verb {
                 guard reply.continues else { return }
                 try Output.write(try JSONOutput.text(reply.parameters, indented: false) + "\n")
             } else {
-                // With the first reply, the daemon begins to report all queries.
+                // The first reply means that the daemon reports all queries from now on.
                 if isFirst { try Output.write(palette.paint(QueryText.heading, .heading)) }
                 try Output.write(QueryText.render(events, palette))
             }
