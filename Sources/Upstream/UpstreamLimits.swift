@@ -49,7 +49,7 @@ package enum UpstreamLimits {
 
     /// Time since the last answer after which a server that declines probes counts as failed.
     ///
-    /// Before, a rate limit of the server may be the reason.
+    /// Until then, a rate limit of the server may be the reason.
     static let declineTolerance: Duration = .seconds(600)
 
     /// Initial and maximum back-off, which doubles with each failed probe.
@@ -58,7 +58,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Minimum excess of a slow server's round trip over twice another server's round trip.
+    /// A server is slow if its round trip exceeds twice another server's by more than this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.

@@ -142,7 +142,7 @@ struct AttemptPlan: Sendable, Hashable {
                 || isLast(candidate) { $0.isDown })
     }
 
-    /// True for a spare server while a server of the VPN has not declined.
+    /// True for a spare server while a server of a VPN has not declined.
     private func isSurplus(_ candidate: Int) -> Bool {
         candidates[candidate].role == .spare
             && candidates.contains { $0.role == .first && !refused.contains($0.server) }

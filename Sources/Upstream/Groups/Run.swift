@@ -26,7 +26,7 @@ final class Run {
 
     private var latestError = UpstreamError.timedOut
 
-    /// Decision if the server that answered a repetition lost the query; nil if not open.
+    /// Open decision of whether a server lost the query, and the server's index; nil for none.
     private var lossWatch: (watch: LossWatch, server: Int)?
 
     init(
@@ -204,7 +204,8 @@ final class Run {
 
     /// Marks a server as suspected, and probes the server.
     ///
-    /// - Parameter isSilent: true for a timeout; then a reply since `began` prevents the probe.
+    /// - Parameter isSilent: true for a timeout: a server that has replied since `began` is then
+    ///   not probed.
     private func suspect(
         _ index: Int,
         silentSince began: Instant,

@@ -29,7 +29,7 @@ enum ServerRole: Sendable, Hashable {
     /// Server of the VPN.
     case first
 
-    /// Server of another network, which gets a name after all servers of the VPN have declined.
+    /// Server of another network, queried after all servers of the VPN have declined.
     case spare
 }
 

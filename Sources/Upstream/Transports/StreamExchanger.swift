@@ -96,9 +96,9 @@ final class StreamExchanger {
         return try validate(octets, exchange, on: connection)
     }
 
-    /// True if a connection ended that was established, or dropped at a network change.
+    /// True if a query must be repeated because its connection ended.
     ///
-    /// Its queries are then repeated.
+    /// The connection was established before, or was dropped at a network change.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
@@ -109,7 +109,6 @@ final class StreamExchanger {
             && clocks.now() < attempt.deadline
     }
 
-    /// Makes a candidate the current connection.
     private func adopt(_ connection: PipelinedConnection, for purpose: Purpose) {
         guard candidates[purpose] === connection else { return }
         candidates[purpose] = nil
@@ -189,7 +188,7 @@ final class StreamExchanger {
             || since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
     }
 
-    /// Removes the candidate; nil if there is none, or if it is silent or closed.
+    /// Removes and returns the candidate connection; nil if it is missing, silent or closed.
     private func takeCandidate(
         for purpose: Purpose,
         receivedSince since: Instant?
