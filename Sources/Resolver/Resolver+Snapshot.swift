@@ -20,7 +20,7 @@ extension Resolver {
         )
     }
 
-    /// Returns a function for the end of loading a snapshot.
+    /// Returns a function that the caller calls after a snapshot was loaded.
     ///
     /// The function returns a sweep of the restored answers that are invalid because the static
     /// hosts or the routing domains have changed since this call; nil if nothing has changed.

@@ -48,7 +48,7 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns a copy with `vendor` as the only vendor, for settings that are no longer known.
+    /// Returns a copy with `vendor` as the only vendor, for old settings that are unknown.
     ///
     /// - Parameter vendor: the vendor that answered or had no address; nil if unknown.
     func former(asking vendor: String?) -> NameSources {

@@ -23,7 +23,7 @@ final class ActiveRoutes {
     /// Route of the captive portal mode; nil while off.
     var portal: RouteTable.Match? { network?.portal?.match }
 
-    /// Returns the route of `name`, and reports more specific routes that `except` the name.
+    /// Returns the route of `name`, and reports more specific routes that exclude it with `except`.
     func route(
         for name: Name,
         _ passedOver: (RouteTable.Match) -> Void = { _ in }

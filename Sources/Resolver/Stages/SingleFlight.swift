@@ -34,7 +34,7 @@ package final class SingleFlight {
 
     private var pending = PendingTable()
 
-    /// Number of queries in `pending` with `refused`.
+    /// Number of queries in `pending` whose `refused` is not nil.
     private var separations = 0
 
     private var places: FairTable<PendingQuery>
