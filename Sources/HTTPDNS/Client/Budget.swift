@@ -218,7 +218,7 @@ extension Budget {
     ///
     /// Without a limit, the block is a tenth of the charges of the last second, but at least
     /// ``ClientLimits/usageBlock``. A large block needs few accesses to the stored counts. A
-    /// released budget reserves nothing, because nobody would return the reservation.
+    /// released budget reserves nothing, because the reservation would never be returned.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock
@@ -269,7 +269,7 @@ extension Budget {
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
         if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
-        // This call asks for a larger part of a shared budget if the next request needs it.
+        // Requests a larger part of a shared budget if the next call needs a larger part.
         if let share, let record { _ = share(record) }
         return Receipt(period: period, amount: cost, client: client)
     }

@@ -116,7 +116,7 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Estimated part (0…1) of the units at a minimum TTL of ``ClientLimits/advisedTTL``.
+    /// Estimated part (0…1) of units left by a minimum TTL of ``ClientLimits/advisedTTL``.
     ///
     /// The estimate is for a name that clients query all the time.
     fileprivate var shareAtAdvisedTTL: Double {
