@@ -60,7 +60,7 @@ final class SelfCheck {
             }
         }
 
-        /// More than twice the check's maximum number of datagrams proves other queries.
+        /// True if a socket received more than twice the maximum number of datagrams of a check.
         private var hasReceivedOthers: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)

@@ -79,7 +79,7 @@ final class UsageFile: UsageStore {
 // MARK: - Text
 
 extension UsageFile {
-    /// Returns the text.
+    /// Returns the text of the file.
     ///
     /// If the text would be too long for a file, the records with the earliest days are left out. A
     /// record does not expire: the clock may be wrong.
