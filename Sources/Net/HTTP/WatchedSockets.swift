@@ -75,7 +75,7 @@ final class WatchedSockets {
         if isSuspended { all[descriptor]?.suspend(true) }
     }
 
-    /// Shuts down a silent socket when another connection has replied.
+    /// Marks a socket as silent: the socket is shut down when another connection has replied.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
     /// Shuts down the silent sockets, because the connection with the local port `port` works.

@@ -82,9 +82,9 @@ package struct LinkResolvers: Sendable, Hashable {
         let isTunnel: Bool
     }
 
-    /// Maximum servers and routing domains of a link, and maximum links.
+    /// Maximum servers of a link.
     package static let maximumServers = 8
-    /// As in systemd-resolved.
+    /// Maximum routing domains of a link, as in systemd-resolved.
     package static let maximumDomains = 1_024
     package static let maximumLinks = 64
 }
@@ -207,7 +207,7 @@ extension LinkResolvers {
 
     /// Makes the search domains of a VPN routing domains, as systemd-resolved does.
     ///
-    /// Those of other links are ignored: a network could name the domain of a VPN.
+    /// Search domains of other links are ignored: a network could name the domain of a VPN.
     private mutating func routeSearches() {
         let known = Set(domains)
         let new = searches.filter { $0 != "." && !$0.hasPrefix("~") && !known.contains($0) }

@@ -336,7 +336,7 @@ package final class ResolverWatch {
             note(unreadable, in: directory.path)
             sources.append(list)
         }
-        // Also if resolv.conf is a link to the file.
+        // Texts are compared, because resolv.conf may be a link to the file of systemd-resolved.
         let ignored = ignoredFile
         for (source, path) in files.files {
             // The service's reply over D-Bus contains more than the file.
