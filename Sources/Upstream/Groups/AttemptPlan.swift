@@ -122,7 +122,7 @@ struct AttemptPlan: Sendable, Hashable {
         return first
     }
 
-    /// Index of the next candidate: the first allowed candidate with the fewest attempts.
+    /// Index of the server to query next: the first allowed server with the fewest attempts.
     private var next: Int? {
         guard count < mostTries else { return nil }
         var next: Int?

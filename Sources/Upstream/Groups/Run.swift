@@ -105,7 +105,7 @@ final class Run {
         wait()
     }
 
-    /// Restarts the query with the current servers, because the servers changed since the start.
+    /// Restarts the query with the current servers after a change of the servers.
     private func beginAgain() {
         wait(until: nil)
         guard let completion = completion.take() else { return }

@@ -18,7 +18,7 @@ final class StreamExchanger {
     private let open: PipelinedConnection.Opening
     private var current: [Purpose: PipelinedConnection] = [:]
 
-    /// New connections, opened because a connection in `current` is silent.
+    /// New connections, each opened to replace a silent connection in `current`.
     ///
     /// A candidate becomes current after its first reply. Until then, queries are sent on both
     /// connections, because the server or a firewall may refuse the candidate.
@@ -245,10 +245,10 @@ final class StreamExchanger {
     }
 }
 
-/// Query on a candidate and on the silent current connection; the first reply counts.
+/// Query on a new connection (candidate) and on a silent connection; the first reply counts.
 ///
-/// A candidate that ends is replaced once. It does not end the race: a server that limits
-/// connections may close each candidate, and answer on the silent connection.
+/// If the candidate ends, another candidate is tried once, and the silent connection stays in use:
+/// a server that limits connections may close new connections, and answer on the silent connection.
 @ServiceLoop
 private final class ConnectionRace {
     typealias Reply = (octets: [UInt8], connection: PipelinedConnection)

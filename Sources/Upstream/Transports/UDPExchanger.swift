@@ -21,7 +21,7 @@ final class UDPExchanger {
     /// Sockets for the next queries; the maximum number of sockets that accept queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// All sockets: those in `slots`, those that only wait for replies, and `spare`.
+    /// All sockets: in `slots`, in `spare`, or only waiting for replies.
     private var all: [UDPSocketSlot] = []
 
     /// Closed sockets outside `slots`, which can be opened again.
