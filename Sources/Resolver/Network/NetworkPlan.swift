@@ -70,7 +70,6 @@ struct NetworkPlan: Sendable, Hashable {
     /// Removed servers, without interface, and the time at which their answers become invalid.
     private var former: [Server: Instant] = [:]
 
-    /// All servers in use.
     var allServers: Set<Server> { mainServers.union(spares) }
 
     private var mainServers: Set<Server> {

@@ -103,7 +103,7 @@ struct FairTable<Entry: FairEntry> {
 
     /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
     ///
-    /// - Returns: true if the client's limit is reduced, because many of its queries were lost.
+    /// - Returns: true if the client's limit is reduced after the loss of many queries.
     @discardableResult
     mutating func add(_ entry: Entry) -> Bool {
         let place = freeSlots.popLast() ?? slots.count

@@ -29,7 +29,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    /// False if each upstream gets the query only once, because the client overloads the upstreams.
+    /// False if each upstream gets the query only once, for a client that overloads the upstreams.
     var isRepeated: Bool
 
     /// Client to which the query is counted; nil for the daemon.

@@ -182,7 +182,7 @@ package final class SingleFlight {
         return query
     }
 
-    /// Moves other clients to a new query, because a limit of the payer of `query` prevents a call.
+    /// Moves other clients to a new query, if a limit of the payer of `query` prevented a call.
     ///
     /// Vendor calls of the new query are charged to the first of these clients.
     func separate(_ query: PendingQuery) {

@@ -48,7 +48,7 @@ final class DNS64 {
     /// Prefix in use; nil if no address is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
-    /// Lets ``NAT64`` repeat a due test, because a client waits for an answer.
+    /// Lets ``NAT64`` repeat a due test when a client queries a name.
     func noteQuery() { nat64?.noteQuery() }
 
     /// Returns the prefix if the name of `query` may get synthesized addresses.
