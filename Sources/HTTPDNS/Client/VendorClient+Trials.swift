@@ -61,7 +61,7 @@ extension VendorClient {
     /// Time without a reply to a call after which a health probe begins.
     var suspicionTime: Duration { settings.timeout / 2 }
 
-    /// Lets a health probe begin early, because names wait for the calls in flight.
+    /// Lets a health probe begin early if names wait for the calls in flight.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
+/// Tencent Cloud HTTPDNS (DNSPod): the `/d` API over HTTPS, or with AES or DES.
 ///
 /// Sources: Tencent Cloud documents 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption),
 /// and the SDKs.
