@@ -35,7 +35,7 @@ package struct LinkResolvers: Sendable, Hashable {
     /// Routing domains, without `~`; names in these domains are queried through this link.
     package var domains: [String]
 
-    /// Search domains; ``merged(_:running:isOwn:isReached:)`` adds those of a VPN to ``domains``.
+    /// Search domains; ``merged(_:running:isOwn:isReached:)`` adds them to ``domains`` of a VPN.
     var searches: [String] = []
 
     /// True if the servers also answer names outside the routing domains of all links.

@@ -127,7 +127,6 @@ package final class ResolverWatch {
         changed()
     }
 
-    /// Ends all watches.
     package func stop() {
         bus?.close()
         (links, bus, watches) = (nil, nil, [])
