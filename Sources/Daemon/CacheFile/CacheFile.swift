@@ -219,7 +219,7 @@ final class CacheFile {
         }
     }
 
-    /// Never replaces the file, because the path in the settings may be wrong.
+    /// Leaves the file unchanged from now on: the path in the settings may be wrong.
     private func refuse() {
         isOther = true
         fail(
