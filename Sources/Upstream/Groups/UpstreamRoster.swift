@@ -22,7 +22,7 @@ final class UpstreamRoster {
     }
 }
 
-/// Role of a server while a VPN has servers that decline the names outside of the VPN.
+/// Role of a server beside a split-tunnel VPN, which declines the names outside of the VPN.
 enum ServerRole: Sendable, Hashable {
     case ordinary
 
