@@ -32,11 +32,14 @@ package struct FairLimits: Sendable {
 
 /// Table with limits in total and per client, similar to unbound's jostle list.
 ///
-/// When the table is full, a new entry evicts one entry: the oldest entry of the largest client, if
-/// that client has more than `FairLimits.share` entries; otherwise the oldest entry of clients
-/// without a verified address, if such clients have more than half of the table; otherwise the
-/// oldest entry of verified clients.  A flood from forged addresses therefore evicts no queries of
-/// this machine.
+/// When the table is full, a new entry evicts the first of these entries that exists:
+/// - the oldest entry of the largest client, if the client has more than `FairLimits.share`
+///   entries;
+/// - the oldest entry of clients without a verified address, if these clients have more than half
+///   of the table;
+/// - the oldest entry of verified clients.
+///
+/// A flood from forged addresses therefore evicts no queries of this machine.
 ///
 /// A new entry of the largest client replaces the client's oldest entry.  The new entry is refused
 /// if the oldest entry is younger than `LossWindow.grace`.
