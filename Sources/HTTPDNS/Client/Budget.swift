@@ -147,8 +147,8 @@ extension Budget {
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// If `yields`, `client` leaves a part to clients whose addresses cannot be forged: a quarter
-    /// of each limit at the start of the day or month, which decreases linearly to zero at the end.
+    /// If `yields`, a part is reserved for clients whose addresses cannot be forged. The part is a
+    /// quarter of each limit at the start of the day or month, and decreases linearly to zero.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,
