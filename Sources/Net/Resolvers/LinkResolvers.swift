@@ -218,8 +218,8 @@ extension LinkResolvers {
     /// Binds servers for the names of a VPN to the interface `index`.
     ///
     /// Otherwise, another network could add a route to a server.  Servers from systemd-resolved are
-    /// always bound, because systemd-resolved also binds.  Another server is bound only if the
-    /// routing table already uses the interface, because the server may be outside of the VPN.
+    /// always bound, because systemd-resolved also binds.  Another server may be outside of the
+    /// VPN, and is bound only if the routing table already uses the interface.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices

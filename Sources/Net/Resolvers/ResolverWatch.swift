@@ -61,8 +61,8 @@ package final class ResolverWatch {
 
     /// Timer of the next query to systemd-resolved without a change.
     ///
-    /// systemd-resolved sends no signal for a change of only domains, `DNSOverTLS` or
-    /// `DefaultRoute`, and only root can read its files of the links.
+    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change.
+    /// Only root can read its files of the links.
     private var poll: LoopTimer?
     private static let pollTime = Duration.seconds(10)
 
@@ -162,8 +162,8 @@ package final class ResolverWatch {
 
     /// Queries systemd-resolved now, and again after each of ``repetitions``.
     ///
-    /// A program sets the servers, domains and options of a link one after the other, and
-    /// systemd-resolved reads the files of systemd-networkd some time after their change.
+    /// A program sets the servers, domains and options of a link in separate steps.
+    /// systemd-resolved reads a changed file of systemd-networkd after some time.
     private func resolvedChanged() {
         query(SystemBus.Object.resolved.service)
         changed()
