@@ -12,7 +12,6 @@ package final class Forwarder: Forwarding {
     private let transport: any UpstreamTransport
     private let clocks: Clocks
 
-    /// Counters of failures.
     private var failed = UpstreamNumbers()
     private var successes: UInt64 = 0
     private var consecutiveFailures: UInt64 = 0
