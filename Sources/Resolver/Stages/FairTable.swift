@@ -76,7 +76,7 @@ struct FairTable<Entry: FairEntry> {
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Neighbours of each entry in the list of its client, and in `verified` or `unverified`.
+    /// Neighbours of each entry: `ofClient` in the list of its client, `ofAll` in a list below.
     private var ofClient: [Links] = []
     private var ofAll: [Links] = []
 
