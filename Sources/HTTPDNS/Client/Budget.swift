@@ -41,7 +41,7 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Charges in the Unix time `second`, and one second earlier.
+    /// Charges in the Unix time `second`; `chargedBefore` is for the second before.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
