@@ -10,7 +10,7 @@ package final class ResolverWatch {
 
     private let report: @ServiceLoop (String) -> Void
 
-    /// Called with true when NetworkManager detects a captive portal, with false when it is gone.
+    /// Called with true when NetworkManager detects a captive portal, with false at its end.
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
     private var hasPortal = false
 
@@ -39,7 +39,7 @@ package final class ResolverWatch {
     /// TLS. The servers would get names that the service does not send to them.
     private static let restartTime = Duration.seconds(5)
 
-    /// Timers of further queries to services that did not reply in time, and their latest delays.
+    /// Timers of further queries to services that did not reply in time; `pauses` has the delays.
     private var retries: [String: LoopTimer] = [:]
     private var pauses: [String: Duration] = [:]
     private static let shortestPause = Duration.seconds(1)
