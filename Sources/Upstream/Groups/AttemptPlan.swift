@@ -297,7 +297,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // The remaining time is for an unprotected server.
+            // Leaves the rest of the time to an unprotected server.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

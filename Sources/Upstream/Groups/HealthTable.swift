@@ -171,7 +171,7 @@ extension HealthTable {
         let end = now + UpstreamLimits.loopWait
         ServiceLoop.task { [self] in
             let query = Query(question: Question(name: name, type: .txt))
-            // Only the arrival of the query at this daemon matters.
+            // The reply does not matter: a loop is detected when the query arrives at this daemon.
             _ = try? await server.exchange(query, deadline: end)
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }
