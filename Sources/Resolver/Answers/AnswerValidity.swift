@@ -30,7 +30,8 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // Only the name: the servers of the network can change without the settings.
+                // Only the name is compared: the servers of the network can change without the
+                // settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }

@@ -4,8 +4,8 @@ internal import Net
 
 /// Routes of the settings and routes for the routing domains of links.
 ///
-/// The most specific pattern wins; of two equal patterns, the pattern of the settings.  A routing
-/// domain never overrides a route with `fallback: none`.
+/// The most specific pattern wins; of two equal patterns, the pattern of the settings wins.  A
+/// routing domain never overrides a route with `fallback: none`.
 @ServiceLoop
 final class ActiveRoutes {
     nonisolated let table: RouteTable

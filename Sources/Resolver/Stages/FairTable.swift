@@ -20,7 +20,7 @@ extension FairEntry {
 package struct FairLimits: Sendable {
     package let all: Int
 
-    /// Maximum number of entries of one client; then the client replaces its own oldest entry.
+    /// Maximum entries of one client; a further entry replaces the oldest entry of the client.
     package let perClient: Int
 
     /// Number of protected entries per client; clients with more entries lose entries first.

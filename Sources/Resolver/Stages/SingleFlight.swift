@@ -188,7 +188,7 @@ package final class SingleFlight {
     func separate(_ query: PendingQuery) {
         let (question, hash) = (query.query, query.hash)
         guard let payer = query.payer, pending.find(question, hash) === query,
-            // Another query that is refused may exist for the payer; then nothing changes.
+            // Nothing changes if the payer already has another refused query.
             pending.find(question, hash, refused: payer) == nil
         else { return }
         query.refused = payer

@@ -136,7 +136,7 @@ final class DNS64 {
 
     /// Replaces the AAAA NODATA of a vendor's reply with AAAA records from the reply's A records.
     ///
-    /// Clients with DO still get NODATA. Neither answer needs another call.
+    /// Clients with DO still get NODATA. No further call is needed.
     private func replaceSibling(
         of found: inout ResolvedAnswer,
         _ query: Query,
