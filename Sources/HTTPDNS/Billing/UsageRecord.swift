@@ -43,7 +43,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use on ``latestDay`` before the clock last moved to that day; `aheadOfMonth`: of its month.
+    /// Use on ``latestDay`` before the clock last moved to that day; `aheadOfMonth`: its month.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 

@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if queries should skip the vendor if they have another answer source.
+    /// True if queries that have another answer source should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
     package var isTrialDue: Bool {
@@ -136,7 +136,7 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// True if no octet of a reply arrived, which the queried name can cause.
+    /// True if no octet of a reply arrived; the queried name can be the cause.
     var isUnanswered: Bool {
         switch self {
         case .transport(.timedOut), .transport(.cutOff): true
