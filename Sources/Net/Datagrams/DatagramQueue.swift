@@ -79,7 +79,7 @@ final class DatagramQueue {
 
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Reports no failures, as `flush` does: the handlers of failures may queue datagrams.
+        // Only `flush` reports failures, because the handlers of failures may queue datagrams.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")

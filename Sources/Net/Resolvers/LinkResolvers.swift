@@ -200,7 +200,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Root servers a.root-servers.net: examples of addresses in the Internet, never queried.
+    /// Addresses of a.root-servers.net, as examples of Internet addresses; never queried.
     private static let internet = ["198.41.0.4", "[2001:503:ba3e::2:30]"].compactMap {
         SocketAddress($0, defaultPort: 53)
     }
