@@ -44,7 +44,7 @@ final class NetworkReaction {
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
-    /// Changes for the next removal of cached answers, while a removal runs.
+    /// Changes that wait while a removal of cached answers runs.
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 

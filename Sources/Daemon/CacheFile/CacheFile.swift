@@ -95,7 +95,7 @@ final class CacheFile {
         }
     }
 
-    /// Writes the cache to the file, unless the file is not a snapshot, then at intervals.
+    /// Writes the cache to the file now and at intervals, unless the file is not a snapshot.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm

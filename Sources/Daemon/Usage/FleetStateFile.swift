@@ -18,7 +18,7 @@ final class FleetStateFile {
         file = SharedFile(directory + "/fleet.state", initial: new)
     }
 
-    /// Returns the identifier, and stores it if the file is new; without the file, returns a new one.
+    /// Returns the stored identifier, or a new identifier, which is stored if possible.
     func identifier() -> [UInt8] {
         let new = Self.newIdentifier()
         let stored = try? file.change { octets in

@@ -62,7 +62,7 @@ final class UsageFile: UsageStore {
     func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
         do throws(SharedFile.Fault) {
             try file.change { octets in
-                // A damaged file loses the counts of the other vendors, too.
+                // The counts of other vendors in a damaged file are also lost.
                 var records = Self.records(octets) ?? [:]
                 records[vendor] = UsageRecord(day: today)
                 return (Self.octets(records), ())
