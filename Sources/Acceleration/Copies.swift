@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
 
+/// Copies of cached answers in the kernel, and their hits.
 struct Copies: ~Copyable {
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// Slot number by the key of the copy.
+    /// Slot number by the key of a copied answer.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int
@@ -14,7 +15,7 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of idle copies that `newHits` may still return in the current pass over all slots.
+    /// Number of copies without new hits that `newHits` may still return in the current pass.
     var idleLeft = 0
 
     /// Address families that the BPF program answers.

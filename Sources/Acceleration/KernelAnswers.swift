@@ -14,7 +14,7 @@ internal import Locks
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// Time origin of the cache in nanoseconds of CLOCK_BOOTTIME.
+    /// Instant zero of the cache's times, in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
 

@@ -134,7 +134,8 @@ final class Accelerator: ManagedAccelerator {
 
     /// Applies new settings to the BPF program.
     ///
-    /// The program answers a family if `allow` (settings) contains all its loopback addresses.
+    /// The program answers a family if the setting `allow` contains all loopback addresses of the
+    /// family.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }

@@ -3,8 +3,8 @@ internal import Net
 
 /// Limit of a costly reaction to network changes.
 ///
-/// A link that flaps, or router advertisements that replace addresses, cause `burst` reactions,
-/// then one reaction per `interval`.
+/// Frequent changes cause `burst` reactions, then one reaction per `interval`. For example, a link
+/// flaps, or router advertisements replace addresses.
 struct ChangeBudget: Sendable, Hashable {
     let burst: Int
     let interval: Duration

@@ -44,7 +44,7 @@ final class NetworkReaction {
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
-    /// Changes for the next removal of cached answers, while a removal runs.
+    /// Changes that wait while a removal of cached answers runs.
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 
@@ -53,7 +53,7 @@ final class NetworkReaction {
 
     /// Limit of network changes that mark the whole cache stale.
     ///
-    /// Each such change makes the next query for each cached name of a vendor a billed call.
+    /// After such a change, the next query for each cached name of a vendor is a billed call.
     private var renewals = ChangeBudget(burst: 6, interval: .seconds(60))
 
     private var isRenewalLate = false

@@ -20,10 +20,10 @@ extension Resolver {
         )
     }
 
-    /// Returns a function for the end of loading a snapshot.
+    /// Returns a function that the caller calls after a snapshot was loaded.
     ///
-    /// The function returns a sweep of the restored answers that are invalid because the static
-    /// hosts or the routing domains have changed since this call; nil if nothing has changed.
+    /// If the static hosts or the routing domains have changed since this call, the function
+    /// returns a sweep that removes the invalid restored answers; otherwise nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

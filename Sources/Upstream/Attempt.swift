@@ -19,10 +19,10 @@ package final class Attempt {
 
     package let cancellation: CancellationSignal?
 
-    /// Recorder of details of the exchange; nil if not traced.
+    /// Record of this attempt in a trace of the query; nil if the query is not traced.
     package let place: Trace.Place?
 
-    /// Start of an earlier unanswered attempt; nil for none.
+    /// Start of an earlier unanswered attempt at the same server; nil if there was none.
     ///
     /// A connection that has received no data since this time is not used.
     private(set) var earlier: Instant?
@@ -37,7 +37,7 @@ package final class Attempt {
     /// Number of the attempt in the group's plan, and index of the server in the group.
     let (number, server): (Int, Int)
 
-    /// Time at which the group sent the query; 0 without a group.
+    /// Time at which an ``UpstreamGroup`` sent the query; 0 if no group sent it.
     let began: Instant
 
     private(set) var sent = Instant(nanoseconds: 0)
@@ -90,7 +90,7 @@ package final class Attempt {
         self.completion = consume completion
     }
 
-    /// Client to which limits charge the query; nil for the daemon itself.
+    /// Client whose limits apply to the query; nil for a query of the daemon itself.
     var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
     /// True after the completion, for example because the server was withdrawn.

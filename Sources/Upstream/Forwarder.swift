@@ -12,7 +12,6 @@ package final class Forwarder: Forwarding {
     private let transport: any UpstreamTransport
     private let clocks: Clocks
 
-    /// Counters of failures.
     private var failed = UpstreamNumbers()
     private var successes: UInt64 = 0
     private var consecutiveFailures: UInt64 = 0
@@ -22,7 +21,7 @@ package final class Forwarder: Forwarding {
 
     private var ednsTestedAt: Instant?
 
-    /// Attempts in flight; empty unless the server can be withdrawn.
+    /// Attempts in flight; empty unless a network change can remove the server.
     private var inFlight: [ObjectIdentifier: Attempt] = [:]
     private let isLearned: Bool
     private var isWithdrawn = false
@@ -31,7 +30,7 @@ package final class Forwarder: Forwarding {
     ///
     /// - Parameters:
     ///   - url: the address for display.
-    ///   - isLearned: true if the server can be withdrawn.
+    ///   - isLearned: true if a network change can remove the server.
     ///   - latency: the histogram of successful exchanges.
     package init(
         name: String,
@@ -104,7 +103,7 @@ package final class Forwarder: Forwarding {
         attempt.complete(outcome, at: end)
     }
 
-    /// Ends all queries and refuses new queries, because the network no longer has the server.
+    /// Ends all queries and refuses new queries, after a network change has removed the server.
     package func withdraw() {
         isWithdrawn = true
         let attempts = inFlight
@@ -125,8 +124,8 @@ package final class Forwarder: Forwarding {
 extension Forwarder {
     /// Tests with a probe whether the server supports EDNS (RFC 6891 §7).
     ///
-    /// Only this probe disables EDNS for later queries. A client's query must not, because a client
-    /// could choose a name with a misleading reply.
+    /// Only this probe disables EDNS for later queries. A client's query must not disable EDNS,
+    /// because a client may query a name that always gets FORMERR.
     private func testEDNS() {
         let now = clocks.now()
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }

@@ -15,10 +15,10 @@ package final class LearnedUpstream: Forwarding {
 
     package private(set) var servers: [any Forwarding] = []
 
-    /// Number of servers at the end of ``servers`` that get a name after all others have declined.
+    /// Number of servers at the end of ``servers`` that are used after all others have declined.
     package private(set) var spareCount = 0
 
-    /// Reason, for errors, while ``servers`` is empty.
+    /// Reason that ``servers`` is empty, for error messages.
     private var absence = "the network names no DNS server"
 
     /// Number of changes of ``servers``.
@@ -48,7 +48,7 @@ package final class LearnedUpstream: Forwarding {
     /// Replaces the servers.
     ///
     /// - Parameters:
-    ///   - spares: servers that get a name only after all `main` servers have declined.
+    ///   - spares: servers that are queried only after all `main` servers have declined.
     ///   - absence: the reason if `main` is empty; nil keeps the former reason.
     package func use(
         _ main: [any Forwarding],

@@ -74,10 +74,10 @@ package struct UpstreamExchange {
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with unreadable records, or bare error header; repeat the query over TCP.
+        /// Reply with unreadable records, or only an error header; repeat the query over TCP.
         ///
-        /// The reply may be forged. It does not count as foreign, because a client can cause such
-        /// replies with records in a domain of its own.
+        /// The reply may be forged. It is not ``foreign``, because a client can cause such replies
+        /// with records in a domain of its own.
         case doubtful
 
         /// Complete reply with changed letter case, and therefore possibly forged.
@@ -90,7 +90,7 @@ package struct UpstreamExchange {
 
     /// Validates octets in a borrowed buffer.
     ///
-    /// The question is not decoded, because the first name of a message cannot be compressed.
+    /// The question is compared without decoding: the first name of a message is not compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
         if isBareError(octets) { return .doubtful }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
@@ -143,7 +143,7 @@ extension [UInt8] {
     ///
     /// Length octets of labels are at most 63, and therefore not letters.
     ///
-    /// - Parameter name: the range of the name, after at least seven octets.
+    /// - Parameter name: the range of the name, which starts at offset 7 or later.
     fileprivate mutating func drawCase(
         in name: Range<Int>,
         using random: inout some RandomNumberGenerator
@@ -152,9 +152,10 @@ extension [UInt8] {
             var bits: UInt64 = 0
             let offsets = stride(from: name.lowerBound, to: name.upperBound, by: 8)
             for (word, offset) in offsets.enumerated() {
-                // One random number has 64 bits, one for each of 64 octets.
+                // One random number has 64 bits: one bit for each of 64 octets.
                 bits = word % 8 == 0 ? random.next() : bits << 1 | bits >> 63
-                // The last word ends with the name; octets before `offset` are not changed again.
+                // The last eight octets end with the name; octets before `offset` are not changed
+                // again.
                 let start = Swift.min(offset, name.upperBound - 8)
                 let octets = buffer.bytes.octets8(at: start)
                 let letters = octets.caseBits & ~0 << UInt64(8 * (offset - start))

@@ -49,16 +49,16 @@ package enum UpstreamLimits {
 
     /// Time since the last answer after which a server that declines probes counts as failed.
     ///
-    /// Before, a rate limit of the server may be the reason.
+    /// Until then, a rate limit of the server may be the reason.
     static let declineTolerance: Duration = .seconds(600)
 
-    /// Initial and maximum back-off, which doubles with each failed probe.
+    /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
     ///
     /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Minimum excess of a slow server's round trip over twice another server's round trip.
+    /// A server is slow if its round trip exceeds twice another server's by more than this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -126,7 +126,7 @@ package enum UpstreamLimits {
     /// Maximum number of connections to a server that only wait for replies.
     static let retiredConnections = 4
 
-    /// Idle timeout (RFC 7766 §6.2.3), and the maximum that a server can set (RFC 7828 §3.4).
+    /// Idle timeout (RFC 7766 §6.2.3); a server can set at most `longestIdle` (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
 

@@ -114,8 +114,8 @@ struct Charge: Sendable {
 
     /// Returns the billed items of a reply with status 200; `isRefused` is true for an error reply.
     ///
-    /// An item for several families has the first family with an address, or else the first family.
-    /// An item for several names has the first name.
+    /// An item for several families counts for the first family with an address, or else for the
+    /// first family. An item for several names counts for the first name.
     func items(
         for names: [String],
         in zone: Zone,

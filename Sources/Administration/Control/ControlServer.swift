@@ -146,7 +146,7 @@ package final class ControlServer {
         from peer: StreamConnection.Credentials
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
-        // Deadline of an incomplete call; further octets do not extend it.
+        // Deadline of an incomplete call; further octets do not extend the deadline.
         var arrival: Instant?
         while true {
             while let message = try decoder.next() {

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Avoided calls by vendor, except those that `VendorClient` counts.
+/// Calls by vendor that were avoided before they reached `VendorClient`.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
 

@@ -54,7 +54,7 @@ extension ControlHandler {
     private static let dumpedTogether = 256
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
-        // No `DaemonState` is held during the stream, which would keep former settings in memory.
+        // A `DaemonState` held during the stream would keep former settings in memory.
         let cache = daemon.state.cache
         let origins = daemon.state.resolver.origins
         var walk = CacheWalk(cache)
@@ -66,7 +66,7 @@ extension ControlHandler {
                 part = []
                 try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
             }
-            // `send` may return without suspension, which would block other work.
+            // If `send` never suspended, the loop would block other work.
             await Task.yield()
             try Task.checkCancellation()
         }

@@ -131,7 +131,7 @@ package final class ControlHandler: ControlHandling {
     package func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>)
         async throws
     {
-        // No `DaemonState` is held during the stream, which would keep former settings in memory.
+        // A `DaemonState` held during the stream would keep former settings in memory.
         let filter = try QueryFilter(request, names: sourceNames + ["hosts"])
         let accelerator = daemon.state.accelerator
         try await accelerator.suspended {

@@ -33,7 +33,7 @@ final class ResolveCounts {
         return known
     }
 
-    /// Fetches the counts in at most 6 s, except those that are less than a minute old.
+    /// Fetches the counts in at most 6 s, except counts that are less than a minute old.
     func refresh(_ state: DaemonState) async {
         let now = state.clocks.now()
         outcomes.removeAll { now - $0.at >= Self.pause }

@@ -95,7 +95,7 @@ final class CacheFile {
         }
     }
 
-    /// Writes the cache to the file, unless the file is not a snapshot, then at intervals.
+    /// Writes the cache to the file now and at intervals, unless the file is not a snapshot.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -219,7 +219,7 @@ final class CacheFile {
         }
     }
 
-    /// Never replaces the file, because the path in the settings may be wrong.
+    /// Leaves the file unchanged from now on: the path in the settings may be wrong.
     private func refuse() {
         isOther = true
         fail(

@@ -81,7 +81,7 @@ extension Daemon {
         fleet.start()
     }
 
-    /// Limits the budgets of vendors to the claims of this machine, if the fleet shares budgets.
+    /// Limits the vendors' budgets to this machine's parts, if the fleet shares budgets.
     private func shareBudgets(_ fleet: Fleet?) {
         let isShared = components.settings.fleet?.budget == .shared
         let budget = isShared ? fleet?.budget : nil
@@ -169,6 +169,6 @@ extension Daemon {
 extension UsageRecord {
     fileprivate var month: Int64 { Self.month(of: day) }
 
-    /// Counts in the order of the limits of a shared budget.
+    /// Counts, each at the index of its limit in a shared budget.
     fileprivate var amounts: [UInt64] { [callsToday, unitsToday, unitsThisMonth] }
 }

@@ -26,7 +26,7 @@ package struct Dependencies {
 
     var usage: any UsageStore = UsageMemory()
 
-    /// File with the claims to shared budgets; nil to keep no claims across restarts.
+    /// File with this machine's parts of shared budgets; nil to keep no parts across restarts.
     var fleetState: FleetStateFile?
 
     var hasIPv6: @Sendable () -> Bool = { false }

@@ -60,7 +60,7 @@ final class SelfCheck {
             }
         }
 
-        /// More than twice the check's maximum number of datagrams proves other queries.
+        /// True if a socket received more than twice the maximum number of datagrams of a check.
         private var hasReceivedOthers: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
@@ -257,7 +257,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if the address is not local, as a query would leave the machine.
+    /// Address to query; nil if not local, because a query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

@@ -2,7 +2,7 @@
 internal import Fleet
 internal import Net
 
-/// File `fleet.state`: an identifier of this machine, and its claims to shared budgets of the fleet.
+/// File `fleet.state`: identifier of this machine, and its claims (parts of shared budgets).
 ///
 /// The text has a header, a line with the identifier, and a line for each vendor: `DAY MONTH
 /// MEMBERS`, then `LIMIT CLAIM SUM-OF-CLAIMS` for each of three limits, then `NAME`. An unset limit
@@ -18,7 +18,7 @@ final class FleetStateFile {
         file = SharedFile(directory + "/fleet.state", initial: new)
     }
 
-    /// Returns the identifier, and stores it if the file is new; without the file, returns a new one.
+    /// Returns the stored identifier, or a new identifier, which is stored if possible.
     func identifier() -> [UInt8] {
         let new = Self.newIdentifier()
         let stored = try? file.change { octets in

@@ -62,7 +62,7 @@ final class UsageFile: UsageStore {
     func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
         do throws(SharedFile.Fault) {
             try file.change { octets in
-                // A damaged file loses the counts of the other vendors, too.
+                // The counts of other vendors in a damaged file are also lost.
                 var records = Self.records(octets) ?? [:]
                 records[vendor] = UsageRecord(day: today)
                 return (Self.octets(records), ())
@@ -79,7 +79,7 @@ final class UsageFile: UsageStore {
 // MARK: - Text
 
 extension UsageFile {
-    /// Returns the text.
+    /// Returns the text of the file.
     ///
     /// If the text would be too long for a file, the records with the earliest days are left out. A
     /// record does not expire: the clock may be wrong.

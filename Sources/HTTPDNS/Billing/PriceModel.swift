@@ -50,7 +50,7 @@ package struct PriceModel: Sendable, Hashable {
     package struct Page: Sendable, Hashable {
         package var address: String
 
-        /// ISO 8601 day on which the page was read.
+        /// ISO 8601 day on which the price page was read.
         package var readOn: String
 
         package init(_ address: String, readOn: String) {

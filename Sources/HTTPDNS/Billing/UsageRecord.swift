@@ -13,7 +13,7 @@ package struct UsageRecord: Sendable, Hashable {
         /// Days since 1970-01-01 (UTC).
         package let day: Int64
 
-        /// Later day to which the clock then moved.
+        /// Later day to which the clock moved from ``day``.
         package let until: Int64
 
         package let use: UsageAmount
@@ -43,7 +43,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use that ``latestDay`` and its month already had when the clock last moved to that day.
+    /// Use on ``latestDay`` before the clock last moved to that day; `aheadOfMonth`: its month.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -144,8 +144,8 @@ package struct UsageRecord: Sendable, Hashable {
             } else if day == behind {
                 behind = today
             } else if use != .none {
-                // The counts of `day` must continue if the clock returns to it. They also continue
-                // on `today`, and are therefore not counted here.
+                // The counts of `day` must continue if the clock returns to `day`. They also
+                // continue on `today`, and are therefore not counted here.
                 former.append(Former(day: day, until: latestDay, use: .none, unitsOfMonth: 0))
                 former.sort { $0.day < $1.day }
                 former = former.suffix(Self.mostFormer)

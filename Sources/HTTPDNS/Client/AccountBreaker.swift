@@ -2,8 +2,8 @@
 
 /// Circuit breaker of a vendor account, opened by the operator or by a refusal of the vendor.
 ///
-/// A refusal blocks all calls for five minutes, because the vendor may hold further attempts
-/// against the account. Then a health probe tests the account.
+/// A refusal blocks all calls for five minutes, because the vendor may penalize further attempts.
+/// Then a health probe tests the account.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator

@@ -41,7 +41,7 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Charges in the Unix time `second`, and one second earlier.
+    /// Charges in the Unix time `second`; `chargedBefore` is for the second before.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
@@ -147,8 +147,8 @@ extension Budget {
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// If `yields`, `client` leaves a part to clients whose addresses cannot be forged: a quarter
-    /// of each limit at the start of the day or month, which decreases linearly to zero at the end.
+    /// If `yields`, a part is reserved for clients whose addresses cannot be forged. The part is a
+    /// quarter of each limit at the start of the day or month, and decreases linearly to zero.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,
@@ -218,7 +218,7 @@ extension Budget {
     ///
     /// Without a limit, the block is a tenth of the charges of the last second, but at least
     /// ``ClientLimits/usageBlock``. A large block needs few accesses to the stored counts. A
-    /// released budget reserves nothing, because nobody would return the reservation.
+    /// released budget reserves nothing, because the reservation would never be returned.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock
@@ -269,7 +269,7 @@ extension Budget {
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
         if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
-        // This call asks for a larger part of a shared budget if the next request needs it.
+        // Requests a larger part of a shared budget if the next call needs a larger part.
         if let share, let record { _ = share(record) }
         return Receipt(period: period, amount: cost, client: client)
     }

@@ -41,7 +41,7 @@ package struct CostTable: Sendable {
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Lowest count in the latest search, and the index where that search ended.
+    /// Lowest count in the latest search; `hand` is the index where that search ended.
     private var lowest: UInt64 = 0
     private var hand = -1
 

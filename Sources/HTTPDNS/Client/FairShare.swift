@@ -2,8 +2,8 @@
 
 /// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client without units gets a unit if one is free. A client with units gets another unit if its
-/// use is less than `multiple` times the units that are free afterwards.
+/// A client that uses no unit of the resource gets a unit if one is free. Another client gets a
+/// unit if its use is less than `multiple` times the units that are free afterwards.
 struct FairShare {
     private let multiple: Int
 

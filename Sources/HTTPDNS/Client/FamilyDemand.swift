@@ -2,7 +2,7 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if the second is free, or if DNS clients want both; otherwise one.
+    /// Request both families if the second is free, or if DNS clients want both; else one family.
     case automatic = "auto"
 
     case both

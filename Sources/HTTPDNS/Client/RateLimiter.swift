@@ -24,8 +24,8 @@ struct RateLimiter: Sendable, Hashable {
 
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
-    /// If `yields`, `client` leaves a quarter of the burst to clients whose addresses cannot be
-    /// forged, but can still reach the full rate on average.
+    /// If `yields`, a quarter of the burst is reserved for clients whose addresses cannot be
+    /// forged. The average rate of `client` stays the same.
     func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
         let free = free(perSecond, now) - (yields ? perSecond / 4 : 0)

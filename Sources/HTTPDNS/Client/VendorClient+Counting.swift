@@ -116,9 +116,9 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Estimated part (0…1) of the units at a minimum TTL of ``ClientLimits/advisedTTL``.
+    /// Part (0…1) of the units that remains with the minimum TTL ``ClientLimits/advisedTTL``.
     ///
-    /// The estimate is for a name that clients query all the time.
+    /// An estimate for a name that clients query all the time.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max

@@ -143,8 +143,8 @@ extension VendorClient {
 
     /// Returns `clientBudget` if `client` must not use more of the budget; otherwise nil.
     ///
-    /// Clients with unproven addresses leave a part to the others. A single client, or the daemon
-    /// itself (nil), has no such limit.
+    /// Clients with unproven addresses leave a part to other clients. A single client, or the
+    /// daemon itself (nil), has no such limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()

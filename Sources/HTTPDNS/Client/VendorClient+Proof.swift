@@ -49,7 +49,7 @@ extension VendorClient {
         }
     }
 
-    /// Returns the current server; if only the call or only the settings use TLS, on another port.
+    /// Returns the current server; the port differs if only the call or only the settings use TLS.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }

@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if queries should skip the vendor if they have another answer source.
+    /// True if queries that have another answer source should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
     package var isTrialDue: Bool {
@@ -61,7 +61,7 @@ extension VendorClient {
     /// Time without a reply to a call after which a health probe begins.
     var suspicionTime: Duration { settings.timeout / 2 }
 
-    /// Lets a health probe begin early, because names wait for the calls in flight.
+    /// Lets a health probe begin early if names wait for the calls in flight.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun
@@ -136,7 +136,7 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// True if no octet of a reply arrived, which the queried name can cause.
+    /// True if no octet of a reply arrived; the queried name can be the cause.
     var isUnanswered: Bool {
         switch self {
         case .transport(.timedOut), .transport(.cutOff): true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
+/// Tencent Cloud HTTPDNS (DNSPod): the `/d` API over HTTPS, or with AES or DES.
 ///
 /// Sources: Tencent Cloud documents 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption),
 /// and the SDKs.
@@ -35,7 +35,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns, after a 401, the codec with the opposite `expires`: the account may require it.
+    /// Returns, after a 401, the codec with `expires` inverted: the account may require an expiry.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self

@@ -74,7 +74,7 @@ extension VendorQuery {
         return text
     }
 
-    /// Replaces missing answers with empty ones; throws if no answer is readable.
+    /// Replaces missing answers with empty answers; throws if no answer is readable.
     func complete(_ found: [VendorAnswer?]) throws(VendorError) -> [VendorAnswer] {
         let answers = zip(names, found).map { name, answer in
             answer

@@ -92,7 +92,7 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Records the latest string as key of member `count`; returns false for a duplicate key.
+    /// Records the latest string as key number `count`; returns false for a duplicate key.
     ///
     /// For small objects, comparing keys is faster than hashing.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {

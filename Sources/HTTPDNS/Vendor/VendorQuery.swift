@@ -47,7 +47,7 @@ package struct VendorAnswer: Sendable, Hashable {
 
     package var v6: AddressSet?
 
-    /// Meaning of an empty answer; nil if the vendor reports none.
+    /// Reason of an empty answer; nil if the vendor reports no reason.
     package var denial: Denial?
 
     /// Client address for which the vendor chose the addresses; nil if not in the reply.

@@ -30,7 +30,7 @@ final class DatagramQueue {
         didSet { hasFailures = !failures.isEmpty }
     }
 
-    /// Unlike `failures.isEmpty`, this needs no check of the access at run time.
+    /// Unlike `failures.isEmpty`, this needs no run-time exclusivity check.
     private var hasFailures = false
 
     private let buffer = UnsafeMutableRawPointer.allocate(
@@ -80,7 +80,7 @@ final class DatagramQueue {
 
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // `flush` reports failures, because the handlers of failures may queue datagrams.
+        // Only `flush` reports failures, because the handlers of failures may queue datagrams.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")
@@ -136,7 +136,7 @@ final class DatagramQueue {
 
     private func transmit() {
         for slot in 0..<count where unsafe descriptors[slot] >= 0 {
-            // A copy, so that the compiler need not check the accesses of `senders` at run time.
+            // A copy needs no run-time exclusivity checks of `senders`.
             let sender = senders[slot]
             switch sender {
             case .listener(let listener):

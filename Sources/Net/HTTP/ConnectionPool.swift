@@ -150,9 +150,9 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// Shuts down the connection if no data arrived in the second half of the wait, because libcurl
-    /// would use a dead connection for many minutes. Data in the first half is no proof: the
-    /// connection may have died later.
+    /// If no data arrived in the second half of the wait, shuts down the connection. Otherwise
+    /// libcurl would use a dead connection for many minutes. Data in the first half is no proof:
+    /// the connection may have died later.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)

@@ -143,11 +143,11 @@ extension EasyHandle {
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // With AUTO_RETRY, one read would process TLS key updates until no more arrive.
+        // With AUTO_RETRY, one read would process TLS key updates as long as they arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // The meter does not measure handshakes, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)
-        // In one call, libcurl reads HTTP/2 frames that belong to no reply until no more arrive.
+        // One call of libcurl reads HTTP/2 frames that belong to no reply as long as they arrive.
         // This callback ends the connection during such a call.
         // SAFETY: the pool retains the meter until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in

@@ -214,8 +214,8 @@ extension EasyHandle {
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0,
             CURLE_BAD_FUNCTION_ARGUMENT where localPort != 0:
-            // libcurl reports a reply without a status line, or with a wrong one, as a fault of the
-            // request. The request was valid, because a connection exists.
+            // libcurl reports a missing or wrong status line as a fault of the request. The request
+            // was valid, because a connection exists.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:

@@ -26,7 +26,7 @@ package final class HTTPClient: HTTPTransport {
         /// Maximum concurrent requests per HTTP/2 connection.
         package var requestsPerConnection = 1024
 
-        /// Maximum idle connections, and the time limit of an idle connection.
+        /// Maximum idle connections; `idleTime` is the time limit of an idle connection.
         package var idleConnections = 32
         package var idleTime: Duration = .seconds(60)
 

@@ -53,7 +53,7 @@ package struct HTTPRequest: Sendable, Hashable {
     /// The proxy opens a tunnel, unless the URL is `http` and its host is the address `server`.
     package var proxy: SocketAddress?
 
-    /// True to open a new connection, because existing connections may be dead.
+    /// True to open a new connection; existing connections may be dead.
     package var wantsFreshConnection = false
 
     /// True to close a silent connection only after another connection of the provider has replied.
@@ -61,7 +61,7 @@ package struct HTTPRequest: Sendable, Hashable {
     /// Otherwise the connection is closed if the request times out and no data has arrived.
     package var keepsSilentConnection = false
 
-    /// True to send the request at most once, because it may be billed.
+    /// True to send the request at most once; set for requests that may be billed.
     ///
     /// If a reused connection ends without a reply, the request fails with
     /// ``HTTPError/cutOff(reused:)``.

@@ -28,7 +28,7 @@ struct LoopBudget {
     static let perOctet: Duration = .nanoseconds(100)
     static let perTransfer: Duration = .milliseconds(2)
 
-    /// Free CPU time of a call per transfer in flight, because each call checks all transfers.
+    /// Uncharged CPU time of a call per transfer in flight, because each call checks all transfers.
     static let perTransferInFlight: Duration = .microseconds(1)
 
     /// Level of the bucket at `updated`; negative after many replies.

@@ -75,10 +75,10 @@ final class WatchedSockets {
         if isSuspended { all[descriptor]?.suspend(true) }
     }
 
-    /// Shuts down a silent socket when another connection has replied.
+    /// Marks a socket as silent: the socket is shut down when another connection has replied.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
-    /// Shuts down the silent sockets, because the connection with the local port `port` works.
+    /// Shuts down the silent sockets after a reply on the connection with the local port `port`.
     func replied(on port: @autoclosure () -> UInt16) {
         guard !suspects.isEmpty else { return }
         let port = port()

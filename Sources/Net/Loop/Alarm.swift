@@ -5,7 +5,7 @@
 package final class Alarm {
     private let clocks: Clocks
 
-    /// Replaced at most once, by an owner that must not capture itself before its initialization.
+    /// Action; set after `init` by an owner that cannot capture itself before its initialization.
     package var action: @ServiceLoop () -> Void
 
     private var wanted: Instant?

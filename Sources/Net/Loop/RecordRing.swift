@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Circular buffer of the latest records of one writer thread, readable by any thread.
 ///
-/// The writer takes no lock and never waits. A reader copies records, discards copies that the
+/// The writer takes no lock and never waits. A reader copies records, discards records that the
 /// writer may have overwritten meanwhile, and counts them as lost. All words are relaxed atomics.
 ///
 ///     reserved - capacity <= valid records < published <= reserved
@@ -117,7 +117,7 @@ package final class RecordRing: Sendable {
                 records.words.append(unsafe words[place + word].load(ordering: .relaxed))
             }
         }
-        // Orders the copies before the load of `reserved`.
+        // Orders the reads of the records before the load of `reserved`.
         atomicMemoryFence(ordering: .acquiring)
         let begun = reserved.load(ordering: .relaxed)
         let whole = max(first, begun > UInt64(Self.capacity) ? begun - UInt64(Self.capacity) : 0)

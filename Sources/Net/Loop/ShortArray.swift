@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Array that stores its first element without an allocation; most have one element.
+/// Array that stores its first element without an allocation; most arrays have one element.
 @frozen
 public struct ShortArray<Element>: RandomAccessCollection {
     @usableFromInline var head: Element?
@@ -35,14 +35,14 @@ public struct ShortArray<Element>: RandomAccessCollection {
         set { if index == 0 { head = newValue } else { tail[index - 1] = newValue } }
     }
 
-    /// True if `isChosen` chooses an element; without the copy of an iterator.
+    /// True if `isChosen` is true for an element; makes no copy of an iterator.
     @inlinable
     public func contains(where isChosen: (Element) -> Bool) -> Bool {
         if let head, isChosen(head) { return true }
         return tail.contains(where: isChosen)
     }
 
-    /// True if `isChosen` chooses all elements; without the copy of an iterator.
+    /// True if `isChosen` is true for all elements; makes no copy of an iterator.
     @inlinable
     public func allSatisfy(_ isChosen: (Element) -> Bool) -> Bool {
         !contains { !isChosen($0) }
@@ -64,7 +64,7 @@ public struct ShortArray<Element>: RandomAccessCollection {
         return removed
     }
 
-    /// Removes the elements that `isRemoved` chooses.
+    /// Removes the elements for which `isRemoved` is true.
     @inlinable
     public mutating func removeAll(where isRemoved: (Element) -> Bool) {
         tail.removeAll(where: isRemoved)

@@ -3,7 +3,7 @@
 /// Record of the attempts and decisions for one DNS question, for `explain`, without secrets.
 @ServiceLoop
 package final class Trace {
-    /// Maximum number of attempts, and of notes; further ones are only counted.
+    /// Maximum number of attempts, and of notes; further attempts and notes are only counted.
     package static let limit = 64
 
     package enum Why: String, Sendable {

@@ -5,8 +5,8 @@ private import Locks
 /// Test of the reachability of the Internet over IPv4 and over IPv6.
 ///
 /// An address family without a route does not work. If both families have a route, TCP connections
-/// to servers in use are tested, because the IPv4 route remains when the router loses its IPv4
-/// uplink. No data is sent.
+/// to servers in use are tested: the IPv4 route remains when the router loses its IPv4 uplink. No
+/// data is sent.
 @ServiceLoop
 package final class StackProbe {
     /// Opens and closes a connection; returns false on failure.

@@ -130,7 +130,7 @@ extension LinkResolvers {
             new.route(routing)
             new.searches = domains.filter { !$0.hasPrefix("~") }
             if entry["vpn"]?.boolean == true, !new.isTunnel {
-                // The interfaces of PPP have the same names for VPNs and for DSL.
+                // PPP interfaces have the same names for VPNs and for DSL.
                 (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
             }
             // IPv4 and IPv6 of a link are two entries.

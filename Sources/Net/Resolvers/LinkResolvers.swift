@@ -35,7 +35,7 @@ package struct LinkResolvers: Sendable, Hashable {
     /// Routing domains, without `~`; names in these domains are queried through this link.
     package var domains: [String]
 
-    /// Search domains; ``merged(_:running:isOwn:isReached:)`` adds those of a VPN to ``domains``.
+    /// Search domains; ``merged(_:running:isOwn:isReached:)`` adds them to ``domains`` of a VPN.
     var searches: [String] = []
 
     /// True if the servers also answer names outside the routing domains of all links.
@@ -82,9 +82,9 @@ package struct LinkResolvers: Sendable, Hashable {
         let isTunnel: Bool
     }
 
-    /// Maximum servers and routing domains of a link, and maximum links.
+    /// Maximum servers of a link.
     package static let maximumServers = 8
-    /// As in systemd-resolved.
+    /// Maximum routing domains of a link, as in systemd-resolved.
     package static let maximumDomains = 1_024
     package static let maximumLinks = 64
 }
@@ -200,14 +200,14 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Root servers a.root-servers.net: examples of addresses in the Internet, never queried.
+    /// Addresses of a.root-servers.net, as examples of Internet addresses; never queried.
     private static let internet = ["198.41.0.4", "[2001:503:ba3e::2:30]"].compactMap {
         SocketAddress($0, defaultPort: 53)
     }
 
     /// Makes the search domains of a VPN routing domains, as systemd-resolved does.
     ///
-    /// Those of other links are ignored: a network could name the domain of a VPN.
+    /// Search domains of other links are ignored: a network could name the domain of a VPN.
     private mutating func routeSearches() {
         let known = Set(domains)
         let new = searches.filter { $0 != "." && !$0.hasPrefix("~") && !known.contains($0) }
@@ -218,8 +218,8 @@ extension LinkResolvers {
     /// Binds servers for the names of a VPN to the interface `index`.
     ///
     /// Otherwise, another network could add a route to a server.  Servers from systemd-resolved are
-    /// always bound, because systemd-resolved also binds.  Another server is bound only if the
-    /// routing table already uses the interface, because the server may be outside of the VPN.
+    /// always bound, because systemd-resolved also binds.  Another server may be outside of the
+    /// VPN, and is bound only if the routing table already uses the interface.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Latest reply of systemd-resolved, and what may be used without it.
+/// Latest reply of systemd-resolved, and the sources that may be used instead of the service.
 ///
-/// The file of systemd-resolved has neither TLS nor routing domains. Its servers would get names in
-/// clear, or names of a VPN, that systemd-resolved does not send to them.
+/// The file of systemd-resolved has neither TLS nor routing domains. With the file, servers would
+/// get names in clear text, or names of a VPN, that systemd-resolved does not send to these
+/// servers.
 struct ResolvedState {
     private enum Service {
-        /// Not asked, because there is no system bus.
+        /// Not queried, because there is no system bus.
         case unknown
 
         /// May run, but has not replied.
@@ -17,10 +18,10 @@ struct ResolvedState {
 
         case running
 
-        /// Does not run now; the latest reply stays valid while it protects names.
+        /// Does not run now; the latest reply stays valid: a server uses TLS or belongs to a VPN.
         case ended
 
-        /// Does not run now, and the latest reply protected no names.
+        /// Does not run now; no server of the latest reply used TLS or belonged to a VPN.
         case released
     }
 

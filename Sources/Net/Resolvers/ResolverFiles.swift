@@ -11,7 +11,7 @@ package struct ResolverFiles: Sendable {
         /// Directory with a file per interface whose servers are only for the interface's domains.
         var privates: String?
 
-        /// Directory with files named `METRIC INTERFACE`; if any, only the first interface is used.
+        /// Directory with files named `METRIC INTERFACE`; only the first interface is used.
         var exclusives: String?
 
         /// Directory with files named `METRIC INTERFACE`; these interfaces follow all others.
@@ -66,7 +66,7 @@ package struct ResolverFiles: Sendable {
         ]
     }
 
-    /// Directory of the hook of dhclient that `httpdnsctl setup` writes.
+    /// Directory for the dhclient hook that `httpdnsctl setup` installs.
     ///
     /// The hook replaces `.resolv.conf`, which setup writes, by the first file of an interface.
     private static let dhclient = "/run/httpdnsd-dhclient"

@@ -10,7 +10,7 @@ package final class ResolverWatch {
 
     private let report: @ServiceLoop (String) -> Void
 
-    /// Called with true when NetworkManager detects a captive portal, with false when it is gone.
+    /// Called with true when NetworkManager detects a captive portal, with false at its end.
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
     private var hasPortal = false
 
@@ -39,7 +39,7 @@ package final class ResolverWatch {
     /// TLS. The servers would get names that the service does not send to them.
     private static let restartTime = Duration.seconds(5)
 
-    /// Timers of further queries to services that did not reply in time, and their latest delays.
+    /// Timers of further queries to services that did not reply in time; `pauses` has the delays.
     private var retries: [String: LoopTimer] = [:]
     private var pauses: [String: Duration] = [:]
     private static let shortestPause = Duration.seconds(1)
@@ -61,8 +61,8 @@ package final class ResolverWatch {
 
     /// Timer of the next query to systemd-resolved without a change.
     ///
-    /// systemd-resolved sends no signal for a change of only domains, `DNSOverTLS` or
-    /// `DefaultRoute`, and only root can read its files of the links.
+    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change.
+    /// Only root can read its files of the links.
     private var poll: LoopTimer?
     private static let pollTime = Duration.seconds(10)
 
@@ -127,7 +127,6 @@ package final class ResolverWatch {
         changed()
     }
 
-    /// Ends all watches.
     package func stop() {
         bus?.close()
         (links, bus, watches) = (nil, nil, [])
@@ -163,8 +162,8 @@ package final class ResolverWatch {
 
     /// Queries systemd-resolved now, and again after each of ``repetitions``.
     ///
-    /// A program sets the servers, domains and options of a link one after the other, and
-    /// systemd-resolved reads the files of systemd-networkd some time after their change.
+    /// A program sets the servers, domains and options of a link in separate steps.
+    /// systemd-resolved reads a changed file of systemd-networkd after some time.
     private func resolvedChanged() {
         query(SystemBus.Object.resolved.service)
         changed()
@@ -336,7 +335,7 @@ package final class ResolverWatch {
             note(unreadable, in: directory.path)
             sources.append(list)
         }
-        // Also if resolv.conf is a link to the file.
+        // Texts are compared, because resolv.conf may be a link to the file of systemd-resolved.
         let ignored = ignoredFile
         for (source, path) in files.files {
             // The service's reply over D-Bus contains more than the file.

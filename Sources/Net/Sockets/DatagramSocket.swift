@@ -59,7 +59,7 @@ package final class DatagramSocket {
             // the socket owns the watch.
             watch = try DescriptorWatch(opened.raw, .readable) { [unowned self] _ in receive() }
         }
-        // Unlike an assignment, `swap` needs no check of the access at run time.
+        // Unlike an assignment, `swap` needs no run-time exclusivity check.
         var next: OwnedDescriptor? = consume opened
         swap(&descriptor, &next)
         self.receiver = receiver
@@ -93,7 +93,7 @@ package final class DatagramSocket {
 
     /// Number of the descriptor; nil once closed.
     ///
-    /// A `throw` in the `switch` would need a check of the access at run time.
+    /// A `throw` in the `switch` would need a run-time exclusivity check.
     private var number: Int32? {
         switch descriptor {
         case .some(let open): open.raw

@@ -4,8 +4,8 @@ private import Glibc
 /// Descriptor of a stream socket with its watch and waiting tasks.
 ///
 /// The descriptor is registered once, edge-triggered. An operation calls `attempt`, which discards
-/// earlier edges, then the system call, and waits only after EAGAIN. An edge after `attempt` ends
-/// the next wait, so no edge is missed.
+/// earlier edges. Then it makes the system call, and waits only after EAGAIN. An edge after
+/// `attempt` ends the next wait, so no edge is missed.
 @ServiceLoop
 final class Endpoint {
     struct Direction: OptionSet {

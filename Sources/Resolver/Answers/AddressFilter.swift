@@ -24,7 +24,7 @@ struct AddressFilter {
 
     private var bindings = 0
 
-    /// Maximum numbers of SVCB and HTTPS records per answer, and of hints per family in a record.
+    /// Maximum SVCB and HTTPS records per answer; `mostHints`: maximum addresses per hint.
     ///
     /// A reply of 64 KiB has up to 2,700 such records.
     private static let mostBindings = 64

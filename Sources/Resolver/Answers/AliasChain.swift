@@ -113,7 +113,7 @@ extension [Record] {
 }
 
 extension Record {
-    /// True if both records are in the same RRset; false if `setKey` must be compared.
+    /// True if both records are in the same RRset; if false, the caller must compare `setKey`.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

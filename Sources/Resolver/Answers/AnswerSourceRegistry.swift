@@ -12,8 +12,9 @@ package final class AnswerSourceRegistry: Sendable {
 
     /// Number of all sources that are registered after all other numbers are in use.
     ///
-    /// A hostile network can use up the numbers with ever new DNS servers. Answers with this number
-    /// therefore count as learned and unprotected, and each network change removes them.
+    /// A hostile network can use up the numbers by naming new DNS servers repeatedly. Answers with
+    /// this number therefore count as learned and unprotected, and each network change removes
+    /// them.
     package static let unknown = UInt16.max
 
     /// Answer source, and the vendor whose call is avoided by a cache hit.

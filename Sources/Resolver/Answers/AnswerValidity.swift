@@ -30,7 +30,8 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // Only the name: the servers of the network can change without the settings.
+                // Only the name is compared: the servers of the network can change without the
+                // settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }
@@ -48,7 +49,7 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns a copy with `vendor` as the only vendor, for settings that are no longer known.
+    /// Returns a copy with `vendor` as the only vendor, for old settings that are unknown.
     ///
     /// - Parameter vendor: the vendor that answered or had no address; nil if unknown.
     func former(asking vendor: String?) -> NameSources {

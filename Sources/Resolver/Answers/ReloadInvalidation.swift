@@ -54,7 +54,7 @@ final class ReloadInvalidation {
         )
     }
 
-    /// True if all cached answers stay valid, because sources and answer policy are unchanged.
+    /// True if sources and answer policy are unchanged, so that all cached answers stay valid.
     var isUneventful: Bool {
         guard !validity.bindingsChanged, !validity.rebindingChanged, !validity.synthesisChanged
         else { return false }

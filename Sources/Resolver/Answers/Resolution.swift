@@ -131,7 +131,7 @@ package struct Provenance: Sendable, Equatable {
     /// True if another machine of the fleet shared the vendor's answer.
     package var isShared = false
 
-    /// Reason why an upstream answered for a vendor's name; nil if none did.
+    /// Reason why an upstream answered for a vendor's name; nil if no upstream answered.
     package var fallback: Fallback?
 
     package enum Fallback: UInt8, CaseIterable, Sendable {

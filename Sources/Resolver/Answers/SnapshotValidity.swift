@@ -15,7 +15,7 @@ package struct SnapshotValidity: Sendable {
     /// Routing domains of links; cached answers for names in these domains are invalid.
     let routingDomains: Set<Name>
 
-    /// Sources of names without a route, then of routes, indexed by `RouteTable.Match.sources`.
+    /// Sources of names without a route; `sources` has the index `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
 

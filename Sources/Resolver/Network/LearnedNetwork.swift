@@ -106,7 +106,6 @@ package final class LearnedNetwork {
         return upstream.servers.dropLast(upstream.spareCount)
     }
 
-    /// All servers in use.
     package var allServers: [any Forwarding] { Array(forwarders.values) }
 
     package var addresses: [LinkResolvers.Server] { plan.servers }

@@ -57,7 +57,7 @@ struct NetworkPlan: Sendable, Hashable {
     private var laterServers: [Server] = []
     private var laterSpares: [Server] = []
 
-    /// Reason, for errors, if ``servers`` is empty because of a link with `~.`.
+    /// Reason, for error messages, if ``servers`` is empty because of a link with `~.`.
     var absence: String? {
         guard servers.isEmpty, let taker else { return nil }
         return heldUntil == nil
@@ -70,7 +70,6 @@ struct NetworkPlan: Sendable, Hashable {
     /// Removed servers, without interface, and the time at which their answers become invalid.
     private var former: [Server: Instant] = [:]
 
-    /// All servers in use.
     var allServers: Set<Server> { mainServers.union(spares) }
 
     private var mainServers: Set<Server> {
@@ -127,7 +126,7 @@ struct NetworkPlan: Sendable, Hashable {
                 successors[old.domain] = new
                 return held
             }
-            // If a link returns with other servers, cached answers may be of another network.
+            // If a link returns with other servers, cached answers may be from another network.
             let isMoved = new.servers.map(\.unbound) != old.servers.map(\.unbound)
             if new.link != old.link || old.heldUntil != nil && isMoved {
                 outcome.domains.append(old.domain)
@@ -157,8 +156,9 @@ struct NetworkPlan: Sendable, Hashable {
         let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
-        // The server of a split-tunnel VPN may decline other names. Only the VPN's servers can send
-        // such a reply, so the network below cannot obtain the names of the VPN.
+        // A split-tunnel VPN's server may decline names outside of the VPN; then `spares` get these
+        // names. Only the VPN's servers can decline, so the network below cannot obtain other
+        // names.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }

@@ -59,7 +59,6 @@ extension LearnedNetwork {
         endPortal()
     }
 
-    /// Ends the captive portal mode.
     package func endPortal() {
         guard let portal else { return }
         portal.timer.cancel()

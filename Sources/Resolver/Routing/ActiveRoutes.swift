@@ -4,8 +4,8 @@ internal import Net
 
 /// Routes of the settings and routes for the routing domains of links.
 ///
-/// The most specific pattern wins; of two equal patterns, the pattern of the settings.  A routing
-/// domain never overrides a route with `fallback: none`.
+/// The most specific pattern wins; of two equal patterns, the pattern of the settings wins.  A
+/// routing domain never overrides a route with `fallback: none`.
 @ServiceLoop
 final class ActiveRoutes {
     nonisolated let table: RouteTable
@@ -23,7 +23,7 @@ final class ActiveRoutes {
     /// Route of the captive portal mode; nil while off.
     var portal: RouteTable.Match? { network?.portal?.match }
 
-    /// Returns the route of `name`, and reports more specific routes that `except` the name.
+    /// Returns the route of `name`, and reports more specific routes that exclude it with `except`.
     func route(
         for name: Name,
         _ passedOver: (RouteTable.Match) -> Void = { _ in }

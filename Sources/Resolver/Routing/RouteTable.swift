@@ -157,7 +157,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// Matches of the patterns with one domain.
+    /// Matches of all patterns for one domain.
     private struct Claims: Sendable {
         var exact: Match?
         var suffix: Match?
@@ -230,7 +230,7 @@ package struct RouteTable: Sendable {
         claims[name, default: Claims()][keyPath: pattern] = match
     }
 
-    /// Returns the route of `name`; nil if no pattern matches or an `except` pattern does.
+    /// Returns the route of `name`; nil if no pattern matches, or if an `except` pattern matches.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
@@ -260,7 +260,7 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// One pair of routes with equal index for each combination of old and new sources.
+        /// Routes with equal index; one pair for each combination of old and new sources.
         let pairs: [(old: Match, new: Match)]
     }
 

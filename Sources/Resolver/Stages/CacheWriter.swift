@@ -14,7 +14,7 @@ final class CacheWriter {
 
     private(set) var networksLeft: UInt64 = 0
 
-    /// After a reload: the new cache writer, and the rule for the answers that stay valid.
+    /// Cache writer after a reload; `succession` selects the answers that stay valid.
     ///
     /// A strong reference would keep the settings of all later reloads in memory.
     private weak var successor: CacheWriter?

@@ -20,7 +20,7 @@ extension FairEntry {
 package struct FairLimits: Sendable {
     package let all: Int
 
-    /// Maximum number of entries of one client; then the client replaces its own oldest entry.
+    /// Maximum entries of one client; a further entry replaces the oldest entry of the client.
     package let perClient: Int
 
     /// Number of protected entries per client; clients with more entries lose entries first.
@@ -32,11 +32,14 @@ package struct FairLimits: Sendable {
 
 /// Table with limits in total and per client, similar to unbound's jostle list.
 ///
-/// When the table is full, a new entry evicts one entry: the oldest entry of the largest client, if
-/// that client has more than `FairLimits.share` entries; otherwise the oldest entry of clients
-/// without a verified address, if such clients have more than half of the table; otherwise the
-/// oldest entry of verified clients.  A flood from forged addresses therefore evicts no queries of
-/// this machine.
+/// When the table is full, a new entry evicts the first of these entries that exists:
+/// - the oldest entry of the largest client, if the client has more than `FairLimits.share`
+///   entries;
+/// - the oldest entry of clients without a verified address, if these clients have more than half
+///   of the table;
+/// - the oldest entry of verified clients.
+///
+/// A flood from forged addresses therefore evicts no queries of this machine.
 ///
 /// A new entry of the largest client replaces the client's oldest entry.  The new entry is refused
 /// if the oldest entry is younger than `LossWindow.grace`.
@@ -73,7 +76,7 @@ struct FairTable<Entry: FairEntry> {
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Neighbours of each entry in the list of its client, and in `verified` or `unverified`.
+    /// Neighbours of each entry: `ofClient` in the list of its client, `ofAll` in a list below.
     private var ofClient: [Links] = []
     private var ofAll: [Links] = []
 
@@ -103,7 +106,7 @@ struct FairTable<Entry: FairEntry> {
 
     /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
     ///
-    /// - Returns: true if the client's limit is reduced, because many of its queries were lost.
+    /// - Returns: true if the client's limit is reduced after the loss of many queries.
     @discardableResult
     mutating func add(_ entry: Entry) -> Bool {
         let place = freeSlots.popLast() ?? slots.count

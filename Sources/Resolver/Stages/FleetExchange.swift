@@ -12,7 +12,7 @@ package final class FleetExchange {
     /// Text of the settings that determine a vendor's answers, by vendor name.
     private let views: [String: String]
 
-    /// Setting `group`; nil to use the exit, the network from which the vendor sees the calls.
+    /// Setting `group`; if nil, the view has the network from which the vendor sees the calls.
     private let group: String?
 
     private let policy: TTLPolicy

@@ -8,8 +8,8 @@ internal import Net
 ///
 /// The limit is adapted once per second.  The limit shrinks if three conditions are true: more than
 /// 1/8 of the queries was lost, the upstreams are overloaded (``OverloadEvidence``), and the client
-/// has more than `FairLimits.share` entries.  The limit is then multiplied by the answered part of
-/// the queries, at most 1/2.  Otherwise the limit grows by `FairLimits.share`.
+/// has more than `FairLimits.share` entries.  The limit is then multiplied by the part of
+/// the queries that was answered, at most by 1/2.  Otherwise the limit grows by `FairLimits.share`.
 struct LossWindow {
     enum Result {
         case answered

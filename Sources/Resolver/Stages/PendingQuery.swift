@@ -29,7 +29,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    /// False if each upstream gets the query only once, because its client overloads the upstreams.
+    /// False if each upstream gets the query only once, for a client that overloads the upstreams.
     var isRepeated: Bool
 
     /// Client to which the query is counted; nil for the daemon.
@@ -46,7 +46,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Table of the query; nil if the query has no waiting clients.
     var table: SingleFlight?
 
-    /// Decision if an upstream lost a query; nil if the query was not repeated.
+    /// Decision of whether an upstream lost a query; nil if the query was not repeated.
     var lossWatch: LossWatch?
 
     /// Value of `CacheWriter.networksLeft` at the start.
@@ -63,7 +63,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     private var completion: Completion<(PendingQuery, ResolvedAnswer)>?
 
-    /// Handler of the upstreams' answer; nil unless the upstreams are asked.
+    /// Handler of the upstreams' answer; nil unless the upstreams are queried.
     private var upstreams: Completion<Resolution>?
 
     private(set) var upstreamsAsked = Instant(nanoseconds: 0)
@@ -117,7 +117,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     ///
     /// - Parameters:
     ///   - payer: the client to which vendor calls are charged.
-    ///   - isAwaited: true if a client waits; nil for true unless `client` is nil.
+    ///   - isAwaited: true if a client waits; if nil, the value is true unless `client` is nil.
     init(
         _ query: Query,
         hash: UInt64 = 0,
@@ -162,7 +162,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     /// Removes and returns all clients.
     ///
-    /// A swap, so that the compiler need not check the accesses of `waiters` at run time.
+    /// A swap needs no run-time exclusivity checks of `waiters`.
     func takeWaiters() -> ShortArray<Waiter> {
         var waiters = ShortArray<Waiter>()
         swap(&self.waiters, &waiters)
@@ -170,7 +170,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     }
 
     func wait(forUpstreams completion: consuming Completion<Resolution>, since now: Instant) {
-        // Unlike an assignment, `swap` needs no check of the access at run time.
+        // Unlike an assignment, `swap` needs no run-time exclusivity check.
         var next: Completion<Resolution>? = consume completion
         swap(&upstreams, &next)
         upstreamsAsked = now

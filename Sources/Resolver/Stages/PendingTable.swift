@@ -7,7 +7,7 @@ internal import Net
 /// A dictionary would hash a query three times, and copy it as a key.
 @ServiceLoop
 struct PendingTable {
-    /// First query of each list, which continues with ``PendingQuery/next``; a power of two.
+    /// First query of each list, linked by ``PendingQuery/next``; the count is a power of two.
     private var lists = [PendingQuery?](repeating: nil, count: 64)
 
     private(set) var count = 0
@@ -39,7 +39,7 @@ struct PendingTable {
         enter(query)
     }
 
-    /// Removes a query; returns false if the table does not have it.
+    /// Removes a query; returns false if the table does not contain the query.
     mutating func remove(_ query: PendingQuery) -> Bool {
         let list = list(query.hash)
         guard var previous = lists[list] else { return false }

@@ -22,7 +22,7 @@ package final class Prefetcher {
 
     private var underWay: Set<Subject> = []
 
-    /// Stale questions of a snapshot that wait for a refresh.
+    /// Questions of stale snapshot entries that wait for a refresh.
     private var hottest: [Question] = []
     private var hottestAt: Instant?
     private var hottestTimer: (any Cancellable)?

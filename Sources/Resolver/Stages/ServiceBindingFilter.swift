@@ -119,8 +119,8 @@ final class ServiceBindingFilter {
 
     /// Returns the hints for `target`.
     ///
-    /// If only the queried name has vendors, all hints are removed, because the route of the name
-    /// exists to avoid addresses from upstreams.
+    /// If only the queried name has vendors, all hints are removed: the route of the name excludes
+    /// addresses from upstreams.
     private func hints(
         _ target: Name,
         _ query: Query,

@@ -34,7 +34,7 @@ package final class SingleFlight {
 
     private var pending = PendingTable()
 
-    /// Number of queries in `pending` with `refused`.
+    /// Number of queries in `pending` whose `refused` is not nil.
     private var separations = 0
 
     private var places: FairTable<PendingQuery>
@@ -182,13 +182,13 @@ package final class SingleFlight {
         return query
     }
 
-    /// Moves other clients to a new query, because a limit of the payer of `query` prevents a call.
+    /// Moves other clients to a new query, if a limit of the payer of `query` prevented a call.
     ///
     /// Vendor calls of the new query are charged to the first of these clients.
     func separate(_ query: PendingQuery) {
         let (question, hash) = (query.query, query.hash)
         guard let payer = query.payer, pending.find(question, hash) === query,
-            // Another query that is refused may exist for the payer; then nothing changes.
+            // Nothing changes if the payer already has another refused query.
             pending.find(question, hash, refused: payer) == nil
         else { return }
         query.refused = payer

@@ -10,8 +10,8 @@ internal import Net
 /// an early fallback after `Route.Options.fallbackAfter`.  The client immediately gets an early
 /// answer, with a short TTL.  A later answer of the vendors replaces the early answer in the cache.
 ///
-/// A name with a cache entry has no early fallback, because a refresh must not replace a vendor's
-/// answer with an answer of an upstream.
+/// A name with a cache entry has no early fallback: at a refresh, an upstream's answer must not
+/// replace a vendor's answer.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery

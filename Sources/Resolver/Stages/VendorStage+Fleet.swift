@@ -51,7 +51,7 @@ extension VendorStage {
 
     /// Returns the function to call after a vendor call; nil without a fleet.
     ///
-    /// The function shares the reply. Without a reply, other machines stop waiting for one.
+    /// The function shares the reply. If there is no reply, other machines stop waiting.
     private func ended(
         _ ticket: Fleet.Ticket?,
         _ question: Fleet.Question?,

@@ -48,7 +48,7 @@ final class DNS64 {
     /// Prefix in use; nil if no address is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
-    /// Lets ``NAT64`` repeat a due test, because a client waits for an answer.
+    /// Lets ``NAT64`` repeat a due test when a client queries a name.
     func noteQuery() { nat64?.noteQuery() }
 
     /// Returns the prefix if the name of `query` may get synthesized addresses.
@@ -136,7 +136,7 @@ final class DNS64 {
 
     /// Replaces the AAAA NODATA of a vendor's reply with AAAA records from the reply's A records.
     ///
-    /// Clients with DO still get NODATA. Neither answer needs another call.
+    /// Clients with DO still get NODATA. No further call is needed.
     private func replaceSibling(
         of found: inout ResolvedAnswer,
         _ query: Query,

@@ -26,7 +26,7 @@ package final class NAT64 {
         package let since: Instant
     }
 
-    // The compiler checks accesses of a `package` variable at run time.
+    // A stored `package` variable would need run-time exclusivity checks.
     package var finding: Finding? { current }
     private var current: Finding?
 

@@ -122,7 +122,7 @@ struct AttemptPlan: Sendable, Hashable {
         return first
     }
 
-    /// Index of the next candidate: the first allowed candidate with the fewest attempts.
+    /// Index of the server to query next: the first allowed server with the fewest attempts.
     private var next: Int? {
         guard count < mostTries else { return nil }
         var next: Int?
@@ -142,7 +142,7 @@ struct AttemptPlan: Sendable, Hashable {
                 || isLast(candidate) { $0.isDown })
     }
 
-    /// True for a spare server while a server of the VPN has not declined.
+    /// True for a spare server while a server of a VPN has not declined.
     private func isSurplus(_ candidate: Int) -> Bool {
         candidates[candidate].role == .spare
             && candidates.contains { $0.role == .first && !refused.contains($0.server) }
@@ -297,7 +297,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // The remaining time is for an unprotected server.
+            // Leaves the rest of the time to an unprotected server.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

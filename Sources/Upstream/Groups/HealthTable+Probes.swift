@@ -23,9 +23,8 @@ extension HealthTable {
     /// Probes a server after a failed or unanswered query.
     ///
     /// - Parameters:
-    ///   - began: the start of the unanswered attempt.
-    ///   - end: the deadline of the probe. A probe has at least ``UpstreamLimits/fairWait``; over a
-    ///     stream, also the sum of ``ServerHealth/patience`` and ``ServerHealth/connectionTime``.
+    ///   - began: the start of the unanswered attempt; nil if the server has replied.
+    ///   - end: the deadline of the probe; later if the probe needs more time for a reply.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -139,7 +138,7 @@ private final class Probe {
     private var began: Instant
     private var running = 0
 
-    /// Response to ``Query/probe`` that is not an answer; nil until one arrives.
+    /// Error response to ``Query/probe``; nil if none has arrived.
     private var decline: UpstreamError?
 
     init(

@@ -104,7 +104,7 @@ package final class HealthTable {
         _ server: any Forwarding,
         _ change: (inout ServerHealth) -> Value
     ) -> Value {
-        // A copy, so that the compiler need not check the accesses of `health` at run time.
+        // Changing a copy avoids a run-time exclusivity check for each access of `health`.
         let page = page(of: server)
         var health = page.health
         defer { page.health = health }
@@ -120,8 +120,8 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let isSlow = page.health.answered(in: now - began, now: now)
-        // The timeout of a probe depends on the round trip. The probe decides if unprotected
-        // servers are used.
+        // Measured only for protected servers: the round trip determines the timeout of probes, and
+        // a failed probe permits the use of unprotected servers.
         let isDue = isSlow && server.isProtected && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)
@@ -171,7 +171,7 @@ extension HealthTable {
         let end = now + UpstreamLimits.loopWait
         ServiceLoop.task { [self] in
             let query = Query(question: Question(name: name, type: .txt))
-            // Only the arrival of the query at this daemon matters.
+            // The reply does not matter: a loop is detected when the query arrives at this daemon.
             _ = try? await server.exchange(query, deadline: end)
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Decision if a server lost a query, after the server has answered a repetition of the query.
+/// Decision of whether a server lost a query, after the server has answered a repetition.
 ///
 /// The query was not lost if its own reply arrives soon after the reply to the repetition: then the
-/// queried name is slow. Latencies alone cannot show this, because clients choose names.
+/// queried name is slow. Latencies alone cannot show a loss, because clients can query slow names.
 @ServiceLoop
 package final class LossWatch {
     private var isLost: Bool?

@@ -26,7 +26,7 @@ final class Run {
 
     private var latestError = UpstreamError.timedOut
 
-    /// Decision if the server that answered a repetition lost the query; nil if not open.
+    /// Open decision of whether a server lost the query, and the server's index; nil for none.
     private var lossWatch: (watch: LossWatch, server: Int)?
 
     init(
@@ -105,7 +105,7 @@ final class Run {
         wait()
     }
 
-    /// Restarts the query with the current servers, because the servers changed since the start.
+    /// Restarts the query with the current servers after a change of the servers.
     private func beginAgain() {
         wait(until: nil)
         guard let completion = completion.take() else { return }
@@ -204,7 +204,8 @@ final class Run {
 
     /// Marks a server as suspected, and probes the server.
     ///
-    /// - Parameter isSilent: true for a timeout; then a reply since `began` prevents the probe.
+    /// - Parameter isSilent: true for a timeout: a server that has replied since `began` is then
+    ///   not probed.
     private func suspect(
         _ index: Int,
         silentSince began: Instant,

@@ -37,11 +37,11 @@ struct ServerHealth: Sendable, Hashable {
     /// An answer can only lower this value, because a client may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
 
-    /// Latency of a probe on an open connection, and the time of the measurement.
+    /// Latency of a probe on an open connection; `measuredAt` is the time of the measurement.
     private(set) var roundTrip: Duration?
     private var measuredAt: Instant?
 
-    /// Time of the last reply with any RCODE, and of the last answer.
+    /// Time of the last reply with any RCODE; `answeredAt` is the time of the last answer.
     private var receivedAt: Instant?
     private var answeredAt: Instant?
 

@@ -64,7 +64,8 @@ struct ServerSelection: Sendable, Hashable {
         let spares = order.filter { entries[$0].role == .spare }
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
-        // An excluded server cannot decline.
+        // Spare servers are used after each server of the VPN declines. An excluded server gets no
+        // query, and never declines.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

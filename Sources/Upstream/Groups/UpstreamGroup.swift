@@ -60,7 +60,7 @@ package final class UpstreamGroup {
 
         package let received: Instant
 
-        /// Decision if the server lost the query; nil if the query was not repeated.
+        /// Decision of whether the server lost the query; nil if the query was not repeated.
         package let lossWatch: LossWatch?
     }
 

@@ -22,14 +22,14 @@ final class UpstreamRoster {
     }
 }
 
-/// Role of a server while a VPN has servers that decline the names outside of the VPN.
+/// Role of a server beside a split-tunnel VPN, which declines the names outside of the VPN.
 enum ServerRole: Sendable, Hashable {
     case ordinary
 
     /// Server of the VPN.
     case first
 
-    /// Server of another network, which gets a name after all servers of the VPN have declined.
+    /// Server of another network, queried after all servers of the VPN have declined.
     case spare
 }
 

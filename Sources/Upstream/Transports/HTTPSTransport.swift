@@ -66,7 +66,7 @@ package final class HTTPSTransport: UpstreamTransport {
             random: &random
         )
         var request = request(exchange)
-        // Only a silent connection, not a slow name, justifies another connection.
+        // If data arrived since the earlier attempt, the name is slow, not the connection.
         request.wantsFreshConnection = attempt.earlier.map { (lastReceived ?? $0) <= $0 } ?? false
         request.wantsTimes = attempt.place != nil
         attempt.place?.update { $0.request = request.redacted }
@@ -82,10 +82,10 @@ package final class HTTPSTransport: UpstreamTransport {
         return request
     }
 
-    /// Opens a connection with a query of the daemon; a reply to this query ends silent connections.
+    /// Opens a connection with a query of the daemon itself; the reply closes silent connections.
     ///
-    /// The silent connection remains usable until then: only a client's name may be silent, and the
-    /// server may refuse new connections.
+    /// Until the reply, queries still use the silent connection: a client may have queried a name
+    /// that the server does not answer, or the server may refuse new connections.
     private func openConnection() {
         let now = clocks.now()
         let isSilent = lastReceived.map { now - $0 >= UpstreamLimits.fairWait } ?? true

@@ -82,8 +82,8 @@ extension PlainTransport {
     /// Accepts a reply with changed letter case, or repeats the query over TCP.
     ///
     /// Such a reply is accepted only if the server has no TCP and also changes the letter case of a
-    /// probe. A client's query alone must not decide this, because a client could choose a name with
-    /// a misleading reply.
+    /// probe. A client's query alone must not decide this, because a client can choose a name that
+    /// gets such replies.
     func received(otherCase reply: Message, for attempt: Attempt) {
         if attempt === caseTest { anyCaseUntil = clocks.now() + UpstreamLimits.anyCase }
         if let anyCaseUntil, clocks.now() < anyCaseUntil {

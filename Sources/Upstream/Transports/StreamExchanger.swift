@@ -18,7 +18,7 @@ final class StreamExchanger {
     private let open: PipelinedConnection.Opening
     private var current: [Purpose: PipelinedConnection] = [:]
 
-    /// New connections, opened because a connection in `current` is silent.
+    /// New connections, each opened to replace a silent connection in `current`.
     ///
     /// A candidate becomes current after its first reply. Until then, queries are sent on both
     /// connections, because the server or a firewall may refuse the candidate.
@@ -96,9 +96,9 @@ final class StreamExchanger {
         return try validate(octets, exchange, on: connection)
     }
 
-    /// True if a connection ended that was established, or dropped at a network change.
+    /// True if a query must be repeated because its connection ended.
     ///
-    /// Its queries are then repeated.
+    /// The connection was established before, or was dropped at a network change.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
@@ -109,7 +109,6 @@ final class StreamExchanger {
             && clocks.now() < attempt.deadline
     }
 
-    /// Makes a candidate the current connection.
     private func adopt(_ connection: PipelinedConnection, for purpose: Purpose) {
         guard candidates[purpose] === connection else { return }
         candidates[purpose] = nil
@@ -189,7 +188,7 @@ final class StreamExchanger {
             || since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
     }
 
-    /// Removes the candidate; nil if there is none, or if it is silent or closed.
+    /// Removes and returns the candidate connection; nil if it is missing, silent or closed.
     private func takeCandidate(
         for purpose: Purpose,
         receivedSince since: Instant?
@@ -246,10 +245,10 @@ final class StreamExchanger {
     }
 }
 
-/// Query on a candidate and on the silent current connection; the first reply counts.
+/// Query on a new connection (candidate) and on a silent connection; the first reply counts.
 ///
-/// A candidate that ends is replaced once. It does not end the race: a server that limits
-/// connections may close each candidate, and answer on the silent connection.
+/// If the candidate ends, another candidate is tried once, and the silent connection stays in use:
+/// a server that limits connections may close new connections, and answer on the silent connection.
 @ServiceLoop
 private final class ConnectionRace {
     typealias Reply = (octets: [UInt8], connection: PipelinedConnection)

@@ -21,7 +21,7 @@ final class UDPExchanger {
     /// Sockets for the next queries; the maximum number of sockets that accept queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// All sockets: those in `slots`, those that only wait for replies, and `spare`.
+    /// All sockets: in `slots`, in `spare`, or only waiting for replies.
     private var all: [UDPSocketSlot] = []
 
     /// Closed sockets outside `slots`, which can be opened again.
@@ -120,7 +120,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     private let socket = DatagramSocket()
     private var opened = Instant(nanoseconds: 0)
 
-    /// First of the outstanding queries, a list by ``Attempt/next``.
+    /// First outstanding query; ``Attempt/next`` links the others.
     private var waiting: Attempt?
 
     /// IDs of all queries on this socket: a late or duplicated reply does not count as forged.
@@ -218,7 +218,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         }
     }
 
-    /// Removes an attempt from the list; returns false if it is not there.
+    /// Removes an attempt from the list; returns false if the list does not contain the attempt.
     private func remove(_ attempt: Attempt) -> Bool {
         guard var previous = waiting else { return false }
         if previous === attempt {
@@ -232,7 +232,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         return true
     }
 
-    /// Empties the list, and returns the queries in the order in which they were sent.
+    /// Removes the queries that `isChosen` selects, and returns them in the order of sending.
     private func removeAll(
         where isChosen: (Attempt) -> Bool = { _ in true }
     ) -> [(attempt: Attempt, transport: PlainTransport?)] {

@@ -26,7 +26,7 @@ extension Alibaba {
     /// Regions in Alibaba Cloud document 616049; `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// Maximum seconds after the signed expiry: clients of document 435286 sign the current time.
+    /// Accepted seconds after the signed expiry, because clients of document 435286 sign the time.
     private static let pastSeconds = 150
 
     /// Maximum time until the signature expires (Alibaba Cloud document 111585).

@@ -37,7 +37,7 @@ extension DNSJSON {
 
     /// Returns the aliases, and the records of the last name or, without records, an SOA record.
     ///
-    /// The RCODE is that of the last name (RFC 6604 §3).
+    /// The RCODE belongs to the last name (RFC 6604 §3).
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var chain = zone.chain(question.name)
         // A CNAME query does not follow the alias (RFC 1034 §3.6.2).

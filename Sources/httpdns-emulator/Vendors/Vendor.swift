@@ -11,7 +11,7 @@ protocol Vendor: Sendable {
 }
 
 struct Call: Sendable {
-    /// Counter label: vendor and protection or `refused`, such as `tencent-aes`.
+    /// Counter label: the vendor, and the protection or `refused`, such as `tencent-aes`.
     var channel: String
 
     var names: [String] = []
