@@ -505,6 +505,41 @@ struct LinkResolversTests {
         #expect(last.map(\.source) == [.file])
     }
 
+    @Test("servers of systemd-resolved for all names replace those of ordinary links elsewhere")
+    func exclusive() throws {
+        let server = try Self.server("192.0.2.1")
+        func sources(_ resolved: LinkResolvers) -> [[LinkResolvers]] {
+            var office = LinkResolvers(.networkManager, link: "eth1", servers: [server])
+            office.route(["corp.example"], isDefault: true)
+            return [
+                [resolved],
+                [
+                    LinkResolvers(.networkManager, link: "eth0", servers: [server]), office,
+                    LinkResolvers(.networkManager, link: "tun0", servers: [server]),
+                ],
+            ]
+        }
+        func defaults(_ resolved: LinkResolvers) -> [String] {
+            LinkResolvers.merged(sources(resolved), running: nil, isOwn: { _ in false })
+                .filter(\.isDefault).map(\.link)
+        }
+        let strict = LinkResolvers.Server(server.address, tlsName: "dns.example")
+        #expect(defaults(LinkResolvers(.resolved, link: "", servers: [server])) == ["", "tun0"])
+        #expect(
+            defaults(LinkResolvers(.resolved, link: "eth2", servers: [strict])) == ["eth2", "tun0"]
+        )
+        #expect(
+            defaults(LinkResolvers(.resolved, link: "eth2", servers: [server]))
+                == ["eth2", "eth0", "eth1", "tun0"]
+        )
+        let all = LinkResolvers.merged(
+            sources(LinkResolvers(.resolved, link: "", servers: [server])),
+            running: nil,
+            isOwn: { _ in false }
+        )
+        #expect(all.first { $0.link == "eth1" }?.domains == ["corp.example"])
+    }
+
     @Test(
         "the domains of a link stay if its server has an address of this machine",
         arguments: [("192.0.2.1", "tun0", 1), ("127.0.0.1", "tun0", 0), ("192.0.2.1", "", 0)]

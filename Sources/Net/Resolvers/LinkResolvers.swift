@@ -148,7 +148,9 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Merges the settings of several sources; for each link, the first source counts.
     ///
-    /// A resolv.conf of the whole machine counts only if no earlier source has a server.
+    /// A resolv.conf of the whole machine counts only if no earlier source has a server.  If
+    /// systemd-resolved has servers for the whole machine, or requires TLS, the servers of ordinary
+    /// links from other sources count only for their routing domains.
     ///
     /// - Parameters:
     ///   - running: interfaces that are up, by name; nil if unknown.
@@ -164,6 +166,10 @@ extension LinkResolvers {
         let vpns = sources.joined().filter { $0.source == .networkManager && $0.isTunnel }
         for source in sources {
             let known = Set(result.map(\.link))
+            let isResolvedEnough = result.contains { entry in
+                entry.source == .resolved && entry.isDefault
+                    && entry.servers.contains { entry.link.isEmpty || $0.tlsName != nil }
+            }
             for var entry in source.flatMap({ $0.separated(from: vpns) })
             where !known.contains(entry.link) {
                 let interface = running?[entry.link]
@@ -172,6 +178,10 @@ extension LinkResolvers {
                 else { continue }
                 if interface?.isTunnel ?? false { (entry.isTunnel, entry.isShared) = (true, false) }
                 entry.routeSearches()
+                if isResolvedEnough, entry.source != .resolved, !entry.isTunnel {
+                    guard !entry.domains.isEmpty else { continue }
+                    (entry.isDefault, entry.takesAll) = (false, false)
+                }
                 // A network could assign the address of a VPN's DNS server to this machine. The
                 // VPN link then keeps its domains, without a server: no other server gets the
                 // names. An ordinary link loses `~.`, because its server may be this daemon.
