@@ -33,9 +33,13 @@ static inline CURLcode curl_easy_set_list(CURL *easy, CURLoption option, struct 
     return curl_easy_setopt(easy, option, value);
 }
 
-static inline CURLcode curl_easy_set_data_callback(CURL *easy, CURLoption option,
-                                                   curl_data_callback value) {
-    return curl_easy_setopt(easy, option, value);
+/// Sets the callbacks for parts of the body and for header lines.
+static inline CURLcode curl_easy_set_data_callbacks(CURL *easy, curl_data_callback body,
+                                                    curl_data_callback header, void *owner) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, owner);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_HEADERDATA, owner);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
 }
 
 static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocket_callback open,
@@ -73,6 +77,14 @@ static inline CURLcode curl_easy_get_long(CURL *easy, CURLINFO info, long *value
 
 static inline CURLcode curl_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(easy, info, value);
+}
+
+/// Returns the connection's `SSL` object of OpenSSL, or NULL.
+static inline void *curl_easy_get_tls(CURL *easy) {
+    struct curl_tlssessioninfo *tls = NULL;
+    if (easy == NULL || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK)
+        return NULL;
+    return tls != NULL && tls->backend == CURLSSLBACKEND_OPENSSL ? tls->internals : NULL;
 }
 
 static inline CURLMcode curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

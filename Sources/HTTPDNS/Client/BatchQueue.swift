@@ -9,16 +9,25 @@ package import DNSWire
 package struct BatchQueue: Sendable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
+        /// Hash of the name, computed once because a question is hashed often.
+        private let hash: UInt64
+
         package let name: Name
         package let families: Families
 
         package let parameters: RouteParameters?
 
+        private static let nameHash = NameHash(seed: .random(in: .min ... .max))
+
         package init(name: Name, families: Families, parameters: RouteParameters? = nil) {
             self.name = name
             self.families = families
             self.parameters = parameters
+            hash = Self.nameHash(name.octets.rawSpan, type: 0)
         }
+
+        /// Hashes only the name, because other questions for a name are rare.
+        package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
 
     package struct Batch: Sendable {
@@ -144,9 +153,10 @@ extension BatchQueue {
         guard var own = lines.removeValue(forKey: client) else { return nil }
         var line = own.removeFirst()
         var batch = Batch(client: client)
+        var names: [Name] = []
         while let entry = line.entries.first {
             if isWaiting(entry) {
-                let names = batch.questions.map(\.name) + [entry.question.name]
+                names.append(entry.question.name)
                 guard names.count == 1 || fit(names) else { break }
                 var others = take(entry.question)?.clients ?? []
                 others.remove(client)
@@ -177,8 +187,7 @@ extension BatchQueue {
         var index = turns.startIndex
         while index < turns.endIndex {
             let client = turns[index]
-            removeInvalid(of: client)
-            if lines[client] == nil {
+            if !removeInvalid(of: client) {
                 removeTurn(index)
                 // `removeTurn` has moved the clients before `index` by one place.
                 best?.index += 1
@@ -203,19 +212,21 @@ extension BatchQueue {
     }
 
     /// Removes the invalid entries before the first valid entry of a client.
-    private mutating func removeInvalid(of client: ClientNetwork?) {
-        while let isEmpty = lines[client]?.first?.entries.isEmpty {
-            if isEmpty {
-                lines[client]?.removeFirst()
-            } else if let first = lines[client]?[0].entries.first, !isWaiting(first) {
+    ///
+    /// Returns false if the client has no valid entry.
+    private mutating func removeInvalid(of client: ClientNetwork?) -> Bool {
+        while let line = lines[client]?.first {
+            if let first = line.entries.first {
+                if isWaiting(first) { return true }
                 lines[client]?[0].entries.removeFirst()
                 entries -= 1
                 left -= 1
             } else {
-                return
+                lines[client]?.removeFirst()
             }
         }
         lines[client] = nil
+        return false
     }
 
     private func isWaiting(_ entry: Entry) -> Bool {

@@ -116,7 +116,9 @@ extension VendorClient {
         let now = clocks.now()
         let lookUps = name.lookUps
         name.lookUps = []
-        if pending[name.question] === name { pending[name.question] = nil }
+        if let index = pending.index(forKey: name.question), pending[index].value === name {
+            pending.remove(at: index)
+        }
         for lookUp in lookUps {
             guard case .success(var reply) = result else {
                 finish(lookUp, result)

@@ -252,7 +252,7 @@ extension VendorClient {
                 now: clocks.wallSeconds() &+ offset,
                 entropy: entropy
             )
-            request.provider = "vendor \(name)"
+            request.provider = provider
             request.certificateFile = settings.certificateFile
             request.version = settings.version
             request.proxy = settings.proxy

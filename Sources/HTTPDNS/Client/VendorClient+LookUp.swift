@@ -56,9 +56,12 @@ extension VendorClient {
         func question(_ families: Families) -> BatchQueue.Question {
             BatchQueue.Question(name: name, families: families, parameters: parameters)
         }
-        if pending[question(.both)] != nil { return question(.both) }
-        if pending[question(wanted)] != nil { return question(wanted) }
-        return question(families(name, wanted: wanted, choice, now: now))
+        let both = question(.both)
+        if pending[both] != nil { return both }
+        let own = question(wanted)
+        if pending[own] != nil { return own }
+        let families = families(name, wanted: wanted, choice, now: now)
+        return families == wanted ? own : question(families)
     }
 
     /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.

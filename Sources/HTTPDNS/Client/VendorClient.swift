@@ -10,6 +10,9 @@ package import Net
 package final class VendorClient {
     package nonisolated let name: String
 
+    /// Name of the vendor for the transport.
+    nonisolated let provider: String
+
     package nonisolated let facts: VendorFacts
 
     let settings: Settings
@@ -114,6 +117,7 @@ package final class VendorClient {
     ) {
         precondition(source == nil || vendor.scheduling != nil, "no scheduling service")
         self.name = name
+        provider = "vendor \(name)"
         self.vendor = vendor
         facts = vendor.facts
         self.settings = settings

@@ -25,6 +25,9 @@ package struct DNSJSON: Vendor {
 
     private let url: HTTPURL
 
+    /// Path with the question mark.
+    private let path: [UInt8]
+
     private let query: QueryTemplate
 
     private let account: Account?
@@ -45,6 +48,7 @@ package struct DNSJSON: Vendor {
     ) throws(DNSJSONSetupError) {
         guard let parsed = HTTPURL(url), !parsed.path.contains("{") else { throw .url }
         self.url = parsed
+        path = Array((parsed.path + "?").utf8)
         query = QueryTemplate(parsed.query)
         if let account {
             for text in [account.id, account.keyID] {
@@ -111,7 +115,9 @@ extension DNSJSON {
     ) throws(VendorError) -> HTTPRequest {
         let name = try lookup.list(for: facts)
         let type = lookup.recordType == .v6 ? "AAAA" : "A"
-        var query = QueryWriter(self.query.filled(name: name, type: type))
+        var query = QueryWriter(url.origin.url(at: server))
+        query.append(path)
+        self.query.fill(&query, name: name, type: type)
         if let subnet = lookup.clientSubnet, let prefix = Self.prefix(of: subnet) {
             query.append("edns_client_subnet", String(describing: prefix))
         }
@@ -126,10 +132,7 @@ extension DNSJSON {
                 throw .cipher(error)
             }
         }
-        var request = HTTPRequest(
-            url: url.origin.url(at: server) + url.path + "?" + query.text,
-            server: server
-        )
+        var request = HTTPRequest(url: query.text, server: server)
         request.headers = Self.headers
         return request
     }

@@ -6,30 +6,30 @@ struct QueryTemplate: Sendable {
         case type = "{type}"
     }
 
-    private var parts: [(text: String, place: Place)] = []
+    private var parts: [(text: [UInt8], place: Place)] = []
 
-    private var rest: String
+    private var rest: [UInt8]
 
     /// Splits `query` at `{name}` and `{type}`; appends missing placeholders.
     init(_ query: String) {
-        rest = query
+        var rest = query
         for (place, parameter) in [(Place.name, "name="), (.type, "type=")]
         where !query.contains(place.rawValue) {
             rest += (rest.isEmpty ? "" : "&") + parameter + place.rawValue
         }
         while let (range, place) = Self.firstPlace(in: rest) {
-            parts.append((String(rest[..<range.lowerBound]), place))
+            parts.append((Array(rest[..<range.lowerBound].utf8), place))
             rest = String(rest[range.upperBound...])
         }
+        self.rest = Array(rest.utf8)
     }
 
-    func filled(name: String, type: String) -> String {
-        var query = ""
+    func fill(_ query: inout QueryWriter, name: String, type: String) {
         for part in parts {
-            query += part.text
-            query += part.place == .name ? name : type
+            query.append(part.text)
+            query.append(Array((part.place == .name ? name : type).utf8))
         }
-        return query + rest
+        query.append(rest)
     }
 
     private static func firstPlace(in text: String) -> (Range<String.Index>, Place)? {

@@ -27,7 +27,7 @@ struct JSONReader {
             throw .tooLarge(octets: text.count)
         }
         var reader = JSONReader(text: text)
-        reader.nodes.reserveCapacity(min(64, text.count))
+        reader.nodes.reserveCapacity(min(48, text.count))
         try reader.value(depth: 0)
         reader.skipSpace()
         guard reader.position == text.count else { throw reader.fault }
@@ -54,9 +54,9 @@ extension JSONReader {
         case UInt8(ascii: "{"): try object(depth: depth + 1)
         case UInt8(ascii: "["): try array(depth: depth + 1)
         case UInt8(ascii: "\""): try string()
-        case UInt8(ascii: "t"): try literal("true", .bool(true))
-        case UInt8(ascii: "f"): try literal("false", .bool(false))
-        case UInt8(ascii: "n"): try literal("null", .null)
+        case UInt8(ascii: "t"): try literal("true".utf8Span.span, .bool(true))
+        case UInt8(ascii: "f"): try literal("false".utf8Span.span, .bool(false))
+        case UInt8(ascii: "n"): try literal("null".utf8Span.span, .null)
         default: try number()
         }
     }
@@ -146,12 +146,12 @@ extension JSONReader {
     }
 
     private mutating func literal(
-        _ word: String,
+        _ word: Span<UInt8>,
         _ kind: JSONDocument.Node.Kind
     ) throws(UnreadableReply) {
         let start = position
-        for octet in word.utf8 {
-            guard next == octet else { throw fault }
+        for index in word.indices {
+            guard next == word[index] else { throw fault }
             position += 1
         }
         note(kind, from: start)
@@ -187,6 +187,7 @@ extension JSONReader {
         var rest = start
         let decodedStart = decoded.count
         var isASCII = true
+        skipPlain()
         while let octet = next {
             switch octet {
             case UInt8(ascii: "\""):
@@ -206,6 +207,7 @@ extension JSONReader {
                 position += 1
                 decoded += UTF8.encode(try escape()) ?? UTF8.encodedReplacementCharacter
                 rest = position
+                skipPlain()
             case 0x00...0x1F:
                 throw fault
             default:
@@ -214,6 +216,19 @@ extension JSONReader {
             }
         }
         throw fault
+    }
+
+    /// Skips ASCII characters except controls, quotes and backslashes, quickly.
+    private mutating func skipPlain() {
+        let text = text
+        var end = position
+        while end < text.count {
+            let octet = text[end]
+            guard 0x20..<0x80 ~= octet, octet != UInt8(ascii: "\""), octet != UInt8(ascii: "\\")
+            else { break }
+            end += 1
+        }
+        position = end
     }
 
     private static func isUTF8(_ octets: ArraySlice<UInt8>) -> Bool {

@@ -17,16 +17,31 @@ final class JSONDocument: Sendable {
             case object
         }
 
-        var kind: Kind
+        let kind: Kind
+
+        // 16 octets instead of 32, because many replies then need one small allocation.
+        private let lower: Int32
+        private let upper: Int32
+        private var last: Int32
 
         /// Range of the value in `text`; for a string, the decoded octets without quotes.
-        var range: Range<Int>
+        var range: Range<Int> { Int(lower)..<Int(upper) }
 
         /// Index of the first node after the value and its elements or members.
         ///
         /// Elements and members follow the node of the value. A member has two nodes: key and
         /// value.
-        var end: Int
+        var end: Int {
+            get { Int(last) }
+            set { last = Int32(newValue) }
+        }
+
+        init(kind: Kind, range: Range<Int>, end: Int) {
+            self.kind = kind
+            lower = Int32(range.lowerBound)
+            upper = Int32(range.upperBound)
+            last = Int32(end)
+        }
     }
 
     /// JSON text, followed by the decoded strings that had escapes.
@@ -67,13 +82,25 @@ extension JSONValue {
 
     subscript(key: String) -> JSONValue? {
         guard isObject else { return nil }
+        let (text, nodes) = (document.text, document.nodes)
+        let octets = text.span
+        let key = key.utf8Span.span
+        let end = nodes[index].end
         var member = index + 1
-        while member < node.end {
-            let value = JSONValue(document, at: member + 1)
-            if JSONValue(document, at: member).isText(key) { return value.isNull ? nil : value }
-            member = value.node.end
+        while member < end {
+            if Self.isEqual(octets.extracting(nodes[member].range), key) {
+                let value = JSONValue(document, at: member + 1)
+                return value.isNull ? nil : value
+            }
+            member = nodes[member + 1].end
         }
         return nil
+    }
+
+    private static func isEqual(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
+        guard first.count == second.count else { return false }
+        for index in first.indices where first[index] != second[index] { return false }
+        return true
     }
 
     var isObject: Bool { if case .object = node.kind { true } else { false } }
@@ -93,11 +120,6 @@ extension JSONValue {
     var name: Name? { octets.flatMap { try? Name(text: $0) } }
 
     private var octets: ArraySlice<UInt8>? { isText ? document.text[node.range] : nil }
-
-    private func isText(_ text: String) -> Bool {
-        // Most keys differ in length, and comparing octets is slow.
-        node.range.count == text.utf8.count && octets?.elementsEqual(text.utf8) ?? false
-    }
 
     var number: Int64? {
         guard case .integer = node.kind else { return nil }

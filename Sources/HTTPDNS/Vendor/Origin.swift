@@ -53,6 +53,9 @@ struct QueryWriter {
 
     var text: String { String(decoding: octets, as: Unicode.UTF8.self) }
 
+    /// Appends octets without encoding.
+    mutating func append(_ raw: [UInt8]) { octets += raw }
+
     /// Appends `name=value`, percent-encoded except for `,;:`.
     ///
     /// RFC 3986 §3.4 allows these characters, and the SDKs do not encode them.

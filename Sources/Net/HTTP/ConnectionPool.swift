@@ -196,17 +196,22 @@ extension ConnectionPool {
     /// A server may close a connection while a request arrives (RFC 9110 §9.2.2, RFC 9113 §8.7).
     /// libcurl repeats only some HTTP/2 requests.
     private func sendAgain(_ transfer: Transfer) -> Bool {
-        guard !transfer.isSecond, Clock.now < transfer.deadline else { return false }
+        let isRepeated = transfer.handle?.received.needsNewHandle != true
+        guard !transfer.isSecond || !isRepeated, Clock.now < transfer.deadline else {
+            return false
+        }
         var next = transfer.handle
-        if LibraryVersion.mustNotReuseHandles, let handles = transfer.handles {
-            next = try? transfer.prepare(from: handles)
+        if LibraryVersion.hasStaleHeaders, let handles = transfer.handles {
+            next?.received.begin()
+            if !isRepeated { handles.dropIdle() }
+            next = try? transfer.prepare(try handles.make(), EasyHandle.Kind(transfer.request))
         }
         guard let handle = next else { return false }
         setSocketCallbacks(of: handle)
         // SAFETY: as in `add`; libcurl is not on the stack.
         guard unsafe curl_multi_add_handle(multi, handle.easy) == CURLM_OK else { return false }
         transfers[handle.key] = transfer
-        transfer.beginAgain(after: turns)
+        transfer.beginAgain(after: turns, isSecond: isRepeated)
         return true
     }
 
@@ -284,7 +289,9 @@ extension ConnectionPool {
         }
         for (transfer, handle, code) in ended where transfers[handle.key] === transfer {
             var result = handle.result(code, socketFailure: sockets.failure)
-            let isSentAgain = handle.wasCutOff(code) && !handle.received.isSentOnce
+            let isSentAgain =
+                handle.received.needsNewHandle
+                || handle.wasCutOff(code) && !handle.received.isSentOnce
             if case .success = result { sockets.replied(on: handle.localPort) }
             remove(transfer, handle)
             if isAbandoned, case .failure = result {

@@ -170,7 +170,7 @@ extension EasyHandle {
         return CURLE_OK
     }
 
-    private static let sharesOpenSSL =
+    static let sharesOpenSSL =
         LibraryVersion.curl.contains("OpenSSL/\(OPENSSL_VERSION_MAJOR).")
 
     private func setContent(_ request: HTTPRequest) throws(HTTPError) {

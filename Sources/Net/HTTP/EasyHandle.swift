@@ -59,7 +59,7 @@ extension EasyHandle {
         private let server: SocketAddress
         private let headers: [String]
         private let version: HTTPVersion
-        private let isSecure: Bool
+        fileprivate let isSecure: Bool
         private let hasBody: Bool
 
         /// Returns nil if the options of `request` must not be reused.
@@ -80,7 +80,8 @@ extension EasyHandle {
     ) throws(HTTPError) {
         received.begin(
             isSentOnce: request.isSentOnce,
-            isTunnelled: request.proxy != nil && !Self.isForwardable(request)
+            isTunnelled: request.proxy != nil && !Self.isForwardable(request),
+            requiresHTTP2: LibraryVersion.hasStaleHeaders && kind != nil
         )
         wantsTimes = request.wantsTimes
         if wanted == nil || kind != wanted {
@@ -94,6 +95,14 @@ extension EasyHandle {
         if let body = request.body { try set(body: body) }
         try set(time: time)
         kind = wanted
+    }
+
+    /// True if another transfer may use the handle; see ``LibraryVersion/hasStaleHeaders``.
+    var isReusable: Bool {
+        guard LibraryVersion.hasStaleHeaders else { return true }
+        // Only then ALPN shows whether the next connection uses HTTP/2.
+        guard let kind, kind.isSecure, Self.sharesOpenSSL else { return false }
+        return long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0)
     }
 
     /// Resets the handle, which must be in no pool.
@@ -272,7 +281,7 @@ final class EasyHandles {
     private let limits: HTTPClient.Limits
     private let memory: ReplyMemory.Share
     private let meter: LoopMeter
-    private var idle: [EasyHandle] = []
+    private(set) var idle: [EasyHandle] = []
 
     init(
         _ limits: HTTPClient.Limits,
@@ -286,20 +295,29 @@ final class EasyHandles {
         trusted = store
     }
 
+    /// Returns an idle handle, preferably of the same kind, or a new one.
     func take(for kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
-        if kind != nil, let index = idle.lastIndex(where: { $0.kind == kind }) {
+        if let kind, let index = idle.lastIndex(where: { $0.kind == kind }) {
             idle.swapAt(index, idle.endIndex - 1)
+        } else if LibraryVersion.hasStaleHeaders {
+            return try make()
         }
         if let handle = idle.popLast() { return handle }
+        return try make()
+    }
+
+    func make() throws(HTTPError) -> EasyHandle {
         guard let handle = EasyHandle(limits, memory, meter, trusting: trusted) else {
             throw .invalidRequest("libcurl is out of memory")
         }
         return handle
     }
 
+    func dropIdle() { idle = [] }
+
     /// Stores an idle handle, which must be in no pool.
     func giveBack(_ handle: EasyHandle) {
-        guard !LibraryVersion.mustNotReuseHandles, idle.count < Self.maximumIdle else { return }
+        guard idle.count < Self.maximumIdle, handle.isReusable else { return }
         idle.append(handle)
     }
 }

@@ -15,7 +15,9 @@ package enum LibraryVersion {
     ///
     /// The handle keeps a pointer to the last header of the former reply, which is freed. If the
     /// first header line of the next reply begins with a blank, libcurl writes to this memory.
-    static let mustNotReuseHandles: Bool = {
+    /// An HTTP/2 reply cannot have such a line: libcurl stores `:status` as the first header, and
+    /// nghttp2 rejects blanks in names. Therefore handles are used again for HTTP/2 only.
+    static let hasStaleHeaders: Bool = {
         // SAFETY: libcurl's structure is static.
         guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return true }
         return unsafe information.pointee.version_num < 0x08_01_00

@@ -46,7 +46,8 @@ struct LoopBudget {
     var resumption: Instant { updated + max(.zero, level - Self.resumptionLevel) * Self.leak }
 
     mutating func update(to now: Instant) {
-        level = max(min(level, .zero), level - updated.duration(to: now) / Self.leak)
+        // A division of durations is slow.
+        if level > .zero { level = max(.zero, level - updated.duration(to: now) / Self.leak) }
         updated = now
         if level <= Self.resumptionLevel { isThrottled = false }
         if level <= Self.capacity / 2 { isExhausted = false }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
+private import COpenSSL
 
 /// Received part of a reply.
 ///
@@ -25,13 +26,28 @@ final class ReceivedReply {
 
     private(set) var fault: HTTPError?
 
+    /// Handle of libcurl, which lives as long as its owner.
+    private var easy: UnsafeMutableRawPointer?
+
+    /// True if the handle must not send over HTTP/1; see ``LibraryVersion/hasStaleHeaders``.
+    private var requiresHTTP2 = false
+
+    /// True if the request was not sent, because the connection does not use HTTP/2.
+    private(set) var needsNewHandle = false
+
     init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory.Share, _ meter: LoopMeter) {
         self.limits = limits
         self.memory = memory
         self.meter = meter
     }
 
-    func begin(isSentOnce: Bool = false, isTunnelled: Bool = false) {
+    func begin(
+        isSentOnce: Bool = false,
+        isTunnelled: Bool = false,
+        requiresHTTP2: Bool = false
+    ) {
+        self.requiresHTTP2 = requiresHTTP2
+        needsNewHandle = false
         sendings = 0
         tunnelOctets = isTunnelled ? 0 : nil
         self.isSentOnce = isSentOnce
@@ -43,22 +59,19 @@ final class ReceivedReply {
 
     func attach(to easy: UnsafeMutableRawPointer) {
         let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
-        unsafe curl_easy_set_pointer(easy, CURLOPT_WRITEDATA, owner)
-        unsafe curl_easy_set_pointer(easy, CURLOPT_HEADERDATA, owner)
-        unsafe curl_easy_set_data_callback(easy, CURLOPT_WRITEFUNCTION) {
-            data,
-            size,
-            count,
-            owner in
-            unsafe ReceivedReply.receive(data, size * count, owner) { unsafe $0.takeBody($1) }
-        }
-        unsafe curl_easy_set_data_callback(easy, CURLOPT_HEADERFUNCTION) {
-            data,
-            size,
-            count,
-            owner in
-            unsafe ReceivedReply.receive(data, size * count, owner) { unsafe $0.takeHeader($1) }
-        }
+        unsafe self.easy = easy
+        unsafe curl_easy_set_data_callbacks(
+            easy,
+            { data, size, count, owner in
+                unsafe ReceivedReply.receive(data, size * count, owner) { unsafe $0.takeBody($1) }
+            },
+            { data, size, count, owner in
+                unsafe ReceivedReply.receive(data, size * count, owner) {
+                    unsafe $0.takeHeader($1)
+                }
+            },
+            owner
+        )
         let sending: curl_prereq_callback = { owner, _, _, _, _ in
             guard let owner = unsafe owner else { return CURL_PREREQFUNC_ABORT }
             LoopExecutor.shared.checkIsolated()
@@ -73,9 +86,14 @@ final class ReceivedReply {
         // The tunnel is open now; on a reused connection, an earlier request opened it.
         tunnelOctets = nil
         sendings += 1
-        guard isSentOnce, sendings > 1 else { return true }
-        fault = .cutOff(reused: true)
-        return false
+        guard !isSentOnce || sendings == 1 else {
+            fault = .cutOff(reused: true)
+            return false
+        }
+        guard requiresHTTP2 else { return true }
+        // SAFETY: libcurl is preparing the transfer, so the connection is alive.
+        needsNewHandle = unsafe !tls_uses_http2(curl_easy_get_tls(easy))
+        return !needsNewHandle
     }
 
     /// Passes octets from libcurl to `take`; returns -1 to abort the transfer.
@@ -116,17 +134,19 @@ final class ReceivedReply {
         // SAFETY: the line lives during the call.
         let line = unsafe RawSpan(_unsafeBytes: line)
         if let before = tunnelOctets { return takeTunnelHeader(line, after: before) }
-        let before = headers.octets
-        headers.take(line)
-        meter.gain(headers.octets - before)
-        memory.octets += headers.octets - before
+        let gained = headers.take(line)
+        meter.gain(gained)
+        memory.octets += gained
         guard !memory.isFull else { return failFull() }
         if headers.octets > limits.headerOctets {
             fault = .broken("more than \(limits.headerOctets) octets of headers")
-        } else if headers.isEncoded {
-            fault = .broken("the body has a content encoding that was not requested")
+            return false
         }
-        return fault == nil
+        if headers.isEncoded {
+            fault = .broken("the body has a content encoding that was not requested")
+            return false
+        }
+        return true
     }
 
     /// Parses one line of the reply to CONNECT; returns false to abort the transfer.

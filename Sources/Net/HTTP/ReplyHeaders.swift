@@ -18,8 +18,11 @@ struct ReplyHeaders {
     private(set) var isEncoded = false
 
     /// Parses one header line; libcurl uses the HTTP/1.1 format for all versions.
-    mutating func take(_ line: RawSpan) {
-        octets += line.byteCount + Self.lineOctets
+    ///
+    /// Returns the octets that the line adds to ``octets``.
+    mutating func take(_ line: RawSpan) -> Int {
+        let gained = line.byteCount + Self.lineOctets
+        octets += gained
         if Self.begins(line, with: "http/") {
             date = nil
             retryAfter = nil
@@ -38,6 +41,7 @@ struct ReplyHeaders {
             let coding = Self.text(line, from: 17)
             isEncoded = !coding.isEmpty && coding.lowercased() != "identity"
         }
+        return gained
     }
 
     /// Returns the status code of a status line, or 0 for any other line.

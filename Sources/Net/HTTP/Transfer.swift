@@ -37,8 +37,13 @@ final class Transfer: RequestHandle {
     /// Takes an idle or new handle from `handles`, and sets its options.
     func prepare(from handles: EasyHandles) throws(HTTPError) -> EasyHandle {
         let kind = EasyHandle.Kind(request)
-        let handle = try handles.take(for: kind)
-        (self.handle, self.handles) = (handle, handles)
+        self.handles = handles
+        return try prepare(try handles.take(for: kind), kind)
+    }
+
+    /// Sets the options of `handle` for the request.
+    func prepare(_ handle: EasyHandle, _ kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
+        self.handle = handle
         try handle.prepare(request, kind, time: Clock.now.duration(to: deadline))
         return handle
     }
@@ -48,8 +53,8 @@ final class Transfer: RequestHandle {
         self.turn = turn
     }
 
-    func beginAgain(after turn: Int) {
-        isSecond = true
+    func beginAgain(after turn: Int, isSecond: Bool) {
+        if isSecond { self.isSecond = true }
         self.turn = turn
     }
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import TestWorld
+import Testing
+
+@testable import Net
+
+/// With libcurl before 8.1.0, see ``LibraryVersion/hasStaleHeaders``.
+@Suite("libcurl handles that are used again", .timeLimit(.minutes(15)))
+struct HTTPHandleTests {
+    private func request(_ path: String, to server: DowngradingServer) -> HTTPRequest {
+        var request = HTTPRequest(
+            url: "https://\(Certificates.name)\(path)",
+            server: server.address
+        )
+        request.certificateFile = server.authorityFile
+        return request
+    }
+
+    @ServiceLoop
+    private func idleHandles(of client: HTTPClient, _ request: HTTPRequest) throws -> [EasyHandle] {
+        try #require(client.providers[request.provider]).group(for: request).handles.idle
+    }
+
+    @ServiceLoop
+    @Test
+    func `a second HTTP 2 request uses the handle of the first`() async throws {
+        let nginx = try Nginx()
+        let client = HTTPClient()
+        var request = HTTPRequest(url: "https://\(Certificates.name)/hello", server: nginx.secure)
+        request.certificateFile = nginx.authorityFile
+        _ = try await client.send(request, deadline: patience)
+        let first = try idleHandles(of: client, request)
+        let reply = try await client.send(request, deadline: patience)
+        #expect(reply.version == "2")
+        #expect(reply.text.hasPrefix("hello"))
+        let second = try idleHandles(of: client, request)
+        #expect(first.count == 1 && second.count == 1 && first[0] === second[0])
+    }
+
+    @ServiceLoop
+    @Test(arguments: [false, true])
+    func `a handle of an HTTP 2 request sends nothing over HTTP 1`(isSentOnce: Bool) async throws {
+        let server = try DowngradingServer()
+        let client = HTTPClient()
+        for _ in 0..<2 {
+            let reply = try await client.send(request("/", to: server), deadline: patience)
+            #expect(reply.version == "2")
+        }
+        #expect(try idleHandles(of: client, request("/", to: server)).count == 1)
+        var blank = request("/blank", to: server)
+        blank.isSentOnce = isSentOnce
+        // libcurl accepts the line if the handle points to a former header.
+        await #expect(throws: HTTPError.broken("the reply is not HTTP")) {
+            try await client.send(blank, deadline: patience)
+        }
+        #expect(server.requestsOverHTTP1 == 1)
+        var ordinary = request("/", to: server)
+        ordinary.isSentOnce = isSentOnce
+        let reply = try await client.send(ordinary, deadline: patience)
+        #expect(reply.version == "1.1")
+        #expect(reply.text == "1")
+        #expect(server.requestsOverHTTP1 == 2)
+    }
+}
