@@ -505,39 +505,31 @@ struct LinkResolversTests {
         #expect(last.map(\.source) == [.file])
     }
 
-    @Test("servers of systemd-resolved for all names replace those of ordinary links elsewhere")
-    func exclusive() throws {
-        let server = try Self.server("192.0.2.1")
-        func sources(_ resolved: LinkResolvers) -> [[LinkResolvers]] {
-            var office = LinkResolvers(.networkManager, link: "eth1", servers: [server])
-            office.route(["corp.example"], isDefault: true)
-            return [
-                [resolved],
-                [
-                    LinkResolvers(.networkManager, link: "eth0", servers: [server]), office,
-                    LinkResolvers(.networkManager, link: "tun0", servers: [server]),
-                ],
-            ]
+    private static func beside(_ resolved: LinkResolvers) throws -> [LinkResolvers] {
+        let server = try server("192.0.2.1")
+        var office = LinkResolvers(.networkManager, link: "eth1", servers: [server])
+        office.route(["corp.example"], isDefault: true)
+        let others = ["eth0", "tun0"].map {
+            LinkResolvers(.networkManager, link: $0, servers: [server])
         }
-        func defaults(_ resolved: LinkResolvers) -> [String] {
-            LinkResolvers.merged(sources(resolved), running: nil, isOwn: { _ in false })
-                .filter(\.isDefault).map(\.link)
-        }
-        let strict = LinkResolvers.Server(server.address, tlsName: "dns.example")
-        #expect(defaults(LinkResolvers(.resolved, link: "", servers: [server])) == ["", "tun0"])
-        #expect(
-            defaults(LinkResolvers(.resolved, link: "eth2", servers: [strict])) == ["eth2", "tun0"]
-        )
-        #expect(
-            defaults(LinkResolvers(.resolved, link: "eth2", servers: [server]))
-                == ["eth2", "eth0", "eth1", "tun0"]
-        )
-        let all = LinkResolvers.merged(
-            sources(LinkResolvers(.resolved, link: "", servers: [server])),
+        return LinkResolvers.merged(
+            [[resolved], [office] + others],
             running: nil,
             isOwn: { _ in false }
         )
-        #expect(all.first { $0.link == "eth1" }?.domains == ["corp.example"])
+    }
+
+    @Test(
+        "servers of systemd-resolved for all names replace those of ordinary links elsewhere",
+        arguments: [("", nil, true), ("eth2", "dns.example", true), ("eth2", nil, false)]
+    )
+    func exclusive(_ link: String, _ tls: String?, _ isExclusive: Bool) throws {
+        let server = try Self.server("192.0.2.2", tls: tls)
+        let all = try Self.beside(LinkResolvers(.resolved, link: link, servers: [server]))
+        let used = all.filter(\.isDefault).map(\.link)
+        #expect(used == (isExclusive ? [link, "tun0"] : [link, "eth1", "eth0", "tun0"]))
+        let office = all.filter { $0.link == "eth1" }
+        #expect(office.map(\.domains) == [["corp.example"]])
     }
 
     @Test(
