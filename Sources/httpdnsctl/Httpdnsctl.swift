@@ -8,6 +8,13 @@ struct Httpdnsctl: ParsableCommand {
         abstract: "Inspect and control a running httpdnsd.",
         usage: "httpdnsctl [--socket PATH] [--json] COMMAND ...",
         discussion: """
+            TERMS
+              vendor    cloud service that resolves names over HTTP(S) (HTTPDNS)
+              upstream  resolver to which the daemon forwards the other names
+              route     setting that maps domains to vendors or upstreams
+              fleet     machines that share answers of vendors through a Redis server
+              unit      item of a vendor's bill, such as a request or a name
+
             EXIT CODES
               0  ok
               1  the command failed, or found nothing

@@ -22,7 +22,10 @@ struct Program: ParsableCommand {
         version: Product.version
     )
 
-    @Option(name: .long, help: "Settings file.")
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Settings file. (default: \(Program.standardConfig))", valueName: "path")
+    )
     var config: String?
 
     @Flag(name: .long, help: "Check the settings, print every error or `ok`, and exit.")
@@ -30,7 +33,7 @@ struct Program: ParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Print the effective settings; without --config, all options."
+        help: "Print the settings of --config with defaults; without it, all options."
     )
     var printConfig = false
 

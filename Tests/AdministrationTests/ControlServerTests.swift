@@ -363,7 +363,7 @@ struct ControlServerTests {
         #expect(try await runControl("--socket", live.path, "status").status == 4)
         #expect(
             try await runControl("--socket", live.path, "stats", "--reset").output.hasPrefix(
-                "since 0 s"
+                "counted for 0 s"
             )
         )
         #expect(

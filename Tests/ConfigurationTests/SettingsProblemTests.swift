@@ -224,12 +224,12 @@ struct SettingsProblemTests {
         BadText(
             "neither vendors nor upstreams",
             "# empty\n",
-            "f:1:1: without `only` \"udp://192.0.2.1\""
+            "f:1:1: no route no upstream \"udp://192.0.2.1\""
         ),
         BadText(
             "only an unused upstream",
             "upstreams: [{name: a, url: \"udp://192.0.2.1\", only: true}]",
-            "f:1:12: without `only` \"udp://192.0.2.1\""
+            "f:1:12: no route `only` without \"udp://192.0.2.1\""
         ),
     ]
 

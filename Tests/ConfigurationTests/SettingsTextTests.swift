@@ -68,7 +68,7 @@ struct SettingsTextTests {
         BadText(
             "an unclosed bracket, and the end of the file",
             "upstreams: [\n  {name: isp\n\n",
-            "f:3:1: mapping line 2"
+            "f:3:1: `{` line 2 `}`"
         ),
         BadText(
             "a tab",

@@ -205,7 +205,7 @@ struct SettingsUpstreamTests {
         BadText(
             "no port",
             entry("url: \"tls://dns.example:0\", addresses: [192.0.2.1]"),
-            "f:1:28: `upstreams.url` `0` port"
+            "f:1:28: `upstreams.url` port 65535"
         ),
         BadText(
             "a user",
@@ -235,7 +235,7 @@ struct SettingsUpstreamTests {
         BadText(
             "a port that is too high",
             entry("url: \"https://dns.example:70000/q\", addresses: [192.0.2.1]"),
-            "f:1:28: `upstreams.url` `70000` port"
+            "f:1:28: `upstreams.url` port 65535"
         ),
         BadText(
             "an empty list of addresses",

@@ -6,7 +6,7 @@ private let marks = #"\bunsafe\b(?!\))|\bnonisolated\(unsafe\)|@unchecked Sendab
 /// Allowed unsafe places by module; an increase needs a decision.
 private let allowance = [
     "Acceleration": 29,
-    "Administration": 9,
+    "Administration": 6,
     "Configuration": 42,
     "DNSCache": 59,
     "DNSWire": 11,
@@ -14,7 +14,7 @@ private let allowance = [
     "Fleet": 40,
     "HTTPDNS": 57,
     "Locks": 14,
-    "Net": 583,
+    "Net": 586,
     "httpdns-emulator": 22,
     "httpdnsctl": 78,
     "httpdnsd": 2,

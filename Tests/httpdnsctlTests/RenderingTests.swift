@@ -17,24 +17,24 @@ struct RenderingTests {
                 listening     127.0.0.1:53 (udp+tcp)  [::1]:53 (udp, socket-activation)
                 resolv.conf   points to the daemon (127.0.0.1)
                 cache         1 entry, 12.0 MiB of 64.0 MiB (18.8 %)
-                acceleration  suspended (an operator watches the queries): 1,200 entries, 56,789 answers
-                network       2 changes, 1 resume, last 1 min 15 s ago
+                acceleration  suspended (an operator watches the queries): 1,200 entries in the kernel, 56,789 answers from it
+                network       2 network changes, 1 wake-up from suspend, last 1 min 15 s ago
 
-                VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  CHANNEL             REMARKS
-                tencent      degraded  12,345                     12,000  tencent over https  clock 1 min 15 s behind ours
+                VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  KIND, CHANNEL   REMARKS
+                tencent      degraded  12,345                     12,000  tencent, https  clock 1 min 15 s behind ours
                     budget: 12,000 of 20,000 calls today (60.0 %); the day ends in 3 h 5 min
                     client address: 203.0.113.9
-                    connections: 12 new, 11,988 reused
+                    connections: 12 opened, 11,988 reuses
                     addresses refreshed 3 times, last 3 min 20 s ago, 1 failure: timeout
-                * 192.0.2.1  up        12,000       0  18.3 ms
-                  192.0.2.2  DOWN         345     345        -                                last error: timeout, 2 min 10 s ago
-                alibaba      paused         0                          0  alibaba over gcm
+                  192.0.2.1  up        12,000       0  18.3 ms            used first
+                  192.0.2.2  DOWN         345     345        -                            last error: timeout, 2 min 10 s ago
+                alibaba      paused         0                          0  alibaba, gcm
                     paused by the operator until `httpdnsctl resume alibaba`
 
                 UPSTREAM                         STATE     QUERIES  ANSWERED  FAILED  LATENCY  URL                             REMARKS
                 isp                              up             99        98       1   1.2 ms  udp://192.0.2.53 (unprotected)  last error: refused, 1 h 6 min ago
                 dot                              degraded    1,005     1,000       5  12.0 ms  tls://dns.example (validates)
-                    connections: 6 new, 998 reused
+                    connections: 6 opened, 998 reuses
                   tls://dns.example (192.0.2.1)  up          1,000     1,000       0  11.5 ms  tls
                   tls://dns.example (192.0.2.2)  backoff         4         0       4        -  tls                             next attempt in 7 s: timed out
                   tls://dns.example (192.0.2.3)  LOOPS           1         0       1        -  tls                             queries return to this daemon; next check now
@@ -95,7 +95,7 @@ struct RenderingTests {
     func stats() {
         #expect(
             StatsText.render(Samples.stats, plain) == """
-                since 1 min ago
+                counted for 1 min, since the start or `stats --reset`
 
                 QUERIES                 COUNT   SHARE
                 total                   1,000
@@ -119,28 +119,28 @@ struct RenderingTests {
                 hits     900 of 1,000 queries (90.0 %)
                 changes  70 inserted, 2 evicted, 13 expired
 
-                VENDOR   LOOKUPS  WITH ADDRESS  EMPTY  UNANSWERED  CALLS  FAILED
-                tencent       97            92      3           2     61       3
+                VENDOR   NAME LOOKUPS  WITH ADDRESS  EMPTY  UNANSWERED  CALLS  FAILED CALLS
+                tencent            97            92      3           2     61             3
                     failed 3: 2 timeout, 1 http
-                    avoided 927: 890 cached, 30 paired, 7 merged
-                    connections: 4 new, 57 reused
+                    calls avoided 927: 890 cached, 30 paired, 7 merged
+                    connections: 4 opened, 57 reuses
                     budget: 1,000 of 1,000 calls today (100.0 %), 4 not made; the day ends in 1 h
                     units: 290 to 300, 1,200 today, 45,000 this month, 0.18 CNY
 
-                COST     BILLABLE CALLS  NAMES   SHARE  ROUTE
-                tencent              58     60
-                                            45  75.0 %  httpdnsd.yaml:12 (example.com)
-                                            15  25.0 %  httpdnsd.yaml:16 (=www.example.org)
+                BILLED   CALLS  NAMES   SHARE  ROUTE
+                tencent     58     60          all
+                                   45  75.0 %  httpdnsd.yaml:12 (example.com)
+                                   15  25.0 %  httpdnsd.yaml:16 (=www.example.org)
 
                 UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES  FOREIGN
                 isp       unprotected       42        41       1            1        2
                     failed 1: 1 timeout
-                    connections: 3 new, 4 reused
+                    connections: 3 opened, 4 reuses
 
                 MISSES   3 in flight, 7 merged, 0 dropped
-                REFRESH  12 started, 11 done, 1 failed, 4 over budget, 3 held
-                PACKETS  1,002 received, 2 ignored, 1 truncated-replies
-                NETWORK  2 changes, 0 resumes
+                REFRESH  12 started, 11 done, 1 failed, 4 over budget, 3 not sent
+                PACKETS  1,002 received, 2 ignored, 1 truncated replies
+                NETWORK  2 network changes, 0 wake-ups from suspend
                 LOG      5 lines dropped
                 PROCESS  20.0 MiB resident, 24 descriptors, 4 threads, 1.25 s CPU time
 
@@ -155,9 +155,9 @@ struct RenderingTests {
         #expect(
             lines == [
                 " 21 µs     noerror   A      www.example.com.                    cache "
-                    + "(tencent/192.0.2.1:443), client 127.0.0.1 (refreshed)",
+                    + "(tencent/192.0.2.1:443) (refreshed), client 127.0.0.1",
                 " 48.2 ms   nxdomain  AAAA   gone.example.com.                   "
-                    + "isp/udp://192.0.2.53:53, client 2001:db8::7 over TCP (no vendor address)",
+                    + "isp/udp://192.0.2.53:53 (no vendor address), client 2001:db8::7 over TCP",
                 " queries not shown: too many",
             ]
         )
@@ -248,7 +248,7 @@ struct RenderingTests {
                 www.example.com.  A     noerror   18 s        42 s  1,234  tencent 192.0.2.1:443
                     192.0.2.10
                     192.0.2.11
-                www.example.com.  TXT   nodata   stale  6 min 40 s      0  isp udp://192.0.2.53 (unprotected) (validated) (do)
+                www.example.com.  TXT   nodata   stale  6 min 40 s      0  isp udp://192.0.2.53 (unprotected) (validated) (queries with do)
 
                 """
         )
@@ -265,7 +265,7 @@ struct RenderingTests {
                    answer    noerror from cache (tencent/192.0.2.1:443), TTL 1 min
                     192.0.2.10
                     192.0.2.11
-                   cost      nothing now; the answer cost at most 5 units (0.000015 CNY); next resolution in 45 s if it is in demand: 1 billable call, 10 units (0.00003 CNY) to tencent
+                   cost      nothing now; the answer cost at most 5 units (0.000015 CNY); a query after 45 s starts a refresh: 1 billable call, 10 units (0.00003 CNY) to tencent
 
                 """
         )
@@ -277,7 +277,10 @@ struct RenderingTests {
         reply.cost.nextSeconds = 1
         reply.cost.nextBy = "query"
         let text = ExplainText.render(reply, plain)
-        #expect(text.contains("by the first query after 1 s: 1 billable call"), "\(text)")
+        #expect(
+            text.contains("the first query after 1 s starts a resolution: 1 billable call"),
+            "\(text)"
+        )
     }
 
     @Test("explain --live shows attempts and notes")
@@ -333,7 +336,7 @@ struct RenderingTests {
     func top() {
         #expect(
             TopText.costs(Samples.top, plain) == """
-                2,000 names in billable calls since 1 h ago
+                2,000 names in billable calls in the last 1 h
                 NAME                 CALLS   SHARE  UNITS  VENDOR   ROUTE
                 www.example.com.     1,500  75.0 %  7,500  tencent  httpdnsd.yaml:12 (example.com)
                 a.example.org.    10 to 12   0.6 %      -  alibaba  httpdnsd.yaml:16

@@ -193,7 +193,7 @@ extension Decision {
         }
         let result =
             if !asks {
-                "not queried now"
+                "not queried now, otherwise:"
             } else {
                 payee != nil
                     ? "queried in this order"
@@ -219,9 +219,9 @@ extension Decision {
         if plan.alignsHints { notes.append("address hints are replaced by resolved addresses") }
         let result =
             if plan.upstreams.isEmpty {
-                "none is configured: SERVFAIL"
+                "none is configured (without another answer: SERVFAIL)"
             } else if !asks {
-                "not queried now"
+                "not queried now, otherwise:"
             } else {
                 plan.vendors.isEmpty
                     ? "queried in this order" : "queried in this order if no vendor has addresses"

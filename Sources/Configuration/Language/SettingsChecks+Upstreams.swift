@@ -18,7 +18,7 @@ extension Settings {
             }
             seen[upstream.name] = seen[upstream.name] ?? reading.place(of: path)
             checkSource(of: upstream, path, &reading)
-            if reading.has("\(path).url"), !reading.isDamaged("\(path).url") {
+            if upstream.from == nil, reading.has("\(path).url"), !reading.isDamaged("\(path).url") {
                 checkAddresses(of: upstream, path, &reading)
                 checkProtection(of: upstream, path, &reading)
             }
@@ -55,14 +55,20 @@ extension Settings {
                 !reading.isDamaged(path), !reading.isDamaged("\(path).url"),
                 !reading.isDamaged("\(path).from")
             else { return }
-            return reading.report(reading.place(of: path), "`upstreams.url` is missing")
+            return reading.report(
+                reading.place(of: path),
+                "`upstreams.url` is missing",
+                hint: "or set `from`, if the network or a file names the servers"
+            )
         }
         for option in ["url", "addresses", "ca-file", "validates"]
         where reading.has("\(path).\(option)") {
             reading.report(
                 reading.place(of: "\(path).\(option)"),
-                "`\(option)` is not allowed with `from`: its source names the servers",
-                hint: "remove one of the two options"
+                "`\(option)` is not allowed with `from`: "
+                    + (source == .network
+                        ? "the network names the servers" : "\(source) names the servers"),
+                hint: "remove `\(option)` or `from`"
             )
         }
         let first = upstreams.firstIndex { $0.from == source }
@@ -109,7 +115,7 @@ extension Settings {
             reading.report(
                 reading.place(of: "\(path).url"),
                 "`\(upstream.url)` needs `addresses`: httpdnsd does not resolve its host",
-                hint: "such as addresses: [192.0.2.53]"
+                hint: "add its IP addresses, such as addresses: [192.0.2.53]"
             )
             return
         }

@@ -13,6 +13,7 @@ extension Settings {
         checkTranslation(&reading)
         checkCache(&reading)
         checkControl(&reading)
+        checkHosts(&reading)
         checkMetrics(&reading)
         checkThatSomethingAnswers(&reading)
     }
@@ -27,6 +28,13 @@ extension Settings {
             let place = reading.place(of: "listen[\(index)]")
             if address.port != 0, !seen.insert(address).inserted {
                 reading.report(place, "duplicate address `\(address)`")
+            }
+            if let meant = meantWithPort(address, reading.environment) {
+                reading.warn(
+                    place,
+                    "`\(address.host)` is not an address of this machine",
+                    hint: "did you mean `\(meant)`?"
+                )
             }
             guard !address.ip.isLoopback, !reading.has("allow") else { continue }
             if address.ip.isUnspecified {
@@ -46,10 +54,25 @@ extension Settings {
         for (index, block) in allow.enumerated() where block.length == 0 {
             reading.warn(
                 reading.place(of: "allow[\(index)]"),
-                "`\(block)` makes this an open resolver, which attackers use to flood others"
+                "`\(block)` makes this an open resolver, which attackers use to flood others",
+                hint: "list the networks of your clients instead"
             )
         }
     }
+
+    /// Returns `[fd00::1]:53` for the address `fd00::1:53`, unless this machine has the address.
+    private func meantWithPort(
+        _ address: SocketAddress,
+        _ environment: SettingsEnvironment
+    ) -> String? {
+        guard address.port == Self.standardPort, !environment.isLocal(address),
+            let meant = SocketAddress.bracketed(address.host),
+            let port = SocketAddress(meant)?.port, port == Self.standardPort || port >= 1000
+        else { return nil }
+        return meant
+    }
+
+    private static let standardPort: UInt16 = 53
 }
 
 // MARK: - Answers
@@ -64,8 +87,11 @@ extension Settings {
         if routes.isEmpty {
             reading.report(
                 place,
-                "no name can be resolved: there are no routes, and no upstreams without `only`",
-                hint: "add one, such as upstreams: [{name: isp, url: \"udp://192.0.2.1\"}]"
+                "no name can be resolved: there is no route, and "
+                    + (upstreams.isEmpty
+                        ? "no upstream" : "each upstream has `only`, so it serves only routes"),
+                hint: "add an upstream\(upstreams.isEmpty ? "" : " without `only`"), such as"
+                    + " upstreams: [{name: isp, url: \"udp://192.0.2.1\"}]"
             )
         } else {
             reading.warn(place, "names without a route cannot be resolved: no upstream serves them")
@@ -129,14 +155,39 @@ extension Settings {
     }
 
     private func checkControl(_ reading: inout SettingsReading) {
+        checkGroup(control.group, "control.group", &reading)
         guard control.mode & 0o002 != 0 else { return }
         reading.warn(
             reading.place(of: "control.mode"),
-            "every user of this machine may connect to the control socket"
+            "every user of this machine may connect to the control socket",
+            hint: "set \"0660\", and add the administrators to the group `\(control.group)`"
         )
     }
 
+    private func checkGroup(_ group: String?, _ path: String, _ reading: inout SettingsReading) {
+        guard let group, reading.has(path), !reading.isDamaged(path),
+            !reading.environment.mayBeGroup(group)
+        else { return }
+        reading.warn(
+            reading.place(of: path),
+            "`\(path)`: there is no group `\(group)` in /etc/group; the socket keeps the group of"
+                + " the daemon",
+            hint: "create the group, or write the name of another group"
+        )
+    }
+
+    private func checkHosts(_ reading: inout SettingsReading) {
+        for (index, path) in hosts.files.enumerated()
+        where reading.has("hosts.files") && !reading.environment.mayExist(path) {
+            reading.warn(
+                reading.place(of: "hosts.files[\(index)]"),
+                "`hosts.files`: \(path) does not exist; until it exists, it counts as empty"
+            )
+        }
+    }
+
     private func checkMetrics(_ reading: inout SettingsReading) {
+        checkGroup(metrics.group, "metrics.group", &reading)
         var seen: Set<MetricsPlace> = []
         for (index, place) in metrics.listen.enumerated() {
             let key = "metrics.listen[\(index)]"

@@ -22,6 +22,12 @@ package struct SettingsEnvironment: Sendable {
     /// Returns true if a path is known to be a directory; at the start of the daemon always false.
     package var isDirectory: @Sendable (String) -> Bool
 
+    /// Returns false if a path is known not to exist; at the start of the daemon always true.
+    package var mayExist: @Sendable (String) -> Bool = { _ in true }
+
+    /// Returns false if a group is known not to exist; at the start of the daemon always true.
+    package var mayBeGroup: @Sendable (String) -> Bool = { _ in true }
+
     package init(
         credentialsDirectory: String? = nil,
         hasHTTP3: Bool? = nil,
@@ -49,7 +55,7 @@ package struct SettingsEnvironment: Sendable {
         )
     }
 
-    /// Environment for `--check`, with checks of directories on disk.
+    /// Environment for `--check`, with checks of files, directories and groups.
     package static var check: SettingsEnvironment {
         var environment = process
         environment.passesOverCredentials = true
@@ -61,6 +67,15 @@ package struct SettingsEnvironment: Sendable {
                 return error != .system(ENOENT) && error != .system(ENOTDIR)
             }
         }
+        environment.mayExist = { path in
+            do throws(FileError) {
+                _ = try RegularFile(path)
+                return true
+            } catch {
+                return error != .system(ENOENT) && error != .system(ENOTDIR)
+            }
+        }
+        environment.mayBeGroup = { GroupFile.number(of: $0) != nil }
         environment.isDirectory = { path in
             do throws(FileError) {
                 _ = try RegularFile(path)

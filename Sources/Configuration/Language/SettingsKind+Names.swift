@@ -62,8 +62,23 @@ extension SocketAddress {
         }
     }
 
+    /// Reads an address from the settings.
+    ///
+    /// An address in ::/96 such as `::1:53` is an error: it is not in use, and the last group was
+    /// meant as a port.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
-        if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
+        let meant = bracketed(text)
+        if let address = SocketAddress(text, defaultPort: defaultPort) {
+            guard let meant, address.octets.prefix(12).allSatisfy({ $0 == 0 }) else {
+                return address
+            }
+            throw Mismatch(
+                message: "`\(text)` is an IPv6 address without a port",
+                hint: "did you mean `\(meant)`?"
+            )
+        }
+        if let meant { throw Mismatch(hint: "did you mean `\(meant)`?") }
+        try checkPort(of: text)
         let isName =
             text.unicodeScalars.contains { $0.properties.isAlphabetic }
             && text.count { $0 == ":" } <= 1
@@ -72,6 +87,34 @@ extension SocketAddress {
                 ? "write its IP address: httpdnsd does not resolve names in its settings"
                 : nil
         )
+    }
+}
+
+extension SocketAddress {
+    /// Returns `[::1]:53` for `::1:53`, an IPv6 address and a port without brackets.
+    static func bracketed(_ text: String) -> String? {
+        guard !text.contains("["), let colon = text.lastIndex(of: ":"),
+            let port = UInt16(text[text.index(after: colon)...]), port > 0
+        else { return nil }
+        // In `::53`, the colon before the port is also the end of `::`.
+        let host = text == "::\(port)" ? "::" : String(text[..<colon])
+        let isAddress = SocketAddress(host, defaultPort: 0)?.isIPv6 ?? false
+        return isAddress && text != "::1" ? "[\(host)]:\(port)" : nil
+    }
+
+    /// Throws if only the port of an address is invalid.
+    private static func checkPort(of text: String) throws(Mismatch) {
+        guard let colon = text.lastIndex(of: ":") else { return }
+        let port = text[text.index(after: colon)...]
+        let isNumber = !port.isEmpty && port.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard isNumber, SocketAddress("\(text[..<colon]):1") != nil else { return }
+        throw .port(of: text)
+    }
+}
+
+extension Mismatch {
+    static func port(of text: String) -> Mismatch {
+        Mismatch(message: "the port of `\(text.withoutSecrets.shortened)` must be from 1 to 65535")
     }
 }
 

@@ -45,6 +45,7 @@ private struct Scale: Sendable {
         let digits = text.prefix { ("0"..."9").contains($0) }
         let rest = text.dropFirst(digits.count).drop { $0 == " " }
         guard !digits.isEmpty else { throw Mismatch() }
+        if rest.first == "." { throw decimalPoint(in: text) }
         if rest.isEmpty {
             guard hasBareZero, digits.allSatisfy({ $0 == "0" }) else {
                 throw Mismatch(hint: "did you mean `\(digits.prefix(20))\(proposed)`?")
@@ -58,6 +59,18 @@ private struct Scale: Sendable {
         }
         let (value, overflow) = (Int(digits) ?? .max).multipliedReportingOverflow(by: unit.factor)
         return overflow ? .max : value
+    }
+
+    /// Returns the error for a decimal such as `1.5s`; the hint is the same value, if possible.
+    private func decimalPoint(in text: String) -> Mismatch {
+        let number = text.prefix { $0 == "." || ("0"..."9").contains($0) }
+        let unit = units.first { $0.name == text.dropFirst(number.count) }
+        let value = (Double(number) ?? .infinity) * Double(unit?.factor ?? 0)
+        let isWhole = value > 0 && value < 1e15 && value == value.rounded()
+        return Mismatch(
+            message: "`\(text.shortened)` has a decimal point; only whole numbers are valid",
+            hint: isWhole ? "did you mean `\(write(Int(value)))`?" : nil
+        )
     }
 
     /// Returns the shortest form that `read` accepts.
@@ -121,15 +134,29 @@ extension SettingsKind where Value == Double {
 extension SettingsKind where Value == String {
     static var currency: SettingsKind {
         .scalar(
-            "a currency code such as CNY",
+            "an ISO 4217 currency code such as CNY",
             schema: SettingsSchema.string("^[A-Z]{3}$"),
             read: { text throws(Mismatch) in
                 guard text.utf8.count == 3, text.utf8.allSatisfy({ (0x41...0x5A).contains($0) })
-                else { throw Mismatch(hint: "did you mean `\(text.uppercased().prefix(3))`?") }
+                else {
+                    throw Mismatch(hint: currencyCode(of: text).map { "did you mean `\($0)`?" })
+                }
                 return text
             },
             write: { .text($0) }
         )
+    }
+
+    /// Returns the code that another name of a currency probably means.
+    private static func currencyCode(of text: String) -> String? {
+        let codes = [
+            "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "¥": "CNY", "元": "CNY",
+            "dollar": "USD", "dollars": "USD", "$": "USD", "us$": "USD", "euro": "EUR", "€": "EUR",
+        ]
+        if let code = codes[text.lowercased()] { return code }
+        let isCode =
+            text.utf8.count == 3 && text.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
+        return isCode ? text.uppercased() : nil
     }
 }
 

@@ -65,12 +65,7 @@ extension SettingsKind {
             expected: expected,
             read: { node, key, reading in
                 guard case .sequence(let items) = node.content else {
-                    let hint =
-                        node.isNull
-                        ? nil
-                        : node.scalar.map {
-                            "write [\(YAMLNode.text($0.shortened).inline)]"
-                        }
+                    let hint = hint(replacing: node, key, kind, reading)
                     reading.reportMismatch(node, key, expected: expected, hint: hint)
                     return nil
                 }
@@ -97,6 +92,21 @@ extension SettingsKind {
             write: { .list($0.map(kind.write)) },
             schema: SettingsSchema.list(of: kind.schema, count: count)
         )
+    }
+
+    /// Returns the hint for a value that is not a list: the value in brackets, if it is an item.
+    private static func hint<Item>(
+        replacing node: YAMLNode,
+        _ key: SettingsKey,
+        _ kind: SettingsKind<Item>,
+        _ reading: SettingsReading
+    ) -> String? {
+        guard let text = node.scalar, !node.isNull else { return nil }
+        var trial = SettingsReading(files: reading.files, environment: reading.environment)
+        guard kind.read(node, key, &trial) != nil else {
+            return "write [A, B]; each item must be \(kind.expected)"
+        }
+        return "write [\(YAMLNode.text(text.shortened).inline)]"
     }
 
     /// Value type for an enumeration; an alias causes an error that proposes the valid word.

@@ -23,6 +23,9 @@ struct SettingsOption<Owner: Sendable>: Sendable {
 
     var isRequired = false
 
+    /// Description of the valid values of a required option.
+    var expected: String?
+
     let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
 
     let write: @Sendable (Owner) -> YAMLNode?
@@ -34,6 +37,8 @@ struct SettingsOption<Owner: Sendable>: Sendable {
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
+    fileprivate static var expected: String { "a mapping of options (`key: value`)" }
+
     /// Reads a section; values of later files replace values of earlier files.
     func read(
         _ node: YAMLNode,
@@ -43,7 +48,7 @@ extension SettingsTable {
     ) {
         guard case .mapping(let pairs) = node.content else {
             reading.damage(key)
-            reading.reportMismatch(node, key, expected: "a mapping of options (`key: value`)")
+            reading.reportMismatch(node, key, expected: Self.expected)
             return
         }
         var misspelled: [String] = []
@@ -76,7 +81,12 @@ extension SettingsTable {
         }
         for option in options where option.isRequired && !reading.isDamaged(key.path) {
             let key = key.option(option.name)
-            if !reading.has(key.path) { reading.report(node.place, "`\(key.shown)` is missing") }
+            guard !reading.has(key.path) else { continue }
+            reading.report(
+                node.place,
+                "`\(key.shown)` is missing",
+                hint: option.expected.map { "it must be \($0)" }
+            )
         }
     }
 
@@ -121,6 +131,7 @@ extension SettingsOption {
         SettingsOption(
             name: name,
             isRequired: required,
+            expected: required ? kind.expected : nil,
             read: { pair, key, owner, reading in
                 guard let value = kind.read(pair.value, key, &reading) else {
                     reading.damage(key)
@@ -161,6 +172,7 @@ extension SettingsOption {
         SettingsOption(
             name: name,
             isRequired: required,
+            expected: required ? kind.expected : nil,
             read: { pair, key, owner, reading in
                 owner[keyPath: path] = kind.read(pair.value, key, &reading)
                 if owner[keyPath: path] == nil { reading.damage(key) }
@@ -230,6 +242,15 @@ extension SettingsOption {
                     reading.forget(below: key)
                     return
                 case "on", "true": node.content = .mapping([])
+                case let text?:
+                    reading.damage(key)
+                    return reading.reportMismatch(
+                        node,
+                        key,
+                        expected: "`on`, `off` or \(SettingsTable<Section>.expected)",
+                        hint: ["yes": "on", "no": "off"][text.lowercased()]
+                            .map { "did you mean `\($0)`?" }
+                    )
                 default: break
                 }
                 var section = owner[keyPath: path] ?? fresh
@@ -243,7 +264,7 @@ extension SettingsOption {
                 SettingsManual.Entry(
                     name: name,
                     doc: doc,
-                    facts: "a section, or `off`; default \(isOn ? "on" : "off")",
+                    facts: "`on`, `off` or a section; default \(isOn ? "on" : "off")",
                     form: .section(table.explain(fresh)),
                     isOff: isExample
                 )

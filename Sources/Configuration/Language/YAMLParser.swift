@@ -75,14 +75,63 @@ import CYAML
         let context = unsafe parser.pointee.context.map { unsafe String(cString: $0) }
         let place = unsafe YAMLPlace(parser.pointee.problem_mark)
         let start = unsafe YAMLPlace(parser.pointee.context_mark)
+        let known = Self.complaint(context: context ?? "", problem: problem ?? "", start: start)
+        if let known {
+            return YAMLComplaint(
+                place: text.clamp(place),
+                message: known.message,
+                hint: known.hint
+            )
+        }
         return YAMLComplaint(
             place: text.clamp(place),
             message: [context, problem ?? "the text is not YAML"]
                 .compactMap(\.self).joined(separator: ": "),
             hint: Self.hint(context: context ?? "", problem: problem ?? "")
                 ?? (context != nil && start.line < place.line
-                    ? "it starts on line \(start.line)" : nil)
+                    ? "the part starts on line \(start.line)" : nil)
         )
+    }
+
+    /// Returns a text for a common error of libyaml; nil for other errors.
+    private static func complaint(
+        context: String,
+        problem: String,
+        start: YAMLPlace
+    ) -> (message: String, hint: String)? {
+        switch (context, problem) {
+        case ("while parsing a flow mapping", _):
+            (
+                "the `{` on line \(start.line) has no closing `}` before this place",
+                "or a comma is missing"
+            )
+        case ("while parsing a flow sequence", _):
+            (
+                "the `[` on line \(start.line) has no closing `]` before this place",
+                "or a comma is missing"
+            )
+        case ("while parsing a block mapping", "did not find expected key"):
+            (
+                "a key is expected here: the section starts on line \(start.line)",
+                "indent all keys of a section equally"
+            )
+        case ("while parsing a block collection", "did not find expected '-' indicator"):
+            (
+                "an item with `-` is expected here: the list starts on line \(start.line)",
+                "indent all items of a list equally"
+            )
+        case ("while scanning a quoted scalar", "found unexpected end of stream"):
+            (
+                "the quote on line \(start.line) is not closed",
+                "add the closing quote"
+            )
+        case (_, "mapping values are not allowed in this context"):
+            (
+                "a key is not allowed here",
+                "indent all keys of a section equally, and quote a value that contains `: `"
+            )
+        default: nil
+        }
     }
 
     private static func hint(context: String, problem: String) -> String? {

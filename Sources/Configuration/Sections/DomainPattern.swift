@@ -42,7 +42,7 @@ extension DomainPattern: CustomStringConvertible {
             form = .suffix
             name = text[...]
         }
-        domain = try Self.domain(name)
+        domain = try Self.domain(name, of: text)
     }
 
     package var description: String {
@@ -54,10 +54,10 @@ extension DomainPattern: CustomStringConvertible {
     }
 
     /// Parses an ASCII name (RFC 1035 §2.3.4).
-    private static func domain(_ text: Substring) throws(Mismatch) -> Name {
+    private static func domain(_ text: Substring, of pattern: String) throws(Mismatch) -> Name {
         if text.utf8.contains(UInt8(ascii: "*")) {
             throw Mismatch(
-                message: "`\(String(text).shortened)` has a `*` in the wrong place",
+                message: "`\(pattern.shortened)` has a `*` in the wrong place",
                 hint: "only a leading \"*.\" is allowed; `example.com` includes all names below it"
             )
         }
@@ -65,12 +65,26 @@ extension DomainPattern: CustomStringConvertible {
         do throws(NameTextError) {
             name = try Name(text).lowercased
         } catch {
-            throw Mismatch(message: "`\(String(text).shortened)` is not a domain: \(error)")
+            throw mismatch(of: text, of: pattern, error)
         }
         if let hint = mistake(in: String(text), name) {
-            throw Mismatch(message: "`\(String(text).shortened)` is not a domain", hint: hint)
+            throw Mismatch(message: "`\(pattern.shortened)` is not a domain", hint: hint)
         }
         return name
+    }
+
+    private static func mismatch(
+        of text: Substring,
+        of pattern: String,
+        _ error: NameTextError
+    ) -> Mismatch {
+        if case .unescaped = error, text.contains(" ") {
+            return Mismatch(
+                message: "`\(pattern.shortened)` is not a domain: it contains a space",
+                hint: "remove it, or write a list of domains: [a.example, b.example]"
+            )
+        }
+        return Mismatch(message: "`\(pattern.shortened)` is not a domain: \(error)")
     }
 
     private static func reverseZone(of ip: IPAddress, in text: String) -> String {

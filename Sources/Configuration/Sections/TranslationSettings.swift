@@ -36,11 +36,7 @@ extension SettingsKind where Value == NAT64Setting {
                         throw Mismatch(hint: DidYouMean.hint(for: text, among: ["auto", "off"]))
                     }
                     guard let prefix = NAT64Prefix(network) else {
-                        throw Mismatch(
-                            message: "`\(text)` is not a NAT64 prefix (RFC 6052 §2.2)",
-                            hint: "a NAT64 prefix has 32, 40, 48, 56, 64 or 96 bits, bits 64 to "
-                                + "71 are zero, and it is not link-local or multicast"
-                        )
+                        throw mismatch(network, text)
                     }
                     return .prefix(prefix)
                 }
@@ -52,6 +48,20 @@ extension SettingsKind where Value == NAT64Setting {
                 case .prefix(let prefix): .text("\(prefix)")
                 }
             }
+        )
+    }
+
+    private static func mismatch(_ network: IPPrefix, _ text: String) -> Mismatch {
+        guard [32, 40, 48, 56, 64, 96].contains(network.length) else {
+            return Mismatch(
+                message: "the prefix length of `\(text)` is not valid",
+                hint: "RFC 6052 §2.2: a NAT64 prefix has 32, 40, 48, 56, 64 or 96 bits"
+            )
+        }
+        return Mismatch(
+            message: "`\(text)` cannot be a NAT64 prefix",
+            hint: "bits 64 to 71 must be zero, and the prefix must not be link-local, multicast or"
+                + " below ::/64"
         )
     }
 }

@@ -102,9 +102,8 @@ extension UpstreamURL {
             let literal = String(rest)
             let address = try SocketAddress.literal(literal, defaultPort: scheme.defaultPort)
             let isBare = !literal.hasPrefix("[") && address.isIPv6
-            guard address.port != 0, !isBare else {
-                throw Mismatch(hint: isBare ? "write the address in brackets" : nil)
-            }
+            guard !isBare else { throw Mismatch(hint: "write the address in brackets") }
+            guard address.port != 0 else { throw .port(of: text) }
             try address.checkServer()
             (host, port, path) = (address.host, address.port, "")
         case .tls:
@@ -137,9 +136,8 @@ extension UpstreamURL {
     ) throws(Mismatch) -> (host: String, port: UInt16) {
         if let address = SocketAddress(String(text), defaultPort: scheme.defaultPort) {
             let isBare = !text.hasPrefix("[") && address.isIPv6
-            guard address.port != 0, !isBare else {
-                throw Mismatch(hint: isBare ? "write the address in brackets" : nil)
-            }
+            guard !isBare else { throw Mismatch(hint: "write the address in brackets") }
+            guard address.port != 0 else { throw .port(of: String(text)) }
             try address.checkServer()
             return (address.host, address.port)
         }
@@ -150,7 +148,7 @@ extension UpstreamURL {
         guard parts.count == 2 else { return (name.text, scheme.defaultPort) }
         guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(parts[1]),
             port != 0
-        else { throw Mismatch(message: "`\(parts[1])` is not a port") }
+        else { throw .port(of: String(text)) }
         return (name.text, port)
     }
 

@@ -36,7 +36,7 @@ extension AlibabaSettings {
                 .channel(
                     setting: "encryption: none",
                     weight: Alibaba.weight(usesTLS: true, isEncrypted: false),
-                    givesUp: "the second encryption inside of TLS"
+                    givesUp: "no second encryption inside of TLS"
                 )
             )
         }
@@ -45,7 +45,8 @@ extension AlibabaSettings {
                 .channel(
                     setting: "scheme: http, encryption: gcm",
                     weight: Alibaba.weight(usesTLS: false, isEncrypted: true),
-                    givesUp: "forward secrecy, and protection against replays; an attacker on the "
+                    givesUp:
+                        "no forward secrecy, and no protection against replays; an attacker on the "
                         + "path sees the account, the sizes and the times of calls, but no names "
                         + "and addresses; it cannot forge an answer, but can send an older one for "
                         + "the same name, of any age"
@@ -65,8 +66,8 @@ extension Settings {
             guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }
             let price = vendor.price?.applied(to: api.price) ?? api.price
             return vendor.savings(price, under: self, hasIPv6: hasIPv6).map { saving in
-                "vendor \(vendor.name): `\(saving.setting)` costs "
-                    + "\(saving.effect(weight: price.weight)); gives up: \(saving.givesUp)"
+                "vendor \(vendor.name): with `\(saving.setting)`, "
+                    + "\(saving.effect(weight: price.weight)); disadvantage: \(saving.givesUp)"
             }
         }
     }

@@ -236,7 +236,8 @@ extension TencentSettings {
             let only = region.channels.map { "`\($0.rawValue)`" }.joined(separator: " or ")
             return reading.report(
                 reading.place(of: reading.has("\(path).channel") ? "\(path).channel" : path),
-                "the region \(region.rawValue) does not support the channel \(channel.rawValue)",
+                "the vendor `\(vendor.name)`: the region \(region.rawValue) does not support the"
+                    + " channel \(channel.rawValue)",
                 hint: "set `channel` to \(only)"
             )
         }
@@ -248,6 +249,13 @@ extension TencentSettings {
             )
         }
         checkSecrets(of: vendor.name, path, &reading)
+        if channel != .https, reading.has("\(path).token") {
+            reading.warn(
+                reading.place(of: "\(path).token"),
+                "`token` is not used, because `channel` is \(channel.rawValue)",
+                hint: "only `httpdnsctl prove` uses it"
+            )
+        }
         if channel == .aes {
             reading.warn(
                 reading.place(of: "\(path).channel"),

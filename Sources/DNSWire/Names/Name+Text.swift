@@ -145,7 +145,8 @@ extension NameTextError: CustomStringConvertible {
         case .nameTooLong: "name longer than 255 octets"
         case .badEscape(let offset): "invalid escape at character \(offset + 1)"
         case .unescaped(let offset):
-            "character \(offset + 1) must be written as \\DDD (international names: xn--)"
+            "character \(offset + 1) is not a visible ASCII character; write an international name in"
+                + " the form xn--"
         }
     }
 }

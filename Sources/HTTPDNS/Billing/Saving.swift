@@ -21,24 +21,24 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
+    /// Disadvantage of the change.
     package var givesUp: String {
         switch self {
         case .channel(_, _, let givesUp): givesUp
-        case .families: "nothing, but the first query for a name's other family waits for a call"
-        case .noAAAA:
-            "IPv6 addresses for all names and clients; this machine has no IPv6 connectivity"
+        case .families: "the first query for a name's other family waits for a call"
+        case .noAAAA: "no client gets an IPv6 address (this machine has no IPv6 connectivity)"
         case .minimumTTL:
-            "changed addresses are noticed later; the saving is an upper bound, for names in "
-                + "constant use"
+            "clients notice a changed address up to"
+                + " \(ClientLimits.advisedTTL.components.seconds) s later"
         }
     }
 
     /// Returns the effect on the billed units.
     package func effect(weight: UInt64) -> String {
         switch self {
-        case .channel(_, let cheaper, _): "\(cheaper) units instead of \(weight)"
-        case .families, .noAAAA: "up to 50 % fewer units"
-        case .minimumTTL: "fewer units for names with a shorter TTL"
+        case .channel(_, let cheaper, _): "a name costs \(cheaper) units instead of \(weight)"
+        case .families, .noAAAA: "up to 50 % fewer units are billed"
+        case .minimumTTL: "fewer units are billed for names whose TTL is shorter"
         }
     }
 }

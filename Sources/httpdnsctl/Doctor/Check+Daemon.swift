@@ -290,7 +290,11 @@ extension Check {
     static let upstreams = Check("upstreams") { machine in
         guard let upstreams = machine.status?.upstreams else { return [] }
         guard !upstreams.isEmpty else {
-            return [.ok("no upstream: only names of vendors, hosts and local zones are answered")]
+            return [
+                .ok(
+                    "no upstream: only names with a route to a vendor, hosts and special names are answered"
+                )
+            ]
         }
         let isAllDown = upstreams.allSatisfy { $0.state == .down }
         return upstreams.map { upstream in

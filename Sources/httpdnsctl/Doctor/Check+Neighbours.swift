@@ -124,11 +124,13 @@ extension Check {
 
     static let interception = Check("interception") { machine in
         guard let probes = machine.interceptors else {
-            return [.skipped("not checked: needs --network, which queries unassigned addresses")]
+            return [
+                .skipped("not checked: needs --network (queries to addresses without a server)")
+            ]
         }
         let answered = probes.filter(\.isAnswered)
         guard let first = answered.first else {
-            return [.ok("no answer on port 53 of an unassigned address")]
+            return [.ok("no answer on port 53 of an address without a server")]
         }
         let list = answered.map { "\($0.server) over \($0.transport.rawValue)" }
         return [

@@ -5,8 +5,8 @@ enum AccelerationText {
     static func cell(_ status: AccelerationStatus) -> Table.Cell {
         let why = status.why.map { " (\(printable($0)))" } ?? ""
         let numbers =
-            "\(Units.count(status.entries, "entry", "entries")),"
-            + " \(Units.count(status.answers, "answer", "answers"))"
+            "\(Units.count(status.entries, "entry", "entries")) in the kernel,"
+            + " \(Units.count(status.answers, "answer", "answers")) from it"
         return switch status.state {
         case .on: Table.Cell("on: \(numbers)", .good)
         case .resting: Table.Cell("suspended\(why): \(numbers)", .doubtful)

@@ -119,7 +119,7 @@ enum BillText {
                 Table.Cell(entry.vendor),
                 Table.Cell(Units.count(entry.unitsPerDay)),
                 Table.Cell("\(entry.changePercent) %"),
-                notes: ["gives up: \(entry.givesUp)"]
+                notes: ["disadvantage: \(entry.givesUp)"]
             )
         }
         return table.text(palette)

@@ -7,7 +7,7 @@ enum ExplainText {
         for (index, step) in reply.steps.enumerated() {
             steps.add(
                 Table.Cell("\(index + 1)", .faint),
-                Table.Cell(step.stage, .heading),
+                Table.Cell(step.stage == "special" ? "special use" : step.stage, .heading),
                 Table.Cell(step.result),
                 notes: step.notes
             )
@@ -45,11 +45,12 @@ enum ExplainText {
         }
         let when =
             if cost.nextBy == "query" {
-                "by the first query after \(Units.seconds(next))"
+                "the first query after \(Units.seconds(next)) starts a resolution"
             } else {
-                next == 0 ? "at the next hit" : "in \(Units.seconds(next)) if it is in demand"
+                (next == 0 ? "the next query" : "a query after \(Units.seconds(next))")
+                    + " starts a refresh"
             }
-        return now + "; next resolution \(when): "
+        return now + "; \(when): "
             + calls(cost.nextBillableCalls, cost.nextUnits, cost.nextMoney)
     }
 

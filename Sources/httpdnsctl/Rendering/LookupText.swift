@@ -9,7 +9,9 @@ enum LookupText {
             let label = entry.protected == false ? " (unprotected)" : ""
             let proof = entry.validated ? " (validated)" : ""
             let made = entry.synthesized == true ? " (synthesized)" : ""
-            let variant = entry.variant.isEmpty ? "" : " (\(entry.variant))"
+            // `any`: the answer is for all combinations of the flags DO and CD.
+            let isCommon = entry.variant.isEmpty || entry.variant == "any"
+            let variant = isCommon ? "" : " (queries with \(entry.variant))"
             table.add(
                 Table.Cell(entry.name, .heading),
                 Table.Cell(entry.type),

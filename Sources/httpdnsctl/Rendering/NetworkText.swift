@@ -4,8 +4,8 @@ import Control
 enum NetworkText {
     static func render(_ network: NetworkStats) -> String {
         let last = network.lastAgeSeconds.map { ", last \(Units.seconds($0)) ago" } ?? ""
-        return Units.count(network.changes, "change", "changes") + ", "
-            + Units.count(network.resumes, "resume", "resumes") + last
+        return Units.count(network.changes, "network change", "network changes") + ", "
+            + Units.count(network.resumes, "wake-up", "wake-ups") + " from suspend" + last
     }
 
     /// Returns DNS servers and routing domains of the network; nil if there are none.

@@ -40,7 +40,7 @@ enum QueryText {
         let over = query.transport == "tcp" ? " over TCP" : ""
         let cells = [
             time(query.timeMs), Units.microseconds(UInt64(query.tookUs)), query.rcode, query.type,
-            query.name, "\(query.from), client \(query.client)\(over)\(end)",
+            query.name, "\(query.from)\(end), client \(query.client)\(over)",
         ]
         return palette.line(line(cells), tone)
     }

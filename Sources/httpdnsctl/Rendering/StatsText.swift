@@ -4,7 +4,7 @@ import Control
 enum StatsText {
     static func render(_ stats: StatsReply, _ palette: Palette) -> String {
         [
-            "since \(Units.seconds(stats.sinceSeconds)) ago\n",
+            "counted for \(Units.seconds(stats.sinceSeconds)), since the start or `stats --reset`\n",
             queries(stats.queries, palette),
             latency(stats.latency, palette),
             cache(stats.cache, palette),
@@ -111,12 +111,12 @@ enum StatsText {
     private static func vendors(_ vendors: [VendorStats], _ palette: Palette) -> String {
         var table = Table(
             "VENDOR",
-            ">LOOKUPS",
+            ">NAME LOOKUPS",
             ">WITH ADDRESS",
             ">EMPTY",
             ">UNANSWERED",
             ">CALLS",
-            ">FAILED"
+            ">FAILED CALLS"
         )
         for vendor in vendors {
             table.add(
@@ -132,7 +132,7 @@ enum StatsText {
                 failed(vendor.failures),
                 notes: (vendor.protected ? [] : ["unprotected: its answers can be forged"])
                     + breakdown("failed", vendor.failures)
-                    + breakdown("avoided", vendor.avoided)
+                    + breakdown("calls avoided", vendor.avoided)
                     + connections(vendor.connectionsOpened, vendor.connectionsReused)
                     + breakdown("addresses dropped", vendor.dropped ?? [:])
                     + (vendor.budget.map { [VendorText.budget($0)] } ?? [])
@@ -143,14 +143,14 @@ enum StatsText {
     }
 
     private static func cost(_ vendors: [VendorStats], _ palette: Palette) -> String {
-        var table = Table("COST", ">BILLABLE CALLS", ">NAMES", ">SHARE", "ROUTE")
+        var table = Table("BILLED", ">CALLS", ">NAMES", ">SHARE", "ROUTE")
         for vendor in vendors {
             table.add(
                 Table.Cell(vendor.name),
                 Table.Cell(Units.count(vendor.billableCalls)),
                 Table.Cell(Units.count(vendor.billableNames)),
                 "",
-                ""
+                "all"
             )
             for cost in vendor.routes where cost.names > 0 {
                 table.add(
@@ -212,11 +212,11 @@ enum StatsText {
                     + " \(Units.count(stats.refresh.done)) done,"
                     + " \(Units.count(stats.refresh.failed)) failed,"
                     + " \(Units.count(stats.refresh.overBudget)) over budget,"
-                    + " \(Units.count(stats.refresh.held)) held"
+                    + " \(Units.count(stats.refresh.held)) not sent"
             )
         )
         if !stats.packets.isEmpty {
-            table.add(Table.Cell("PACKETS", .heading), Table.Cell(list(stats.packets)))
+            table.add(Table.Cell("PACKETS", .heading), packets(stats.packets))
         }
         if let acceleration = stats.acceleration {
             table.add(Table.Cell("ACCELERATION", .heading), AccelerationText.cell(acceleration))
@@ -243,6 +243,22 @@ enum StatsText {
         return table.text(palette)
     }
 
+    private static func packets(_ counts: Counts) -> Table.Cell {
+        let texts = descending(counts).map { name, count in
+            "\(Units.count(count)) \(packetTexts[name] ?? name)"
+        }
+        return Table.Cell(texts.joined(separator: ", "))
+    }
+
+    /// Texts for counters with unclear names.
+    private static let packetTexts = [
+        "evicted-sessions": "TCP connections closed for new ones",
+        "malformed-sessions": "TCP connections closed for invalid data",
+        "overfull-sessions": "TCP connections with too many queries",
+        "truncated-replies": "truncated replies",
+        "unsent-replies": "replies not sent",
+    ]
+
     // MARK: - Counts
 
     private static func descending(_ counts: Counts) -> [(name: String, count: UInt64)] {
@@ -260,7 +276,9 @@ enum StatsText {
 
     private static func connections(_ opened: UInt64, _ reused: UInt64) -> [String] {
         guard opened > 0 || reused > 0 else { return [] }
-        return ["connections: \(Units.count(opened)) new, \(Units.count(reused)) reused"]
+        return [
+            "connections: \(Units.count(opened)) opened, \(Units.count(reused, "reuse", "reuses"))"
+        ]
     }
 
     private static func breakdown(_ title: String, _ counts: Counts) -> [String] {

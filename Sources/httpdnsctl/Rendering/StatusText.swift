@@ -92,7 +92,7 @@ enum StatusText {
             ">FAILED",
             ">MEDIAN",
             ">BILLABLE",
-            "CHANNEL",
+            "KIND, CHANNEL",
             "REMARKS"
         )
         for vendor in vendors {
@@ -104,25 +104,29 @@ enum StatusText {
                 "",
                 Table.Cell(Units.count(vendor.billableCalls)),
                 vendor.protected
-                    ? Table.Cell("\(vendor.kind) over \(vendor.channel)")
-                    : Table.Cell("\(vendor.kind) over \(vendor.channel) (unprotected)", .doubtful),
+                    ? Table.Cell(channel(of: vendor))
+                    : Table.Cell("\(channel(of: vendor)) (unprotected)", .doubtful),
                 clock(vendor),
                 notes: notes(vendor)
             )
             for server in vendor.servers {
                 table.add(
-                    Table.Cell((server.current ? "* " : "  ") + server.address),
+                    Table.Cell("  " + server.address),
                     health(server.state),
                     Table.Cell(Units.count(server.calls)),
                     failures(server.failures),
                     Table.Cell(server.latencyMsP50.map(Units.milliseconds) ?? "-"),
                     "",
-                    "",
+                    server.current ? "used first" : "",
                     lastError(server.lastError, age: server.lastErrorAgeSeconds)
                 )
             }
         }
         return table.text(palette)
+    }
+
+    private static func channel(of vendor: VendorStatus) -> String {
+        "\(vendor.kind), \(vendor.channel)"
     }
 
     private static func notes(_ vendor: VendorStatus) -> [String] {
@@ -136,8 +140,8 @@ enum StatusText {
         if let client = vendor.clientAddress { notes.append("client address: \(client)") }
         if vendor.connectionsOpened > 0 {
             notes.append(
-                "connections: \(Units.count(vendor.connectionsOpened)) new,"
-                    + " \(Units.count(vendor.connectionsReused)) reused"
+                "connections: \(Units.count(vendor.connectionsOpened)) opened,"
+                    + " \(Units.count(vendor.connectionsReused, "reuse", "reuses"))"
             )
         }
         if let refresh = vendor.refresh { notes.append(VendorText.refresh(refresh)) }

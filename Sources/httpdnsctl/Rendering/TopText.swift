@@ -16,7 +16,7 @@ enum TopText {
         }
         let title =
             "\(Units.count(reply.total, "name", "names")) in billable calls"
-            + " since \(Units.seconds(reply.sinceSeconds)) ago"
+            + " in the last \(Units.seconds(reply.sinceSeconds))"
         return palette.paint(title, .faint) + "\n" + table.text(palette)
     }
 

@@ -89,8 +89,8 @@ enum UpstreamText {
         guard opened > 0 else { return [] }
         let reused = servers.reduce(0) { $0 &+ $1.connectionsReused }
         return [
-            "connections: \(Units.count(opened)) new,"
-                + " \(Units.count(reused)) reused"
+            "connections: \(Units.count(opened)) opened,"
+                + " \(Units.count(reused, "reuse", "reuses"))"
         ]
     }
 }

@@ -5,12 +5,13 @@ import Control
 struct BillVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "bill",
-        abstract: "Show billed units and costs, and settings that cost less.",
+        abstract: "Show the units that vendors bill, the cost, and settings that cost less.",
         discussion: """
-            Counts what each vendor bills, by the rules of its price page or of the option `price`, \
-            in total, by route and for the most expensive names. The counts of the day and the month \
-            (UTC) are those of all daemons of this machine, and survive restarts. They are upper \
-            bounds: a call of which it is unknown whether the vendor bills it counts. The list of \
+            A unit is an item of the vendor's bill, such as a request or a name. Units are counted \
+            by the rules of the vendor's price page, or of the option `price`. They are shown in \
+            total, by route, and for the most expensive names. The counts of the day and the month \
+            (UTC) include all daemons of this machine, and survive restarts. They are upper bounds: \
+            a call also counts if the daemon does not know whether it is billed. The list of \
             settings that cost less is computed from the calls since the start or `stats --reset`. \
             Compare with the vendor's invoice before you rely on the figures.
 
@@ -29,7 +30,7 @@ struct BillVerb: Verb {
     @Option(
         help: ArgumentHelp(
             "Set the counts of the day and the month of a vendor to 0.",
-            discussion: "Required after the file with the counts was damaged.",
+            discussion: "Needed if usage.state is damaged: until then, budgets count as spent.",
             valueName: "vendor"
         )
     )

@@ -27,7 +27,7 @@ struct DoctorVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Detect interception of port 53 by querying unassigned addresses."
+        help: "Detect interception of port 53, with queries to addresses without a server."
     )
     var network = false
 
@@ -47,7 +47,7 @@ struct DoctorVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Check only the files below a directory.",
+            "Check only files, below this directory, such as an image.",
             valueName: "directory"
         ),
         completion: .directory

@@ -7,13 +7,15 @@ struct ExplainVerb: Verb {
         commandName: "explain",
         abstract: "Show how a name is answered, step by step, and the cost.",
         discussion: """
-            Each line is the result of one stage: is the name static or special, which route covers \
-            it (with the place in the settings), what is cached, and which vendors or upstreams would \
-            be used. Without --live nothing is sent and no billable call is made.
+            Each line is the result of one stage: is the name in `hosts`, is it a special-use name \
+            (RFC 6761), which route covers it (with the place in the settings), what is cached, and \
+            which vendors or upstreams would be used. Without --live nothing is sent and no billable \
+            call is made.
 
-            With --live the name is resolved now, past the cache, as for a client without DNSSEC. \
-            Each request is listed with its destination, reason, connection, durations and result. \
-            Values of request parameters, which may be secret, are left out. The answer is cached.
+            With --live the name is resolved now, without reading the cache, as for a client that \
+            does not request DNSSEC. Each request is listed with its destination, reason, \
+            connection, durations and result. Values of request parameters, which may be secret, are \
+            left out. The answer is stored in the cache.
 
             EXAMPLES
               httpdnsctl explain www.example.com
@@ -31,7 +33,7 @@ struct ExplainVerb: Verb {
     @Argument(help: "Type, such as A, AAAA or TYPE65. (default: A)")
     var type: String?
 
-    @Flag(name: .long, help: "Resolve now, past the cache, and list each request.")
+    @Flag(name: .long, help: "Resolve now, without reading the cache, and list each request.")
     var live = false
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {

@@ -11,7 +11,7 @@ struct FlushVerb: Verb {
             httpdnsctl flush --tree NAME
             httpdnsctl flush --negative | --stale | --source SOURCE
             httpdnsctl flush --all
-            httpdnsctl flush --fleet NAME | --tree NAME | --all
+            httpdnsctl flush --fleet (NAME | --tree NAME | --all)
             """,
         discussion: """
             The next query for a removed name is resolved again, which can be a billable call. \
@@ -56,14 +56,17 @@ struct FlushVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Remove answers of a vendor or upstream, or of all (vendor, upstream).",
+            "Remove answers of this vendor or upstream; `vendor` or `upstream`: of all.",
             valueName: "source"
         ),
         completion: .custom { _, _, _ in Completions.flushedSources }
     )
     var source: String?
 
-    @Flag(name: .long, help: "Flush on all machines of the fleet, and shared answers.")
+    @Flag(
+        name: .long,
+        help: "Also flush on the other machines of the fleet, and in its Redis server."
+    )
     var fleet = false
 
     @Flag(name: .long, help: "Mark entries stale instead of removing them.")

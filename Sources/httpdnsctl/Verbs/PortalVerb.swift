@@ -8,9 +8,10 @@ struct PortalVerb: Verb {
         abstract: "Use the network's DNS for a while, to log in to it.",
         discussion: """
             A captive portal, such as of a hotel, redirects all names to its login page until you \
-            log in. This verb sends all names to the DNS servers of the network, past the cache, \
-            until its time is over; hosts, special names, and routes with `fallback: none` are \
-            excepted. Answers of that time are not stored.
+            log in. This command sends all names to the DNS servers of the network for a limited \
+            time, without using the cache. Answers from this time are not stored. Exceptions: names \
+            in `hosts`, special-use names, routing domains of links, and routes with \
+            `fallback: none`.
 
             EXAMPLES
               httpdnsctl portal

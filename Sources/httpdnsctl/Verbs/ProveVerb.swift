@@ -9,13 +9,13 @@ struct ProveVerb: Verb {
         discussion: """
             Prints the cost first. Then makes one call for each feature of the vendor's protocol: \
             address families, an unknown name, a batch, client-subnet, wrong and expired signatures, \
-            HTTP versions, the name in the certificate, and the other channels for which the settings \
-            have keys. The calls count in the budget of the vendor. A call is skipped if its units \
-            could exceed --max-units.
+            HTTP versions, the name in the certificate, and the other channels (encryptions) for \
+            which the settings have keys. The calls count in the budget of the vendor. A call is \
+            skipped if the units of all calls together could then exceed --max-units.
 
-            The report has no keys, parameter values and account numbers. --vectors prints one JSON \
-            object per line instead, with the replies that are not encrypted, for tests of the \
-            parser. Replies contain the name and its addresses.
+            The report contains no keys, parameter values or account numbers. --vectors prints test \
+            data for the parsers of httpdnsd instead: one JSON object for each reply whose body is \
+            not encrypted. Replies contain the name and its addresses.
 
             A call without a reply, for example if the server refuses connections, is shown as \
             skipped, with the reason. Exits with 4 if a reply differs, and with 1 if no reply could \
@@ -35,7 +35,7 @@ struct ProveVerb: Verb {
 
     @Option(
         name: .long,
-        help: "Registered name to look up. (default: one of the vendor's routes)"
+        help: "Name that is registered with the vendor. (default: a name of its routes)"
     )
     var name: String?
 

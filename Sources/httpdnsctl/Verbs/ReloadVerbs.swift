@@ -15,7 +15,7 @@ struct ReloadVerb: Verb {
             The cache, connections, counters, pauses and server health survive; only cached answers \
             that the new settings would obtain from another source are removed.
 
-            Waits while the daemon is at work: settings with many routes take seconds.
+            Returns when the reload is complete; with many routes, this takes seconds.
 
             EXAMPLES
               httpdnsctl check && httpdnsctl reload

@@ -11,9 +11,9 @@ struct ResolveVerb: Verb {
         discussion: """
             Names are resolved through cache, vendors and upstreams, which can make billable calls \
             and fills the cache. 16 names are resolved at a time; the results have the order of the \
-            names. Without a type, resolves A and AAAA. The last of several arguments is the type if \
-            it is the name of a type; append a dot to use it as a name. The name - reads names from \
-            standard input, one per line; # starts a comment.
+            names. Without a type, resolves A and AAAA. If the last of several arguments is a type, \
+            such as MX, it is used as the type; write `mx.` for the domain name. `-` reads names from \
+            standard input, one per line; `#` starts a comment.
 
             Exits with 1 unless every name has records.
 

@@ -11,8 +11,8 @@ struct SetupVerb: Verb {
             Detects the manager of /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
             resolvconf, a DHCP client, or none) and configures it, so that the change persists. The \
             original files are saved in /var/lib/httpdnsd-setup; `revert` restores them exactly. \
-            Nothing is changed unless the daemon answers on its address and resolves a nonexistent \
-            name below example.com.
+            Nothing is changed unless the daemon answers on its address, and answers a query for a \
+            random name below example.com without an error.
 
             EXAMPLES
               httpdnsctl setup --dry-run
@@ -35,7 +35,7 @@ struct SetupVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Continue if the daemon does not resolve, or files were changed."
+        help: "Continue even if the daemon does not resolve names or files were edited."
     )
     var force = false
 

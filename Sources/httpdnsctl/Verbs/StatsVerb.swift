@@ -8,8 +8,9 @@ struct StatsVerb: Verb {
         abstract: "Show the counters.",
         discussion: """
             The tables by source, by rcode and by transport each classify all queries. Latencies are \
-            quantiles: 50 %, 90 %, 99 % and 99.9 % of the queries took at most this long. A vendor \
-            bills its billable calls, or the names in them; COST shows these names by route.
+            quantiles: 50 %, 90 %, 99 % and 99.9 % of the queries took at most this long. Some \
+            vendors bill each call, others each name in a call: the table BILLED shows both, and the \
+            names also by route.
 
             EXAMPLES
               httpdnsctl stats

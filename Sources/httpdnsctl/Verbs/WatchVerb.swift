@@ -11,10 +11,9 @@ struct WatchVerb: Verb {
             One line per query: arrival time, response time, question, and source of the answer. For a \
             cached answer, the line also shows the server that gave it.
 
-            Watching does not delay answers: beyond 8,000 queries per second, and for queries that \
-            arrive faster than they can be read, only the number is shown. Queries that are rejected \
-            before their question is parsed, such as those of clients outside `allow`, are not shown; \
-            `stats` counts them.
+            Watching does not delay answers: at most 8,000 queries per second are listed, and fewer \
+            if the daemon is busy. Of the other queries, only the number is shown. Queries that are rejected before their question is parsed, such as those of clients \
+            outside `allow`, are not shown; `stats` counts them.
 
             EXAMPLES
               httpdnsctl watch
@@ -35,7 +34,8 @@ struct WatchVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Only this source: cache, stale, vendor, upstream, local, failed, NAME."
+            "Only this source: cache, stale, vendor, upstream, local, failed, or the name of a"
+                + " vendor or upstream."
         ),
         completion: .custom { _, _, _ in Completions.sources }
     )
