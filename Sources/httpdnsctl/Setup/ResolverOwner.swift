@@ -89,13 +89,8 @@ enum ResolverOwner: Equatable, Sendable {
             self = place.owner
             return
         }
-        let head = text.split(separator: "\n").prefix(12).filter {
-            $0.hasPrefix("#") || $0.hasPrefix(";")
-        }.joined(separator: "\n").lowercased()
-        if let signature = Self.signatures.first(where: { head.contains($0.words) }),
-            signature.owner.isAlive(facts)
-        {
-            self = signature.owner
+        if let signer = ResolverOwner(signedIn: text), signer.isAlive(facts) {
+            self = signer
             return
         }
         let servers = ResolvConfText(text).nameservers
@@ -120,6 +115,17 @@ enum ResolverOwner: Equatable, Sendable {
             } else {
                 .plain
             }
+    }
+
+    /// Returns the program that is named in the first comments of the file; nil without a name.
+    init?(signedIn text: String?) {
+        let head = (text ?? "").split(separator: "\n").prefix(12).filter {
+            $0.hasPrefix("#") || $0.hasPrefix(";")
+        }.joined(separator: "\n").lowercased()
+        guard let owner = Self.signatures.first(where: { head.contains($0.words) })?.owner else {
+            return nil
+        }
+        self = owner
     }
 
     /// Returns true if the manager runs, starts at boot, or is called by other programs.

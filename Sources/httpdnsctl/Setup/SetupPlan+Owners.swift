@@ -155,6 +155,7 @@ extension SetupPlan {
         let old = facts.files[Paths.openresolvConfig] ?? .absent
         change(Paths.openresolvConfig, to: Self.appending(settings, to: old), facts)
         if isItsOwn {
+            saveNameservers(facts)
             commands = [["resolvconf", "-u"]]
             checkPort()
         } else {
@@ -169,6 +170,7 @@ extension SetupPlan {
     /// Without systemd, the nameservers are in the file `head`.
     mutating func planResolvconf(_ facts: ResolverFacts) {
         checkPort()
+        saveNameservers(facts)
         guard facts.present.contains(Paths.systemd) else {
             planResolvconfHead(facts)
             return
@@ -222,7 +224,7 @@ extension SetupPlan {
             after.group = facts.resolvConf.group
         }
         change(Paths.resolvConf, to: after, facts)
-        if owner == .plain { saveNameservers(facts) }
+        saveNameservers(facts)
         checkPort()
         if servers.count > ResolvConfText.maximumServers {
             notes.append("only the first \(ResolvConfText.maximumServers) servers are used")
