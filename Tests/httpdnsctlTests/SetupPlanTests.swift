@@ -470,6 +470,31 @@ struct SetupPlanTests {
         #expect(!root.tree.exists(file))
     }
 
+    @Test("a revert restores the file with the servers of the present leases")
+    func revertWithNewLease() throws {
+        for (file, state) in [
+            ("/etc/dhcpcd.conf", ResolverFacts.Paths.dhcpcdServers),
+            ("/etc/dhcp/dhclient-enter-hooks.d/debug", ResolverFacts.Paths.dhclientServers),
+        ] {
+            let root = try FakeRoot()
+            let old = "search lan\nnameserver 192.0.2.1\noptions edns0\n"
+            try root.write(old, to: "/etc/resolv.conf")
+            try root.write("", to: file)
+            let undo = try #require(try root.plan().undo?.first?.last)
+            let script = undo.split(separator: "/etc/", omittingEmptySubsequences: false)
+                .joined(separator: root.path + "/etc/")
+            try run(script, "", in: root)
+            #expect(root.tree.text("/etc/resolv.conf") == old, "no lease")
+            try root.write("domain lan\nnameserver 192.0.2.2\n", to: state + "/eth0.dhcp")
+            try root.write("nameserver 192.0.2.2\nnameserver ::2\n", to: state + "/eth0.dhcp6")
+            try run(script, "", in: root)
+            #expect(
+                root.tree.text("/etc/resolv.conf")
+                    == "search lan\noptions edns0\nnameserver 192.0.2.2\nnameserver ::2\n"
+            )
+        }
+    }
+
     @Test("the hook of dhclient saves the servers of each lease")
     func dhclientHook() throws {
         let root = try FakeRoot()
@@ -482,7 +507,7 @@ struct SetupPlanTests {
             try text(plan, ResolverFacts.Paths.networkServers).hasSuffix("\nnameserver 192.0.2.1\n")
         )
         let directory = ResolverFacts.Paths.dhclientServers
-        #expect(plan.undo == [["rm", "-rf", directory]])
+        #expect(plan.undo?.last == ["rm", "-rf", directory])
         let hook = try text(plan, ResolverFacts.Paths.dhclientHook)
         let variables = "new_domain_name_servers=; new_dhcp6_name_servers=; interface=eth0; reason="
         try run(

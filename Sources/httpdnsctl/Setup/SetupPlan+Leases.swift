@@ -44,7 +44,7 @@ extension SetupPlan {
             facts
         )
         planFile(facts)
-        undo = [["rm", "-rf", directory]]
+        undo = [Self.renewal(from: directory), ["rm", "-rf", directory]]
     }
 
     /// Plans a hook of dhcpcd that takes the place of resolvconf.
@@ -68,6 +68,22 @@ extension SetupPlan {
             facts
         )
         planFile(facts)
+        undo = [Self.renewal(from: Paths.dhcpcdServers)]
+    }
+
+    /// Returns a command that puts the servers of the present leases into the restored resolv.conf.
+    ///
+    /// The restored servers are those of the time of the setup. The client would replace them only
+    /// at the next renewal, perhaps hours later.
+    private static func renewal(from directory: String) -> [String] {
+        let script = """
+            cd \(directory) 2>/dev/null || exit 0
+            servers=$(cat -- * 2>/dev/null | awk '/^nameserver/ && !seen[$0]++')
+            [ -n "$servers" ] || exit 0
+            rest=$(grep -v '^nameserver' \(Paths.resolvConf) || true)
+            printf '%s\\n' ${rest:+"$rest"} "$servers" > \(Paths.resolvConf)
+            """
+        return ["sh", "-c", script]
     }
 
     /// Saves the nameservers for `from: network` if perhaps no program reports them.
