@@ -408,10 +408,13 @@ struct SetupPlanTests {
         )
         .facts
         let other = SetupPlan(for: facts, servers: Self.servers)
-        // openresolv has no record of the nameserver.
+        // openresolv perhaps has no server: those of the file are saved.
         #expect(
             other.changes.map(\.path)
-                == ["/etc/resolvconf.conf", "/etc/resolv.conf", ResolverFacts.Paths.networkServers]
+                == [
+                    "/etc/resolvconf.conf", "/etc/resolv.conf",
+                    ResolverFacts.Paths.networkServers,
+                ]
         )
         #expect(other.commands.isEmpty)
     }
@@ -471,6 +474,31 @@ struct SetupPlanTests {
         #expect(!root.tree.exists(file))
     }
 
+    @Test("a revert restores the file with the servers of the present leases")
+    func revertWithNewLease() throws {
+        for (file, state) in [
+            ("/etc/dhcpcd.conf", ResolverFacts.Paths.dhcpcdServers),
+            ("/etc/dhcp/dhclient-enter-hooks.d/debug", ResolverFacts.Paths.dhclientServers),
+        ] {
+            let root = try FakeRoot()
+            let old = "search lan\nnameserver 192.0.2.1\noptions edns0\n"
+            try root.write(old, to: "/etc/resolv.conf")
+            try root.write("", to: file)
+            let undo = try #require(try root.plan().undo?.first?.last)
+            let script = undo.split(separator: "/etc/", omittingEmptySubsequences: false)
+                .joined(separator: root.path + "/etc/")
+            try run(script, "", in: root)
+            #expect(root.tree.text("/etc/resolv.conf") == old, "no lease")
+            try root.write("domain lan\nnameserver 192.0.2.2\n", to: state + "/eth0.dhcp")
+            try root.write("nameserver 192.0.2.2\nnameserver ::2\n", to: state + "/eth0.dhcp6")
+            try run(script, "", in: root)
+            #expect(
+                root.tree.text("/etc/resolv.conf")
+                    == "search lan\noptions edns0\nnameserver 192.0.2.2\nnameserver ::2\n"
+            )
+        }
+    }
+
     @Test("the hook of dhclient saves the servers of each lease")
     func dhclientHook() throws {
         let root = try FakeRoot()
@@ -478,14 +506,12 @@ struct SetupPlanTests {
         try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
         let plan = try root.plan()
         #expect(plan.owner == .dhclient)
-        #expect(plan.changes.contains { $0.path == ResolverFacts.Paths.networkServers })
+        // Perhaps no dhclient runs: only a copy outside of /run remains after a reboot.
+        #expect(
+            try text(plan, ResolverFacts.Paths.networkServers).hasSuffix("\nnameserver 192.0.2.1\n")
+        )
         let directory = ResolverFacts.Paths.dhclientServers
-        let script =
-            "umask 022; mkdir -p \(directory) && "
-            + "printf 'nameserver 192.0.2.1\\n' > \(directory)/.resolv.conf"
-        #expect(plan.commands == [["sh", "-c", script]])
-        #expect(plan.undo == [["rm", "-rf", directory]])
-        try root.write("nameserver 192.0.2.1\n", to: directory + "/.resolv.conf")
+        #expect(plan.undo?.last == ["rm", "-rf", directory])
         let hook = try text(plan, ResolverFacts.Paths.dhclientHook)
         let variables = "new_domain_name_servers=; new_dhcp6_name_servers=; interface=eth0; reason="
         try run(
@@ -495,7 +521,11 @@ struct SetupPlanTests {
         )
         let (old, new) = (directory + "/eth0.dhclient", directory + "/eth0.dhclient6")
         #expect(root.tree.text(old) == "nameserver 192.0.2.9\nnameserver 192.0.2.8\n")
-        #expect(!root.tree.exists(directory + "/.resolv.conf"))
+        try run(variables + "RENEW\n" + hook, "make_resolv_conf\n", in: root)
+        #expect(
+            root.tree.text(old)?.hasPrefix("nameserver") == true,
+            "a lease without DNS servers does not remove those of the lease before"
+        )
         try run(
             variables + "REBIND6; new_dhcp6_name_servers=fe80::1\n" + hook,
             "make_resolv_conf\n",
@@ -504,6 +534,46 @@ struct SetupPlanTests {
         #expect(root.tree.text(new) == "nameserver fe80::1%eth0\n")
         try run(variables + "EXPIRE\n" + hook, "", in: root)
         #expect(!root.tree.exists(old) && root.tree.exists(new))
+    }
+
+    @Test(
+        "a file by hand is saved, also if a program that has no server manages the file",
+        arguments: [
+            ("/etc/dhcp/dhclient-enter-hooks.d/debug", ResolverOwner.dhclient),
+            ("/etc/dhcpcd.conf", .dhcpcd), ("/lib/resolvconf/libc", .openresolv),
+            ("/run/NetworkManager/resolv.conf", .networkManager),
+        ]
+    )
+    func savedByHand(_ file: String, _ owner: ResolverOwner) throws {
+        let root = try FakeRoot()
+        try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
+        try root.write("", to: file)
+        try root.write("", to: "/sbin/resolvconf")
+        // VPNs and the loopback record of setup are no reason to drop the servers.
+        try root.write("nameserver 127.0.0.1\n", to: "/run/resolvconf/interface/lo.httpdnsd")
+        let plan = try root.plan()
+        #expect(plan.owner == owner)
+        let saved = plan.changes.filter { $0.path == ResolverFacts.Paths.networkServers }
+        #expect(saved.map { $0.after.text.hasSuffix("\nnameserver 192.0.2.1\n") } == [true])
+    }
+
+    @Test("servers that no record of openresolv or resolvconf contains are saved")
+    func savedWithoutRecord() throws {
+        for (head, present) in [
+            ("# Generated by resolvconf", "/lib/resolvconf/libc"),
+            ("# generated by resolvconf(8)", "/etc/resolvconf/update.d/libc"),
+        ] {
+            let root = try FakeRoot()
+            try root.write(head + "\nnameserver 192.0.2.1\n", to: "/etc/resolv.conf")
+            try root.write("", to: present)
+            try root.write("", to: "/sbin/resolvconf")
+            func isSaved() throws -> Bool {
+                try root.plan().changes.contains { $0.path == ResolverFacts.Paths.networkServers }
+            }
+            #expect(try isSaved())
+            try root.write("nameserver 192.0.2.1\n", to: "/run/resolvconf/interface/eth0.inet")
+            #expect(try !isSaved())
+        }
     }
 
     func status(_ addresses: String...) -> Result<StatusReply, Failure> {

@@ -54,24 +54,21 @@ package struct ResolverFiles: Sendable {
                 ]
             ),
             Directory(source: .dhcpcd, path: root + "/run/dhcpcd/hook-state/resolv.conf"),
-            Directory(source: .dhclient, path: root + Self.dhclient),
+            // The hook of `httpdnsctl setup` writes these files.
+            Directory(source: .dhclient, path: root + "/run/httpdnsd-dhclient"),
         ]
         states = root + "/run/systemd/netif/links"
         files = [
             (.resolved, root + "/run/systemd/resolve/resolv.conf"),
             (.networkManager, root + "/run/NetworkManager/resolv.conf"),
             (.file, root + "/etc/resolv.conf"),
-            (.file, root + Self.dhclient + "/.resolv.conf"),
             (.file, root + Self.saved),
         ]
     }
 
-    /// Directory for the dhclient hook that `httpdnsctl setup` installs.
-    ///
-    /// The hook replaces `.resolv.conf`, which setup writes, by the first file of an interface.
-    private static let dhclient = "/run/httpdnsd-dhclient"
-
     /// Copy of `/etc/resolv.conf`, which `httpdnsctl setup` makes before it changes the file.
+    ///
+    /// The copy is the last file: it counts only while no program reports a server.
     package static let saved = "/etc/httpdnsd/network-resolv.conf"
 
     /// Maximum octets read from a file.

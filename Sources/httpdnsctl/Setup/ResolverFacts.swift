@@ -33,6 +33,9 @@ struct ResolverFacts: Sendable {
     /// False if systemd-resolved runs, but did not report the domains of its links.
     var knowsLinks = true
 
+    /// True if a file of dhcpcd, openresolv or resolvconf has a server of the network.
+    var hasRecords = true
+
     /// True if programs ask systemd-resolved through nss-resolve, without resolv.conf.
     var hasNSSResolve = false
 
@@ -63,10 +66,14 @@ struct ResolverFacts: Sendable {
         static let dhclientServers = "/run/httpdnsd-dhclient"
         static let networkServers = "/etc/httpdnsd/network-resolv.conf"
 
+        static let records = [
+            dhcpcdServers, "/run/resolvconf/interfaces", "/run/resolvconf/interface",
+        ]
+
         static let indicators = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
             resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
-            resolvedStart, dhcpcdServers,
+            resolvedStart,
         ]
 
         /// Files that only earlier versions of setup wrote or changed.
@@ -123,6 +130,11 @@ extension ResolverFacts {
             of: tree,
             without: seesSetup ? [] : [Paths.resolvedDropIn, Paths.formerResolvedDropIn]
         )
+        hasRecords = Paths.records.contains { directory in
+            tree.names(in: directory).contains {
+                !ResolvConfText(tree.text("\(directory)/\($0)") ?? "").networkServers.isEmpty
+            }
+        }
         hasNSSResolve =
             (tree.text("/etc/nsswitch.conf") ?? "").split(separator: "\n")
             .last { $0.hasPrefix("hosts:") }?.prefix { $0 != "#" }

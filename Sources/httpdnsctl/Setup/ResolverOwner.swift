@@ -77,21 +77,6 @@ enum ResolverOwner: Equatable, Sendable {
         ),
     ]
 
-    /// Returns the program that a comment at the start of resolv.conf names; nil for none.
-    private static func signature(_ text: String) -> ResolverOwner? {
-        let head = text.split(separator: "\n").prefix(12).filter {
-            $0.hasPrefix("#") || $0.hasPrefix(";")
-        }.joined(separator: "\n").lowercased()
-        return signatures.first { head.contains($0.words) }?.owner
-    }
-
-    /// True if resolv.conf is a file that names no program.
-    ///
-    /// A program may run that manages other links only; then it does not report these servers.
-    static func isHandwritten(_ facts: ResolverFacts) -> Bool {
-        facts.resolvConf.kind == .file && signature(facts.text ?? "") == nil
-    }
-
     /// Determines the manager from resolv.conf and installed programs.
     ///
     /// `isAlive` must also be true, because files can remain after the removal of a program.
@@ -104,8 +89,8 @@ enum ResolverOwner: Equatable, Sendable {
             self = place.owner
             return
         }
-        if let owner = Self.signature(text), owner.isAlive(facts) {
-            self = owner
+        if let signer = ResolverOwner(signedIn: text), signer.isAlive(facts) {
+            self = signer
             return
         }
         let servers = ResolvConfText(text).nameservers
@@ -130,6 +115,17 @@ enum ResolverOwner: Equatable, Sendable {
             } else {
                 .plain
             }
+    }
+
+    /// Returns the program that is named in the first comments of the file; nil without a name.
+    init?(signedIn text: String?) {
+        let head = (text ?? "").split(separator: "\n").prefix(12).filter {
+            $0.hasPrefix("#") || $0.hasPrefix(";")
+        }.joined(separator: "\n").lowercased()
+        guard let owner = Self.signatures.first(where: { head.contains($0.words) })?.owner else {
+            return nil
+        }
+        self = owner
     }
 
     /// Returns true if the manager runs, starts at boot, or is called by other programs.

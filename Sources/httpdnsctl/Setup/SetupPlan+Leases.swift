@@ -12,7 +12,6 @@ extension SetupPlan {
                     + "add 'supersede domain-name-servers 127.0.0.1;' to dhclient.conf"
             )
             planFile(facts)
-            saveNameservers(facts)
             return
         }
         let directory = Paths.dhclientServers
@@ -24,6 +23,8 @@ extension SetupPlan {
                 # saved for `from: network`, in one file for IPv4 and one for IPv6.
                 httpdnsd_file=$interface.dhclient${reason#"${reason%6}"}
                 make_resolv_conf() {
+                    # As in dhclient-script, a lease without DNS servers changes nothing.
+                    [ -n "$new_domain_name_servers$new_dhcp6_name_servers" ] || return 0
                     (
                         umask 022
                         mkdir -p \(directory) && cd \(directory) || exit
@@ -32,7 +33,6 @@ extension SetupPlan {
                             echo "nameserver $server"
                         done > ".$httpdnsd_file"
                         mv -f ".$httpdnsd_file" "$httpdnsd_file"
-                        rm -f .resolv.conf
                     )
                 }
                 case $reason in
@@ -44,12 +44,7 @@ extension SetupPlan {
             facts
         )
         planFile(facts)
-        // Saves the present nameservers, for the time until the hook runs.
-        let lines = Self.nameservers(facts).map { "nameserver \($0)\\n" }.joined()
-        let file = "\(directory)/.resolv.conf"
-        let script = "umask 022; mkdir -p \(directory) && printf '\(lines)' > \(file)"
-        commands = [["sh", "-c", script]]
-        undo = [["rm", "-rf", directory]]
+        undo = [Self.renewal(from: directory), ["rm", "-rf", directory]]
     }
 
     /// Plans a hook of dhcpcd that takes the place of resolvconf.
@@ -73,22 +68,49 @@ extension SetupPlan {
             facts
         )
         planFile(facts)
-        if !facts.present.contains(Paths.dhcpcdServers) { saveNameservers(facts) }
+        undo = [Self.renewal(from: Paths.dhcpcdServers)]
     }
 
-    /// Saves the nameservers for `from: network`, because no program reports them.
+    /// Returns a command that puts the servers of the present leases into the restored resolv.conf.
+    ///
+    /// The restored servers are those of the time of the setup. The client would replace them only
+    /// at the next renewal, perhaps hours later.
+    private static func renewal(from directory: String) -> [String] {
+        let script = """
+            cd \(directory) 2>/dev/null || exit 0
+            servers=$(cat -- * 2>/dev/null | awk '/^nameserver/ && !seen[$0]++')
+            [ -n "$servers" ] || exit 0
+            rest=$(grep -v '^nameserver' \(Paths.resolvConf) || true)
+            printf '%s\\n' ${rest:+"$rest"} "$servers" > \(Paths.resolvConf)
+            """
+        return ["sh", "-c", script]
+    }
+
+    /// Saves the nameservers for `from: network` if perhaps no program reports them.
+    ///
+    /// The daemon uses the copy only while no other source has a server.  With NetworkManager or
+    /// systemd-resolved, a file of their own is not saved: the servers are those of one network.
     mutating func saveNameservers(_ facts: ResolverFacts) {
-        let nameservers = Self.nameservers(facts)
-        guard !nameservers.isEmpty else { return }
+        let nameservers = ResolvConfText(facts.text ?? "").networkServers
+        let isReported =
+            switch owner {
+            // The installation of dhclient does not mean that it runs.
+            case .dhclient: false
+            case .dhcpcd, .openresolv, .resolvconf: facts.hasRecords
+            case .resolved, .networkManager, .plain, .foreign: true
+            }
+        guard !nameservers.isEmpty, !isReported || ResolverOwner(signedIn: facts.text) != owner
+        else { return }
         let lines =
             ["# Written by httpdnsctl setup: nameservers for `from: network`."]
             + nameservers.map { "nameserver \($0)" }
         change(Paths.networkServers, to: .file(lines.joined(separator: "\n") + "\n"), facts)
     }
+}
 
-    private static func nameservers(_ facts: ResolverFacts) -> [String] {
-        ResolvConfText(facts.text ?? "").nameservers.filter { text in
-            !(ServerAddress(text).map(\.address.isLoopback) ?? true)
-        }
+extension ResolvConfText {
+    /// Nameservers of other machines.
+    var networkServers: [String] {
+        nameservers.filter { !(ServerAddress($0).map(\.address.isLoopback) ?? true) }
     }
 }

@@ -156,6 +156,7 @@ extension SetupPlan {
         let old = facts.files[Paths.openresolvConfig] ?? .absent
         change(Paths.openresolvConfig, to: Self.appending(settings, to: old), facts)
         if isItsOwn {
+            saveNameservers(facts)
             commands = [["resolvconf", "-u"]]
             checkPort()
         } else {
@@ -170,6 +171,7 @@ extension SetupPlan {
     /// Without systemd, the nameservers are in the file `head`.
     mutating func planResolvconf(_ facts: ResolverFacts) {
         checkPort()
+        saveNameservers(facts)
         guard facts.present.contains(Paths.systemd) else {
             planResolvconfHead(facts)
             return
@@ -223,8 +225,7 @@ extension SetupPlan {
             after.group = facts.resolvConf.group
         }
         change(Paths.resolvConf, to: after, facts)
-        // The daemon uses saved nameservers only if no program reports servers.
-        if owner == .plain || ResolverOwner.isHandwritten(facts) { saveNameservers(facts) }
+        saveNameservers(facts)
         checkPort()
         if servers.count > ResolvConfText.maximumServers {
             notes.append("only the first \(ResolvConfText.maximumServers) servers are used")
