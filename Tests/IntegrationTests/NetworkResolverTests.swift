@@ -387,6 +387,34 @@ struct NetworkResolverTests {
         try daemon.stop()
     }
 
+    @Test("a VPN whose default routes come late gets all names")
+    func lateRoutes() throws {
+        let links = try TwoLinks()
+        try TwoLinks.shell(
+            links.machine,
+            """
+            mkdir -p /run/resolvconf/interfaces
+            echo nameserver \(TwoLinks.lan) > /run/resolvconf/interfaces/cable.dhclient
+            echo nameserver \(TwoLinks.vpn) > /run/resolvconf/interfaces/tun0.openvpn
+            """
+        )
+        let daemon = try TestDaemon(
+            Self.settings,
+            listen: "127.0.0.1:53",
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/run/none"],
+            in: links.machine
+        )
+        let text = "network resolvers: \(TwoLinks.vpn)"
+        #expect(try daemon.program.line(with: text).contains(TwoLinks.lan))
+        // Later than the check after wg-quick.
+        try TwoLinks.shell(
+            links.machine,
+            "sleep 3; for half in 0.0.0.0/1 128.0.0.0/1; do ip route add $half dev tun0; done"
+        )
+        #expect(try !daemon.program.line(with: text, number: 2).contains(TwoLinks.lan))
+        try daemon.stop()
+    }
+
     @Test("NetworkManager's hint at a captive portal is reported, and the mode reaches its server")
     func portal() throws {
         let links = try TwoLinks()

@@ -362,12 +362,16 @@ package final class ResolverWatch {
         problems = new
     }
 
-    /// Checks the routes again later, because wg-quick adds the routes after the servers.
+    /// Checks the routes again later, because programs add the routes of a VPN after the servers.
     private func checkRoutesLater(_ links: [LinkResolvers]) {
-        guard routes.hasNewUnbound(links) else { return }
-        let time = Clock.now + Self.routeTime
+        let isNew = routes.hasNewUnbound(links)
+        guard isNew || routeTimer == nil && links.contains(where: \.isSplitTunnel) else { return }
         routeTimer?.cancel()
-        routeTimer = LoopTimer(at: time) { [weak self] in self?.changed() }
+        let time = Clock.now + (isNew ? Self.routeTime : Self.pollTime)
+        routeTimer = LoopTimer(at: time) { [weak self] in
+            self?.routeTimer = nil
+            self?.changed()
+        }
     }
 
     private func note(_ unreadable: [String], in source: String) {
