@@ -191,11 +191,30 @@ private final class ScriptedBus: Sendable {
     /// Sets properties: their number, then name, type and value of each.
     func set(_ properties: [String], isNew: Bool = false) throws {
         let member = isNew ? "AddProperties" : "UpdateProperties"
-        let call = [
+        try call([member, "sa{sv}", scripted.interface] + properties)
+    }
+
+    /// Adds NetworkManager's DNS settings: interface, address and routing domain of each link.
+    func add(_ links: [(link: String, address: String, domain: String)]) throws {
+        let entries = links.flatMap { link in
+            ["3", "interface", "s", link.link, "nameservers", "as", "1", link.address]
+                + ["domains", "as", "1", link.domain]
+        }
+        try call(
+            [
+                "AddObject", "ssa{sv}a(ssss)", scripted.path + "/DnsManager",
+                scripted.interface + ".DnsManager", "1", "Configuration", "aa{sv}",
+                "\(links.count)",
+            ] + entries + ["0"]
+        )
+    }
+
+    private func call(_ arguments: [String]) throws {
+        let object = [
             "--address=\(address)", "call", scripted.name, scripted.path,
-            "org.freedesktop.DBus.Mock", member, "sa{sv}", scripted.interface,
+            "org.freedesktop.DBus.Mock",
         ]
-        let end = try machine.run("busctl", call + properties)
+        let end = try machine.run("busctl", object + arguments)
         try #require(end.status == 0, "\(end.errors)")
     }
 }
@@ -293,6 +312,39 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
+    @Test("after the end of NetworkManager, a VPN that is up keeps its names")
+    func endOfNetworkManager() throws {
+        let links = try TwoLinks()
+        let bus = try ScriptedBus(.networkManager, in: links.machine, links.scratch)
+        try bus.add([
+            ("tun0", TwoLinks.vpn, "~corp.example.com"), ("cable", TwoLinks.lan, "lan"),
+        ])
+        try TwoLinks.shell(
+            links.machine,
+            """
+            mkdir -p /run/NetworkManager
+            echo nameserver \(TwoLinks.lan) > /run/NetworkManager/resolv.conf
+            """
+        )
+        let daemon = try TestDaemon(
+            Self.settings,
+            listen: "127.0.0.1:53",
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
+            in: links.machine
+        )
+        _ = try daemon.program.line(with: "routing domains: corp.example.com (tun0)")
+        try bus.stopService()
+        _ = try daemon.program.line(with: "NetworkManager does not run; its latest servers stay")
+        #expect(try daemon.dig("app.corp.example.com", "A").data("A") == ["203.0.113.2"])
+        try TwoLinks.shell(links.machine, "ip link del tun0")
+        _ = try daemon.program.line(with: "no longer held: corp.example.com")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["203.0.113.1"])
+        try daemon.stop()
+        let queries = try links.queries()
+        #expect(queries.lan.allSatisfy { !$0.contains("corp") })
+        #expect(queries.astray.isEmpty)
+    }
+
     @Test("the files of openresolv, and those of `from`, are followed")
     func files() throws {
         let links = try TwoLinks()
@@ -332,6 +384,34 @@ struct NetworkResolverTests {
         _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.vpn)")
         let last = try daemon.dig("none.example.com", "A").text
         #expect(last.contains("NXDOMAIN"), "\(last)")
+        try daemon.stop()
+    }
+
+    @Test("a VPN whose default routes come late gets all names")
+    func lateRoutes() throws {
+        let links = try TwoLinks()
+        try TwoLinks.shell(
+            links.machine,
+            """
+            mkdir -p /run/resolvconf/interfaces
+            echo nameserver \(TwoLinks.lan) > /run/resolvconf/interfaces/cable.dhclient
+            echo nameserver \(TwoLinks.vpn) > /run/resolvconf/interfaces/tun0.openvpn
+            """
+        )
+        let daemon = try TestDaemon(
+            Self.settings,
+            listen: "127.0.0.1:53",
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/run/none"],
+            in: links.machine
+        )
+        let text = "network resolvers: \(TwoLinks.vpn)"
+        #expect(try daemon.program.line(with: text).contains(TwoLinks.lan))
+        // Later than the check after wg-quick.
+        try TwoLinks.shell(
+            links.machine,
+            "sleep 3; for half in 0.0.0.0/1 128.0.0.0/1; do ip route add $half dev tun0; done"
+        )
+        #expect(try !daemon.program.line(with: text, number: 2).contains(TwoLinks.lan))
         try daemon.stop()
     }
 

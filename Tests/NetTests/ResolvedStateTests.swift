@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("A systemd-resolved that does not reply or has ended", .timeLimit(.minutes(15)))
+@Suite("A service for DNS settings that does not reply or has ended", .timeLimit(.minutes(15)))
 struct ResolvedStateTests {
     /// Reply with one server at the interface 2.
     private static let manager: BusValue = .table([
@@ -46,6 +46,39 @@ struct ResolvedStateTests {
         #expect(vpn.settings([2: "proton0"], running: up)?.count == 1)
         #expect(vpn.settings([2: "proton0"], running: [:]) == nil)
         #expect(vpn.allowsFile)
+    }
+
+    @Test("after the end of NetworkManager, its domains stay in use only while the VPN is up")
+    func endOfNetworkManager() {
+        func state(_ link: String) -> NetworkManagerState {
+            var state = NetworkManagerState()
+            state.hasReplied(
+                .table([
+                    "Configuration": .list([
+                        .table([
+                            "interface": .text(link), "nameservers": .list([.text("192.0.2.53")]),
+                            "domains": .list([.text("~corp.example")]),
+                        ])
+                    ])
+                ])
+            )
+            state.hasStopped()
+            return state
+        }
+        let up = [
+            "eth0": LinkResolvers.Interface(index: 2, isTunnel: false),
+            "wg0": LinkResolvers.Interface(index: 3, isTunnel: true),
+        ]
+        var ordinary = state("eth0")
+        #expect(ordinary.settings(running: up) == nil)
+        #expect(!ordinary.isKnown && ordinary.problem == nil)
+        var vpn = state("wg0")
+        #expect(vpn.settings(running: up)?.links.map(\.domains) == [["corp.example"]])
+        #expect(vpn.problem != nil)
+        #expect(vpn.settings(running: ["eth0": up["eth0"]].compactMapValues(\.self)) == nil)
+        #expect(!vpn.isKnown && vpn.problem == nil)
+        // The link could later be up again without the VPN.
+        #expect(vpn.settings(running: up) == nil)
     }
 
     @ServiceLoop

@@ -65,6 +65,9 @@ package struct LinkResolvers: Sendable, Hashable {
     /// True for a VPN that is also used for packets to the Internet.
     package var isFullTunnel = false
 
+    /// True for a VPN for all names that is not used for packets to the Internet.
+    var isSplitTunnel: Bool { isTunnel && isDefault && !isShared && !isFullTunnel }
+
     /// True for a VPN without an interface, such as IPsec; `link` is the interface of a network.
     var isShared = false
 

@@ -97,7 +97,7 @@ struct ResolvedState {
 
 extension LinkResolvers {
     /// True if the link is up, and its servers require TLS or belong to a VPN.
-    fileprivate func isProtected(_ running: [String: Interface]?) -> Bool {
+    func isProtected(_ running: [String: Interface]?) -> Bool {
         let interface = running?[link]
         guard link.isEmpty || running == nil || interface != nil else { return false }
         return isTunnel || interface?.isTunnel ?? false || servers.contains { $0.tlsName != nil }

@@ -27,8 +27,7 @@ package final class ResolverWatch {
 
     private var resolved = ResolvedState()
 
-    /// Latest reply of NetworkManager; nil if the service does not run.
-    private var networkManager: BusValue?
+    private var networkManager = NetworkManagerState()
 
     /// Timers that end the use of the latest reply of a service that no longer runs.
     private var absences: [String: LoopTimer] = [:]
@@ -70,7 +69,7 @@ package final class ResolverWatch {
     private var patience: LoopTimer?
     private var latest: [LinkResolvers]?
     private var reported: Set<String> = []
-    private var problem: String?
+    private var problems: [String] = []
 
     /// Delay of an update, so that several changes cause one update.
     private static let settling = Duration.milliseconds(20)
@@ -228,7 +227,7 @@ package final class ResolverWatch {
         _ links: [Int32: BusValue]
     ) {
         let service = object.service
-        let isKnown = object == .resolved ? resolved.isKnown : networkManager != nil
+        let isKnown = object == .resolved ? resolved.isKnown : networkManager.isKnown
         switch reply {
         case .noReply:
             // The latest reply stays valid: the service runs.
@@ -264,7 +263,8 @@ package final class ResolverWatch {
                 self?.query(object.service)
             }
         case (.resolved, nil): resolved.hasStopped()
-        default: networkManager = reply
+        case (_, let reply?): networkManager.hasReplied(reply)
+        case (_, nil): networkManager.hasStopped()
         }
         settle(object.service)
     }
@@ -302,13 +302,13 @@ package final class ResolverWatch {
             )
         }
         let settings = resolved.settings((all ?? [:]).mapValues(\.name), running: running)
-        let sources = resolved.isSilent ? [] : self.sources(settings, names)
+        let sources = resolved.isSilent ? [] : self.sources(settings, names, running)
         let indexes = Set((running ?? [:]).values.map(\.index))
         routes.keep(indexes)
         let merged = LinkResolvers.merged(sources, running: running, isOwn: isOwn) {
             routes.isReached($0, through: $1)
         }
-        reportProblem()
+        reportProblems()
         checkRoutesLater(merged)
         guard merged != latest else { return }
         latest = merged
@@ -320,13 +320,14 @@ package final class ResolverWatch {
     /// - Parameters:
     ///   - resolved: settings of systemd-resolved; nil if unknown.
     ///   - names: names of all interfaces.
+    ///   - running: interfaces that are up, by name; nil if unknown.
     private func sources(
         _ resolved: [LinkResolvers]?,
-        _ names: Set<String>
+        _ names: Set<String>,
+        _ running: [String: LinkResolvers.Interface]?
     ) -> [[LinkResolvers]] {
         var sources = resolved.map { [$0] } ?? []
-        if let networkManager {
-            let (list, unreadable) = LinkResolvers.reading(networkManager: networkManager)
+        if let (list, unreadable) = networkManager.settings(running: running) {
             note(unreadable, in: "NetworkManager")
             sources.append(list)
         }
@@ -339,7 +340,7 @@ package final class ResolverWatch {
         let ignored = ignoredFile
         for (source, path) in files.files {
             // The service's reply over D-Bus contains more than the file.
-            if source == .networkManager && networkManager != nil { continue }
+            if source == .networkManager && networkManager.isKnown { continue }
             guard let text = ResolverFiles.text(path), text != ignored else { continue }
             let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
             note(unreadable, in: path)
@@ -354,19 +355,22 @@ package final class ResolverWatch {
         return files.files.first { $0.source == .resolved }.flatMap { ResolverFiles.text($0.path) }
     }
 
-    private func reportProblem() {
-        let new = resolved.problem
-        guard new != problem else { return }
-        problem = new
-        if let new { report("network resolvers: \(new)") }
+    private func reportProblems() {
+        let new = [resolved.problem, networkManager.problem].compactMap(\.self)
+        for text in new where !problems.contains(text) { report("network resolvers: \(text)") }
+        problems = new
     }
 
-    /// Checks the routes again later, because wg-quick adds the routes after the servers.
+    /// Checks the routes again later, because programs add the routes of a VPN after the servers.
     private func checkRoutesLater(_ links: [LinkResolvers]) {
-        guard routes.hasNewUnbound(links) else { return }
-        let time = Clock.now + Self.routeTime
+        let isNew = routes.hasNewUnbound(links)
+        guard isNew || routeTimer == nil && links.contains(where: \.isSplitTunnel) else { return }
         routeTimer?.cancel()
-        routeTimer = LoopTimer(at: time) { [weak self] in self?.changed() }
+        let time = Clock.now + (isNew ? Self.routeTime : Self.pollTime)
+        routeTimer = LoopTimer(at: time) { [weak self] in
+            self?.routeTimer = nil
+            self?.changed()
+        }
     }
 
     private func note(_ unreadable: [String], in source: String) {

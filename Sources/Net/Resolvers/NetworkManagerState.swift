@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Latest reply of NetworkManager, which can outlive NetworkManager.
+///
+/// NetworkManager leaves links up when it ends, for example with D-Bus. Its file has neither routing
+/// domains nor priorities: other servers would get the names of a VPN.
+struct NetworkManagerState {
+    private var latest: BusValue?
+
+    private var hasEnded = false
+
+    var isKnown: Bool { latest != nil }
+
+    /// Text for the log if the service does not run, but its latest reply stays valid.
+    var problem: String? {
+        guard hasEnded, isKnown else { return nil }
+        return """
+            NetworkManager does not run; its latest servers stay in use, because they require TLS \
+            or belong to a VPN
+            """
+    }
+
+    mutating func hasReplied(_ reply: BusValue) { (latest, hasEnded) = (reply, false) }
+
+    mutating func hasStopped() { hasEnded = true }
+
+    /// Returns the settings of the latest reply; nil if there is none.
+    ///
+    /// After the end of the service, the reply is valid only while it protects names.
+    ///
+    /// - Parameter running: interfaces that are up, by name; nil if unknown.
+    mutating func settings(
+        running: [String: LinkResolvers.Interface]?
+    ) -> (links: [LinkResolvers], unreadable: [String])? {
+        guard let latest else { return nil }
+        let settings = LinkResolvers.reading(networkManager: latest)
+        guard hasEnded, !settings.links.contains(where: { $0.isProtected(running) }) else {
+            return settings
+        }
+        self.latest = nil
+        return nil
+    }
+}
