@@ -418,7 +418,7 @@ struct HTTPClientTests {
             url: "https://\(Certificates.name)/",
             server: server.address
         )
-        request.certificateFile = server.authorityFile
+        request.certificateFile = server.certificate.authorityFile
         let error = await failure(of: request)
         guard case .connect = error else {
             Issue.record("\(String(describing: error))")
@@ -437,7 +437,7 @@ struct HTTPClientTests {
             url: "https://\(Certificates.name)/",
             server: server.address
         )
-        request.certificateFile = server.authorityFile
+        request.certificateFile = server.certificate.authorityFile
         request.provider = "hostile"
         #expect(await failure(of: request) == ConnectionPool.overload)
         var other = secure("/hello")

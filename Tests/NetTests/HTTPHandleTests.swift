@@ -12,7 +12,7 @@ struct HTTPHandleTests {
             url: "https://\(Certificates.name)\(path)",
             server: server.address
         )
-        request.certificateFile = server.authorityFile
+        request.certificateFile = server.certificate.authorityFile
         return request
     }
 

@@ -166,7 +166,7 @@ struct TLSTests {
         async throws
     {
         let server = try FloodServer(.helloRequests)
-        let client = try TLSClient(certificateFile: server.authorityFile)
+        let client = try TLSClient(certificateFile: server.certificate.authorityFile)
         await #expect(throws: TLSError.handshake("the server closed the connection")) {
             _ = try await client.connect(
                 to: server.address,
@@ -181,7 +181,7 @@ struct TLSTests {
     @Test
     func `a server that only updates its keys is disconnected`() async throws {
         let server = try FloodServer(.keyUpdates)
-        let client = try TLSClient(certificateFile: server.authorityFile)
+        let client = try TLSClient(certificateFile: server.certificate.authorityFile)
         let connection = try await client.connect(
             to: server.address,
             name: Certificates.name,

@@ -28,8 +28,6 @@ extension SetupPlan {
             if let value = settings.overTLS {
                 notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
             }
-        }
-        if usesStub {
             checkResolved(settings)
             notes.append(
                 "systemd-resolved sends names below a domain of a network to the servers of this "

@@ -2,7 +2,6 @@
 import COpenSSL
 import Foundation
 import Synchronization
-import Testing
 
 @testable import Net
 
@@ -12,29 +11,18 @@ import Testing
 final class DowngradingServer: Sendable {
     let address: SocketAddress
 
-    let authorityFile: String
+    let certificate: ServerCertificate
 
     var requestsOverHTTP1: Int { requests.load(ordering: .relaxed) }
     private let requests = Atomic(0)
 
-    private let directory: TemporaryDirectory
     private let listener: ListeningSocket
 
     init() throws {
-        let certificates = try Certificates.shared.get()
-        directory = try TemporaryDirectory()
+        certificate = try ServerCertificate()
         listener = try ListeningSocket()
         address = listener.address
-        try directory.write(certificates.authority, to: "ca.pem")
-        try directory.write(certificates.certificate, to: "server.pem")
-        try directory.write(certificates.key, to: "server.key")
-        authorityFile = directory.path("ca.pem")
-        let context = try #require(SSL_CTX_new(TLS_server_method()))
-        let pem = SSL_FILETYPE_PEM
-        try #require(
-            SSL_CTX_use_certificate_file(context, directory.path("server.pem"), pem) == 1
-        )
-        try #require(SSL_CTX_use_PrivateKey_file(context, directory.path("server.key"), pem) == 1)
+        let context = try certificate.context()
         let raw = UInt(bitPattern: context)
         Thread.detachNewThread { [self] in
             defer { SSL_CTX_free(OpaquePointer(bitPattern: raw)) }

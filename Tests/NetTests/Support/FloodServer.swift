@@ -2,7 +2,6 @@
 import COpenSSL
 import Foundation
 import Synchronization
-import Testing
 
 @testable import Net
 
@@ -26,26 +25,15 @@ final class FloodServer: Sendable {
 
     let address: SocketAddress
 
-    let authorityFile: String
+    let certificate: ServerCertificate
 
-    private let directory: TemporaryDirectory
     private let listener: ListeningSocket
 
     init(_ flood: Flood) throws {
-        let certificates = try Certificates.shared.get()
-        directory = try TemporaryDirectory()
+        certificate = try ServerCertificate()
         listener = try ListeningSocket()
         address = listener.address
-        try directory.write(certificates.authority, to: "ca.pem")
-        try directory.write(certificates.certificate, to: "server.pem")
-        try directory.write(certificates.key, to: "server.key")
-        authorityFile = directory.path("ca.pem")
-        let context = try #require(SSL_CTX_new(TLS_server_method()))
-        let pem = SSL_FILETYPE_PEM
-        try #require(
-            SSL_CTX_use_certificate_file(context, directory.path("server.pem"), pem) == 1
-        )
-        try #require(SSL_CTX_use_PrivateKey_file(context, directory.path("server.key"), pem) == 1)
+        let context = try certificate.context()
         SSL_CTX_set_alpn_select_cb(
             context,
             { _, chosen, length, _, _, _ in
