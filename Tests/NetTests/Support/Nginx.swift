@@ -27,12 +27,14 @@ final class Nginx: Sendable {
         try directory.write(String(repeating: "x", count: 1 << 20), to: "big")
         try directory.write(Self.settings(clear.port, secure.port), to: "nginx.conf")
         authorityFile = directory.path("ca.pem")
-        program = try Program(
-            "nginx",
-            ["-p", directory.url.path, "-c", "nginx.conf", "-e", "error.log"],
-            environment: ["PATH": "/usr/sbin:/usr/bin", "NGINX": "100;101;"],
-            descriptors: [100: sockets[0].descriptor, 101: sockets[1].descriptor]
-        )
+        program = try withExtendedLifetime(sockets) { [directory] in
+            try Program(
+                "nginx",
+                ["-p", directory.url.path, "-c", "nginx.conf", "-e", "error.log"],
+                environment: ["PATH": "/usr/sbin:/usr/bin", "NGINX": "100;101;"],
+                descriptors: [100: sockets[0].descriptor, 101: sockets[1].descriptor]
+            )
+        }
     }
 
     func whileSilent<Result>(_ body: () async throws -> Result) async rethrows -> Result {

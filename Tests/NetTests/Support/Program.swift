@@ -22,8 +22,16 @@ final class Program: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
+        // Copies have higher numbers than all targets: otherwise one dup2(2) could replace the source
+        // of the next one.
+        let free = (descriptors.keys.max() ?? 0) + 1
+        var copies: [Int32] = []
+        defer { for copy in copies { close(copy) } }
         for (number, descriptor) in descriptors {
-            posix_spawn_file_actions_adddup2(&actions, descriptor, number)
+            let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, free)
+            guard copy >= 0 else { throw Failure(what: String(cString: strerror(errno))) }
+            copies.append(copy)
+            posix_spawn_file_actions_adddup2(&actions, copy, number)
         }
         if let errors {
             posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT, 0o600)
