@@ -24,11 +24,11 @@ final class Program: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         // Copies have higher numbers than all targets: otherwise one dup2(2) could replace the source
         // of the next one.
-        let free = (descriptors.keys.max() ?? 0) + 1
+        let first = (descriptors.keys.max() ?? 0) + 1
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
         for (number, descriptor) in descriptors {
-            let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, free)
+            let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, first)
             guard copy >= 0 else { throw Failure(what: String(cString: strerror(errno))) }
             copies.append(copy)
             posix_spawn_file_actions_adddup2(&actions, copy, number)
