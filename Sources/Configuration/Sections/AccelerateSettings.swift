@@ -22,8 +22,9 @@ extension AccelerateSettings {
             .choice(),
             """
             Answers queries over loopback in the kernel, from copies of frequently queried \
-            answers. Requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
-            httpdnsd-accelerate.conf. Without them, `required` refuses to start.
+            answers. This requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
+            httpdnsd-accelerate.conf. If one of them is missing, the daemon does not start \
+            (`required`), or answers without the kernel (`auto`).
             """
         ),
         .option(

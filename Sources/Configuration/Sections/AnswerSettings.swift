@@ -56,10 +56,11 @@ extension AnswerSettings {
             \.httpsRecords,
             .choice(),
             """
-            HTTPS and SVCB records of names that a vendor answers. Upstreams answer these types, \
-            and the address hints in the records would bypass the vendor. `align` replaces the \
-            hints by the vendor's addresses from the cache, or removes them; a client that \
-            requests DNSSEC gets NODATA. `forward` changes nothing. `block` always answers NODATA.
+            HTTPS and SVCB records of names that a vendor answers. Upstreams answer queries for \
+            these types, and clients could use the address hints in the records instead of the \
+            vendor's addresses. `align` replaces the hints by the vendor's addresses from the \
+            cache, or removes them; a client that requests DNSSEC gets NODATA. `forward` changes \
+            nothing. `block` always answers NODATA.
             """
         ),
         .option(
@@ -88,7 +89,7 @@ extension AnswerSettings {
             """
             Order of the addresses in an answer. `rotate` starts each answer from the cache with \
             another address. `fastest` puts the address with the shortest TCP connect time first; \
-            each server is measured at most once in 5 minutes.
+            the connect time of an address is measured at most once in 5 minutes.
             """
         ),
         .option(
@@ -96,9 +97,10 @@ extension AnswerSettings {
             \.probe,
             .probes,
             """
-            Names and TCP ports to measure for `order: fastest`, for example [{domain: \
-            example.com, port: 8443}]. A domain has the forms of `domains` in a route; the first \
-            match applies. [] means all names of vendors, at port 443.
+            Names whose addresses `order: fastest` measures and orders, each with a TCP port \
+            (default 443), for example [{domain: example.com, port: 8443}]. A domain has the forms \
+            of `domains` in a route; if several entries cover a name, the first one applies. []: \
+            all names of routes with vendors, at port 443.
             """
         )
     )
@@ -178,9 +180,9 @@ extension RebindingSettings {
             .boolean,
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
-            answers of upstreams, except for routes with `upstreams` or `private-answers: allow`. \
-            Add DNS block lists of mail servers, which answer with loopback addresses, to \
-            `except`.
+            answers of upstreams, except from answers for routes with `upstreams` or \
+            `private-answers: allow`. Add DNS block lists of mail servers, which answer with \
+            loopback addresses, to `except`.
             """
         ),
         .option(

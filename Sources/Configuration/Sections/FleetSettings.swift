@@ -203,11 +203,11 @@ extension FleetSettings {
             \.budget,
             .choice(),
             """
-            `own`: each machine has the `budget` of each vendor. `shared`: all machines together \
-            have it; machines with the same vendor name and account claim parts of it in advance. \
-            A machine without the Redis server keeps its claim, and gets an equal share of what no \
-            machine had claimed. A machine that has never reached the Redis server has the whole \
-            budget.
+            `own`: each machine can spend the whole `budget` of a vendor. `shared`: machines with \
+            the same vendor name and account can spend the budget once, together; each machine \
+            claims parts of it in advance. A machine that loses the Redis server can spend its \
+            claim, and an equal share (by the last known number of machines) of the unclaimed \
+            part. A machine that has never reached the Redis server can spend the whole budget.
             """
         )
     )

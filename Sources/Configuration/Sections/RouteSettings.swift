@@ -112,7 +112,7 @@ extension RouteSettings: SettingsEntry {
             .list("domains", of: .domain),
             example: [DomainPattern(literal: "internal.example.com")],
             """
-            Names below these domains that the route does not cover, in the same forms.
+            Exceptions from `domains`, in the same forms: names that the route does not cover.
             """
         ),
         .option(
@@ -125,8 +125,8 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["tencent", "alibaba"],
             """
-            Vendors for A and AAAA queries, in order. Register the names with the vendor, which \
-            bills every call.
+            Vendors for A and AAAA queries, in order. Register the names in the console of each \
+            vendor: for other names, a vendor returns no address, but may bill the call.
             """
         ),
         .option(
@@ -228,7 +228,7 @@ extension RouteSettings: SettingsEntry {
             // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
-            Client address for the vendors of these names.
+            Client address for which the vendors select answers for these names.
             """
         ),
         .option(
@@ -249,7 +249,7 @@ extension RouteSettings: SettingsEntry {
             standard: "the vendor's `families`",
             example: .both,
             """
-            Address families of the calls for these names, as for vendors.
+            Address families that calls for these names request, as `families` of a vendor.
             """
         )
     )

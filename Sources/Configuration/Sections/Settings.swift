@@ -201,8 +201,8 @@ extension Settings {
             "vendors",
             \.vendors,
             """
-            HTTPDNS accounts, by a name that you choose. A vendor is queried only for names of its \
-            routes.
+            HTTPDNS accounts, each under a name that you choose. A vendor is called only for names \
+            of routes that name the vendor.
             """
         ),
         .list(
@@ -254,14 +254,14 @@ extension Settings {
             \.nat64,
             .nat64,
             """
-            Prefix of the NAT64 that translates between IPv6 and IPv4 (RFC 6052), for networks \
-            without IPv4. While only IPv6 works, `auto` uses the prefix that a router announces \
-            (RFC 8781, if the kernel processes the advertisements). Without one, it queries the \
-            DNS servers of the network, then the upstreams, for the prefix (RFC 7050), after each \
-            change of the network and when the TTL of the prefix ends. Then vendors and upstreams with IPv4 addresses are \
-            reached through the NAT64. `off` uses no prefix. For `rebinding` and \
-            `private-answers`, an IPv6 address under the prefix counts as the IPv4 address that it \
-            contains; there, a configured prefix applies on all networks.
+            Prefix of the NAT64 (RFC 6052) through which the daemon reaches vendors and upstreams \
+            with IPv4 addresses, while only IPv6 works. `auto` uses the prefix that a router \
+            announces (RFC 8781, if the kernel processes the advertisements). If no router \
+            announces a prefix, the daemon queries the DNS servers of the network, then the \
+            upstreams, for the prefix (RFC 7050): after each change of the network, and when the \
+            TTL of the prefix ends. `off` uses no prefix. For `rebinding` and `private-answers`, \
+            an IPv6 address under the prefix counts as the IPv4 address that it contains; for \
+            these two options, a configured prefix applies even while IPv4 works.
             """
         ),
         .option(
@@ -271,9 +271,8 @@ extension Settings {
             """
             Names for which the daemon synthesizes IPv6 addresses (RFC 6147), if they have none, \
             while only IPv6 works and the NAT64 prefix is known. `vendors`: names of routes with \
-            vendors. `all`: also names of upstreams, if the resolvers of the network do \
-            not synthesize addresses. `off`: none. Clients that request DNSSEC get no synthesized \
-            addresses.
+            vendors. `all`: also all other names, for networks whose resolvers do not synthesize \
+            addresses. `off`: no names. Clients that request DNSSEC get no synthesized addresses.
             """
         ),
         .option(

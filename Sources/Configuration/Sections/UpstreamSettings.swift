@@ -139,7 +139,7 @@ extension UpstreamSettings: SettingsEntry {
             .boolean,
             example: true,
             """
-            Restricts the upstream to the routes that name it.
+            Uses the upstream only for routes that name the upstream.
             """
         ),
         .option(
@@ -148,12 +148,12 @@ extension UpstreamSettings: SettingsEntry {
             .boolean,
             example: true,
             """
-            Passes on the AD flag of the upstream, which means a validated answer, to clients that \
-            set AD or DO in their query. Programs such as ssh and postfix trust keys in the DNS \
-            because of AD alone. Enable this option only for an upstream that you trust, over \
-            https:// or tls://, or over plain DNS on this machine. Stale answers and modified \
-            answers never have AD. TTLs of validated answers are not raised to `minimum-ttl` or \
-            `negative-ttl`.
+            Passes on the AD flag of the upstream (the upstream has validated the answer) to \
+            clients that set AD or DO in their query. Programs such as ssh and postfix trust keys \
+            in the DNS because of AD alone. Enable this option only for an upstream that you \
+            trust, over https:// or tls://, or over plain DNS on this machine. Stale answers and \
+            modified answers never have AD. TTLs of validated answers are not raised to \
+            `minimum-ttl` or `negative-ttl`.
             """
         ),
         .option(

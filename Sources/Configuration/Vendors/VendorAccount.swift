@@ -216,9 +216,9 @@ extension VendorSettings {
             \.batching,
             .choice(),
             """
-            Names that share a call, up to \(names). `waiting` combines names that wait because of \
-            `concurrent-calls`. `together` also combines names that are queried at the same time, \
-            but one slow name then delays the others.
+            Calls for several names, up to \(names). `waiting`: names that wait because of \
+            `concurrent-calls` share a call. `together`: names that are queried at the same time \
+            also share a call, but one slow name then delays the others.
             """
         )
     }

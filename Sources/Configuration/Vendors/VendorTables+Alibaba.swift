@@ -130,15 +130,15 @@ extension AlibabaSettings {
             .choice(),
             example: .gcm,
             """
-            Encryption of names and answers, in addition to TLS. `gcm` encrypts and authenticates \
-            them; `cbc` only encrypts them.
+            Encryption of names and answers by the vendor's protocol, inside TLS or plain http. \
+            `gcm` encrypts and authenticates them; `cbc` only encrypts them.
             """
         ),
         VendorSettings.scheme(
             \.alibaba.scheme,
             """
-            Plain http requires `encryption: gcm`. Even then, an attacker on the path can replay an \
-            older reply for the same name.
+            Over plain http, answers can be forged, except with `encryption: gcm`. Even then, an \
+            attacker on the path can replay an older reply for the same name.
             """
         ),
         .option(
@@ -172,10 +172,12 @@ extension AlibabaSettings {
             standard: "true, or false if `servers` is set",
             example: true,
             """
-            Fetches a list of nearby servers from `servers`, every 8 hours and when all servers \
-            fail. Fetched servers are queried before `servers`. A fetched server is ignored if \
-            `servers` have another kind of address (loopback, private, public), or if its port is \
-            unusual (http only). The request is signed if `secret` is set.
+            Requests a list of nearby servers from the vendor's scheduling service at `servers`: \
+            every 8 hours (over http: every 10 minutes), and when all servers fail. The servers of \
+            the list are called before `servers`. A server of the list is ignored if the server \
+            that sent the list has another kind of address (loopback, private, public). Over http, \
+            it is also ignored if its port is neither the default port nor the port of that \
+            server. The request is signed if `secret` is set.
             """
         ),
         .option(

@@ -175,7 +175,8 @@ extension TencentSettings {
             .hostName,
             example: "httpdns.example.com",
             """
-            Host name in the certificate of the servers, instead of their IP address.
+            Host name that the certificate of the servers contains. Without this option, it must \
+            contain the IP address of the server.
             """
         ),
         VendorSettings.servers(
@@ -190,10 +191,10 @@ extension TencentSettings {
             confTable,
             fresh: Conf(),
             """
-            Fetches a list of servers from the vendor's service /conf, for customers with start-up \
-            servers from the vendor's support. The fetched servers are queried before `servers`. A \
-            fetched server is ignored if the start-up server has another kind of address \
-            (loopback, private, public).
+            Requests a list of servers from the vendor's start-up servers (service /conf), for \
+            accounts to which the vendor's support has assigned such servers. The servers of the \
+            list are called before `servers`. A server of the list is ignored if the start-up \
+            server has another kind of address (loopback, private, public).
             """
         ),
         VendorSettings.batching(8),
@@ -218,8 +219,8 @@ extension TencentSettings {
             \.refresh,
             .duration(SettingsLimits.refresh),
             """
-            Time after which the list is fetched again. The list is fetched earlier if its \
-            validity ends, or if all servers fail.
+            Time after which the list is requested again. It is requested earlier if its validity \
+            ends, or if all servers fail.
             """
         )
     )

@@ -115,7 +115,8 @@ extension VendorSettings {
             \.retriesBeforeSwitch,
             .integer(SettingsLimits.retries),
             """
-            Number of consecutive failures after which the next server is preferred.
+            Number of consecutive failures of the preferred server after which the next server is \
+            preferred.
             """
         ),
         .option(
@@ -132,7 +133,7 @@ extension VendorSettings {
             \.returnToPrimaryAfter,
             .duration(SettingsLimits.returnToPrimary),
             """
-            Time for which another server is preferred. Then one call tests the first server. If \
+            Time after a switch to another server, after which a probe tests the first server. If \
             the first server answers, it is preferred again.
             """
         ),
@@ -151,7 +152,7 @@ extension VendorSettings {
             \.http,
             .httpVersion,
             """
-            HTTP version. `auto` uses HTTP/2 if the server supports it, else HTTP/1.1. `3` \
+            HTTP version. `auto` uses HTTP/2 if the server supports it, otherwise HTTP/1.1. `3` \
             requires a libcurl with HTTP/3.
             """
         ),
@@ -161,7 +162,7 @@ extension VendorSettings {
             .proxy,
             example: .exampleProxy,
             """
-            HTTP proxy for all calls, by IP address and port; over https with CONNECT. An error \
+            HTTP proxy for all calls. For calls over https, the daemon uses CONNECT. An error \
             response of the proxy counts as a response of the vendor. The daemon ignores proxy \
             environment variables.
             """
@@ -171,9 +172,9 @@ extension VendorSettings {
             \.concurrentCalls,
             .integer(SettingsLimits.concurrentCalls),
             """
-            Maximum number of calls in flight; further names wait. The sum of all vendors is at \
-            most 128, if one of them exceeds the default. One client can use half of the calls \
-            that other clients do not use.
+            Maximum number of calls in flight; further names wait. If a vendor exceeds the \
+            default, the values of all vendors can be at most 128 together. One client can use \
+            half of the calls that other clients do not use.
             """
         ),
         .option(
@@ -192,10 +193,10 @@ extension VendorSettings {
             \.families,
             .choice(),
             """
-            Address families of a call. `auto` requests A and AAAA if both cost as much as one, or \
-            if the machine has IPv6 and clients recently queried both for the name; otherwise only \
-            the queried family. `both` always requests both. `v4` and `v6` request the other \
-            family only if a client queries it.
+            Address families that a call requests. `auto`: A and AAAA if both cost as much as one, \
+            or if the machine has IPv6 and clients recently queried both for the name; otherwise \
+            only the queried family. `both`: always A and AAAA. `v4`: A, and AAAA only if a client \
+            queries it. `v6`: AAAA, and A only if a client queries it.
             """
         ),
         .section(
@@ -205,9 +206,9 @@ extension VendorSettings {
             fresh: BudgetSettings(),
             """
             Limits on the calls and the billed units. The counts are in the file usage.state: they \
-            survive restarts, and all daemons of the machine share them. Reached limits are \
-            logged. If the file is damaged or cannot be accessed, a budget with `on-exceeded: \
-            fallback` counts as spent.
+            survive restarts, and all daemons of the machine share them. The daemon logs when a \
+            limit is reached. If the file is damaged or cannot be accessed, a budget with \
+            `on-exceeded: fallback` counts as spent.
             """
         ),
         .section(
@@ -247,7 +248,7 @@ extension VendorSettings {
             .integer(SettingsLimits.freeUnits),
             example: 1_000_000,
             """
-            Units per calendar month (UTC) that are free.
+            Number of free units per calendar month (UTC).
             """
         ),
         .option(
@@ -269,13 +270,14 @@ extension VendorSettings {
             .integer(SettingsLimits.callsPerDay),
             example: 100_000,
             """
-            Calls per UTC day, without calls that did not reach the vendor or that the vendor \
-            refused. Above this number, the next vendor or the fallback answers. If several \
-            clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client can use \
-            three quarters of the calls that other clients do not use. If this machine, or a \
-            client over TCP or with a DNS cookie, used the vendor within 24h, a quarter of the \
-            calls, decreasing during the day, is reserved for such clients, because their \
-            addresses are not forged.
+            Maximum number of calls per UTC day. Calls that did not reach the vendor do not count, \
+            nor do refused calls over TLS (without TLS, a refusal can be forged). Above this \
+            number, the next vendor or the fallback answers. If several clients (IPv4 addresses or \
+            IPv6 /56) used the vendor within 24h, one client can use three quarters of the calls \
+            that other clients do not use. If this machine, or a client over TCP or with a DNS \
+            cookie, used the vendor within 24h, a part of the calls is reserved for such clients, \
+            because their addresses are not forged. This part is a quarter, and decreases during \
+            the day.
             """
         ),
         .option(
@@ -284,8 +286,8 @@ extension VendorSettings {
             .integer(SettingsLimits.units),
             example: 500_000,
             """
-            Billed units per UTC day, at least the units of one name. A call counts if it is \
-            unknown whether it is billed.
+            Maximum number of billed units per UTC day. The value must be at least the units of \
+            one name. A call counts also if the daemon does not know whether it is billed.
             """
         ),
         .option(
@@ -294,7 +296,8 @@ extension VendorSettings {
             .integer(SettingsLimits.units),
             example: 10_000_000,
             """
-            Billed units per calendar month (UTC).
+            Maximum number of billed units per calendar month (UTC). The rules of `units-per-day` \
+            apply.
             """
         ),
         .option(
@@ -302,8 +305,8 @@ extension VendorSettings {
             \.onExceeded,
             .choice(),
             """
-            Action when the budget is spent. `fallback` sends no more calls: the next vendor of \
-            the route or its fallback answers. `warn` continues to send and count calls.
+            Action when the budget is spent. `fallback` sends no more calls: the next vendor or \
+            the fallback of the route answers. `warn` continues to send and count calls.
             """
         )
     )
