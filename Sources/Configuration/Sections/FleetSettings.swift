@@ -167,7 +167,8 @@ extension FleetSettings {
             Machines that share answers. `auto`: machines for which the vendor's replies have a \
             client address in the same /24 (IPv4) or /48 (IPv6); nothing is shared before the \
             first reply. Any other name is a group that you choose: give the same name to machines \
-            in the same network. Vendors that report no client address (kind json) need a name.
+            in the same network. For vendors that report no client address (kind json), choose a \
+            name.
             """
         ),
         .option(

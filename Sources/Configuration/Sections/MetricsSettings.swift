@@ -64,7 +64,8 @@ extension MetricsSettings {
             \.group,
             .group,
             """
-            Group that owns the Unix sockets, as in `control`. A change requires a restart.
+            Group that owns the Unix sockets; see `group` in `control`. A change requires a \
+            restart.
             """
         )
     )

@@ -134,8 +134,9 @@ extension RouteSettings: SettingsEntry {
             \.fallback,
             .choice(),
             """
-            Source if no vendor has an answer. `upstream` queries the upstreams. With `none`, the \
-            client gets no addresses. Types other than A and AAAA always go to the upstreams.
+            Source of the answer if no vendor has an answer. `upstream` queries the upstreams. \
+            With `none`, the client gets no addresses. Types other than A and AAAA always go to \
+            the upstreams.
             """
         ),
         .option(

@@ -216,9 +216,9 @@ extension VendorSettings {
             \.batching,
             .choice(),
             """
-            Calls for several names, up to \(names). `waiting`: names that wait because of \
-            `concurrent-calls` share a call. `together`: names that are queried at the same time \
-            also share a call, but one slow name then delays the others.
+            Batching of up to \(names) names into one call. `waiting`: only of names that wait \
+            because of `concurrent-calls`. `together`: also of names that are queried at the same \
+            time, but then one slow name delays the others.
             """
         )
     }

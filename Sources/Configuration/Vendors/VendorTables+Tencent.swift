@@ -175,8 +175,8 @@ extension TencentSettings {
             .hostName,
             example: "httpdns.example.com",
             """
-            Host name that the certificate of the servers contains. Without this option, it must \
-            contain the IP address of the server.
+            Host name that the certificate of the servers contains. Without this option, the \
+            certificate must contain the IP address of the server.
             """
         ),
         VendorSettings.servers(

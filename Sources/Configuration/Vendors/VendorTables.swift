@@ -133,8 +133,8 @@ extension VendorSettings {
             \.returnToPrimaryAfter,
             .duration(SettingsLimits.returnToPrimary),
             """
-            Time after a switch to another server, after which a probe tests the first server. If \
-            the first server answers, it is preferred again.
+            Time from a switch to another server until a probe tests the first server. If the \
+            first server answers, it is preferred again.
             """
         ),
         .option(
@@ -172,9 +172,9 @@ extension VendorSettings {
             \.concurrentCalls,
             .integer(SettingsLimits.concurrentCalls),
             """
-            Maximum number of calls in flight; further names wait. If a vendor exceeds the \
-            default, the values of all vendors can be at most 128 together. One client can use \
-            half of the calls that other clients do not use.
+            Maximum number of calls in flight; further names wait. If the value of a vendor \
+            exceeds the default, the values of all vendors together can be at most 128. One client \
+            can use half of the calls that other clients do not use.
             """
         ),
         .option(
@@ -185,7 +185,7 @@ extension VendorSettings {
             """
             Maximum number of calls per second. Above this rate, the next vendor or the fallback \
             of the route answers. Without this option, clients that query random names can use up \
-            a daily budget within minutes. Shares of clients: see `calls-per-day`.
+            a daily budget within minutes. The shares of clients are those of `calls-per-day`.
             """
         ),
         .option(
@@ -276,8 +276,8 @@ extension VendorSettings {
             IPv6 /56) used the vendor within 24h, one client can use three quarters of the calls \
             that other clients do not use. If this machine, or a client over TCP or with a DNS \
             cookie, used the vendor within 24h, a part of the calls is reserved for such clients, \
-            because their addresses are not forged. This part is a quarter, and decreases during \
-            the day.
+            because their addresses are not forged. This part is a quarter of the budget, and \
+            decreases to 0 at the end of the day.
             """
         ),
         .option(
