@@ -126,7 +126,8 @@ extension RouteSettings: SettingsEntry {
             example: ["tencent", "alibaba"],
             """
             Vendors for A and AAAA queries, in order. Register the names in the console of each \
-            vendor: for other names, a vendor returns no address, but may bill the call.
+            vendor (kind json: not necessary): for other names, a vendor returns no address, but \
+            may bill the call.
             """
         ),
         .option(

@@ -152,8 +152,8 @@ extension VendorSettings {
             \.http,
             .httpVersion,
             """
-            HTTP version. `auto` uses HTTP/2 if the server supports it, otherwise HTTP/1.1. `3` \
-            requires a libcurl with HTTP/3.
+            HTTP version. `auto`: HTTP/2 if TLS negotiates it, otherwise HTTP/1.1. `2`: as `auto`, \
+            but HTTP/2 also without TLS. `3` requires a libcurl with HTTP/3.
             """
         ),
         .option(
