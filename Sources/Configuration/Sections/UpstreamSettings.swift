@@ -103,8 +103,8 @@ extension UpstreamSettings: SettingsEntry {
             These servers are queried after all other upstreams, and never for a route with \
             `fallback: none`, because the network chooses them. Routing domains of a link \
             (`~corp.example`) and search domains of a VPN become routes to the servers of the \
-            link, unless a configured route is more specific or has `fallback: none`. After the \
-            link goes down, no server is queried for these names for 5 s.
+            link, unless a configured route is at least as specific, or has `fallback: none`. \
+            After the link goes down, no server is queried for these names for 5 s.
             """
         ),
         .option(
