@@ -185,7 +185,8 @@ extension AlibabaSettings {
             \.alibaba.sdns,
             .sdns,
             """
-            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-.
+            Parameters of Alibaba's custom resolution, {NAME: VALUE}. The daemon adds the \
+            prefix sdns-.
             """
         ),
         VendorSettings.batching(5),
