@@ -240,8 +240,8 @@ extension RouteSettings: SettingsEntry {
             standard: "`sdns` of the vendor",
             example: ["tier": "gold"],
             """
-            Parameters of Alibaba's custom resolution, {NAME: VALUE}. The daemon adds the \
-            prefix sdns-. They replace all parameters in `sdns` of an Alibaba vendor; {} sends none.
+            Parameters of Alibaba's custom resolution, {NAME: VALUE}, which replace all parameters \
+            in `sdns` of the vendor; {} sends none. The daemon adds the prefix sdns-.
             """
         ),
         .option(
