@@ -93,7 +93,7 @@ private final class PrivateNetwork: Sendable {
         return (watch, prefixes)
     }
 
-    /// Sends a router advertisement with the prefix 2001:db8:64::/96 on a link, until killed.
+    /// Sends router advertisements with the NAT64 prefix 2001:db8:64::/96 on a link, until killed.
     func advertise(on link: String) throws -> Program {
         let script = """
             import socket, struct, sys, threading

@@ -61,7 +61,7 @@ private struct Scale: Sendable {
         return overflow ? .max : value
     }
 
-    /// Returns the error for a decimal such as `1.5s`; the hint is the same value, if possible.
+    /// Returns the error for a decimal such as `1.5s`, with a whole number (`1500ms`) as the hint.
     private func decimalPoint(in text: String) -> Mismatch {
         let number = text.prefix { $0 == "." || ("0"..."9").contains($0) }
         let unit = units.first { $0.name == text.dropFirst(number.count) }

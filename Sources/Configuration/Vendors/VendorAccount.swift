@@ -58,7 +58,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Vendor kinds by brand names and other names, which error messages correct.
+    /// Other names of vendor kinds; for such a name, the error message proposes the valid one.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],

@@ -132,7 +132,8 @@ final class SelfCheck {
     /// Returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
-        // For example, IPv6 was switched off: a restart would not help.
+        // An address can become unreachable, for example because IPv6 was switched off. A restart
+        // of the daemon by the watchdog would not help.
         guard !check.query.isUnreachable else { return true }
         let before = standings[address]
         switch (before, check.query.isAnswered) {

@@ -188,7 +188,8 @@ extension Daemon {
 extension Daemon {
     /// Replaces the components; does not wait and cannot fail.
     ///
-    /// - Returns: removal of the invalid cache entries; nil if all entries are valid.
+    /// - Returns: the sweep that removes the invalid cache entries, not yet started; nil if all
+    ///   entries are valid.
     private func putInForce(
         _ new: Components,
         _ newHosts: HostsFiles?,
