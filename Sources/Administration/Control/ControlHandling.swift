@@ -4,8 +4,8 @@ package import Net
 
 /// Handler of the verbs of `httpdnsctl`, on the service loop.
 ///
-/// Arguments have valid types. For an invalid DNS name or record type, the handler throws
-/// `invalidArgument`.
+/// The caller has checked the JSON types of the arguments. For an invalid DNS name or record type,
+/// the handler throws `invalidArgument`.
 @ServiceLoop
 package protocol ControlHandling: Sendable {
     typealias Send<Results> = @ServiceLoop (Results) async throws -> Void

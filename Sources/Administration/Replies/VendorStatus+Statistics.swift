@@ -177,7 +177,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Creates the sum; nil without costs, with an unknown cost, or with several currencies.
+    /// Creates the sum; nil if there are no costs, a cost is unknown, or the currencies differ.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,
