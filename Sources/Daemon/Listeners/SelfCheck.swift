@@ -94,7 +94,8 @@ final class SelfCheck {
 
     /// Queries all listen addresses; returns true if all addresses pass within `time`.
     ///
-    /// An address that has never answered, or is overloaded, passes: a restart would not help.
+    /// An address that has never answered, or is overloaded, passes: a restart of the daemon would
+    /// not help.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {

@@ -33,7 +33,9 @@ extension Daemon {
         }
     }
 
-    /// Checks the settings file, or another text, like a reload; omits addresses and hosts files.
+    /// Checks the settings file, or another text, like a reload.
+    ///
+    /// Does not bind addresses, and does not read hosts files.
     ///
     /// A check and a reload do not overlap: each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
