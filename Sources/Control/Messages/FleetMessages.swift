@@ -5,7 +5,7 @@ private import FoundationEssentials
 package struct FleetStatus: Codable, Sendable, Equatable {
     package var state: State
 
-    /// Address of the Redis server; nil unless connected.
+    /// Address of the Redis server; nil if not connected.
     package var server: String?
 
     /// Time of the latest change of `state` (RFC 3339); nil if off.

@@ -4,7 +4,7 @@ package struct TopRequest: CallParameters, Equatable {
     /// Sort key: the raw value of a ``Kind``.
     package var kind: String
 
-    /// Number of entries; nil for 10.
+    /// Number of entries; if nil, 10.
     package var count: Int?
 
     package enum Kind: String, CaseIterable, Sendable {
