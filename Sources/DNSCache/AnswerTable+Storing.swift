@@ -2,10 +2,10 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum sum of the `price(_:)` of entries that one insertion moves to the head.
+    /// Maximum total `price(_:)` of the entries that one insertion moves to the head.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum bucket splits in one insertion, which take about 50 µs.
+    /// Maximum number of bucket splits in one insertion, which take about 50 µs.
     private static var mostSplits: Int { 64 }
 
     /// Stores an answer; returns false if the cache rejects the answer because of its size.

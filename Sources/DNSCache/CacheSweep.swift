@@ -24,7 +24,7 @@ package struct CacheSweep {
     /// Latest storage time of selected entries, in milliseconds since `AnswerCache.origin`.
     private let youngest: Int64?
 
-    /// Position in the ring buffer; nil if only memory must be given back.
+    /// Position in the ring buffer; nil if only unused memory must still be released.
     private var position: Int? = 0
 
     private let lapEnd: Int
@@ -37,7 +37,7 @@ package struct CacheSweep {
 
     /// Creates a sweep of one lap of the ring buffer; the caller must complete the sweep.
     ///
-    /// - Parameter youngest: latest storage time of an entry; nil for no limit.
+    /// - Parameter youngest: latest storage time of an entry; nil if there is no limit.
     package init(
         _ cache: AnswerCache,
         _ selection: AnswerCache.Selection,

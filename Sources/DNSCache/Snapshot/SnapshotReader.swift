@@ -32,7 +32,9 @@ package struct SnapshotReader {
     /// The answers are then restored as expired answers: their age is unknown.
     private var passed: UInt32? = 0
 
-    /// Seconds by which the clock may be behind a snapshot, which then counts as new.
+    /// Seconds by which the clock may be behind the time of writing.
+    ///
+    /// In this case, the snapshot counts as new.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
