@@ -35,7 +35,7 @@ package enum FleetLimits {
     /// Octets of messages that a machine reads in a burst.
     static let messageBurst = 1 << 20
 
-    /// Octets that are added to the length of each message.
+    /// Octets that each message counts in addition to its length, to limit short messages too.
     static let messageCost = 512
 
     /// Time limit of a connection, including TLS, authentication and the first commands.

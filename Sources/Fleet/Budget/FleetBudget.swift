@@ -12,7 +12,7 @@ package final class FleetBudget {
         /// Text that identifies the account and its budget.
         package let identity: String
 
-        /// Calls per day, units per day and units per month; nil for no limit.
+        /// Calls per day, units per day and units per month; nil if there is no such limit.
         package let limits: [UInt64?]
 
         /// Maximum amount for one call, for each limit.
@@ -93,7 +93,7 @@ package final class FleetBudget {
         if link.isUsable { connected() }
     }
 
-    /// Returns the claim of this machine; nil for an unshared budget.
+    /// Returns the claim of this machine; nil if the budget is not shared.
     ///
     /// - Parameter use: amounts that this machine has used or reserved.
     package func claim(

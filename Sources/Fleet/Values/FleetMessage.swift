@@ -137,7 +137,7 @@ struct FlushList: Sendable {
 
     /// Adds the flushes that Redis stores, oldest first; returns the flushes that are new.
     ///
-    /// - Parameter isFull: true if older flushes may be lost; then flushes all older values.
+    /// - Parameter isFull: true if older flushes may be lost; then, all older values are flushed.
     mutating func add(stored: [FleetFlush], isFull: Bool, now: Int64) -> [FleetFlush] {
         var all = stored
         if isFull, let oldest = stored.map(\.at).min() {
