@@ -158,7 +158,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong type, unless the YAML reader reported the value.
+    /// Reports a value of the wrong type, unless the YAML reader has already reported the value.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,
