@@ -84,7 +84,7 @@ struct Baidu: Vendor {
                 ("timestamp", .number(Int(time.timeIntervalSince1970))),
             ]
             if saysServers {
-                // The SDK switches to the first server; 180.76.76.200 is documented.
+                // The SDK switches to the first of these servers; the documents name 180.76.76.200.
                 let servers = families.map { family in
                     (Self.key(family), JSONText.strings(family == .v4 ? ["180.76.76.200"] : []))
                 }
