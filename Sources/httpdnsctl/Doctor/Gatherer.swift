@@ -16,7 +16,7 @@ struct Gatherer {
     var progress: (String) -> Void = { _ in }
 
     struct Options {
-        /// Name for getaddrinfo to resolve; nil for a random name below `test.`.
+        /// Name for getaddrinfo to resolve; if nil, a random name below `test.`.
         var name: Name?
         var usesNetwork = false
         var settings: String?

@@ -5,7 +5,7 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// True for this machine, false for a machine image in a directory.
+    /// True if the facts are of this machine, false if of a machine image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
@@ -24,7 +24,7 @@ struct MachineFacts: Sendable {
 
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, without originals in a journal.
+    /// Files that `setup apply` wrote, and whose originals are not in a journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []

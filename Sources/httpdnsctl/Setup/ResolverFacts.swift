@@ -21,7 +21,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths of files that `setup apply` wrote, without originals in a journal.
+    /// Paths of files that `setup apply` wrote, and whose originals are not in a journal.
     var lost: [String] = []
 
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
@@ -92,7 +92,7 @@ struct ResolverFacts: Sendable {
 extension ResolverFacts {
     /// Collects the facts; for a file that setup changed, uses the original in the journal.
     ///
-    /// - Parameter seesSetup: true to use the present content if the original is lost.
+    /// - Parameter seesSetup: true if the present content is used when the original is lost.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -115,7 +115,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Uses the target that the link had before setup replaced it, if it did.
+            // If setup replaced the link, uses the target that the link had before.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)

@@ -19,7 +19,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands to run after a revert; nil to run `commands` again.
+    /// Commands to run after a revert; if nil, `commands` are run again.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {
