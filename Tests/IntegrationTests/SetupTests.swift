@@ -8,7 +8,7 @@ private final class SetupHost {
     private let upstream: TestUpstream?
     private let scratch: Scratch
 
-    /// The daemon has port 53 of loopback.
+    /// Starts the daemon on port 53 of loopback.
     ///
     /// - Parameters:
     /// - script: creates the files of a distribution.

@@ -166,7 +166,7 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// The vendors in `same` are unchanged.
+        /// Returns the vendors; those in `same` are unchanged.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }

@@ -6,7 +6,7 @@ enum RawMessage {
     ///
     /// - Parameters:
     /// - flags: second 16 bits of the header; RD by default.
-    /// - version: EDNS version of an OPT with payload size 1,232; nil for no OPT.
+    /// - version: EDNS version of an OPT with payload size 1,232; if nil, the query has no OPT.
     static func query(
         _ name: String,
         type: UInt16 = 1,

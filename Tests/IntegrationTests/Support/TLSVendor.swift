@@ -167,9 +167,9 @@ final class TLSHarness: Sendable {
     /// Routes example.com to the vendor.
     ///
     /// - Parameters:
-    /// - certificate: names in the server's certificate, if not the right ones.
-    /// - trusted: authority that the daemon trusts, if not the server's.
-    /// - hasFile: true for `ca-file`, false for `SSL_CERT_FILE`.
+    /// - certificate: names in the server's certificate; if nil, the right names.
+    /// - trusted: authority that the daemon trusts; if nil, the server's.
+    /// - hasFile: true if the daemon gets the authority by `ca-file`, false if by `SSL_CERT_FILE`.
     /// - extra: further YAML of the vendor.
     init(
         _ vendor: TLSVendor,

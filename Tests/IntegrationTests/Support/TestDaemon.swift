@@ -15,7 +15,7 @@ final class TestDaemon: Sendable {
 
     let file: String
 
-    /// Waits until the daemon answers.
+    /// Starts a daemon, and waits until it answers.
     ///
     /// - Parameters:
     /// - settings: YAML without `listen` and `control`.
@@ -100,7 +100,7 @@ final class TestDaemon: Sendable {
 }
 
 extension Child {
-    /// Passes sockets as systemd does (sd_listen_fds(3)).
+    /// Starts a program, and passes sockets as systemd does (sd_listen_fds(3)).
     convenience init(
         _ program: String,
         _ arguments: [String],
