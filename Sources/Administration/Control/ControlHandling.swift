@@ -35,7 +35,7 @@ package protocol ControlHandling: Sendable {
     /// Explains how a query would be answered; sends queries only if `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
-    /// Resolves names like queries of DNS clients.
+    /// Resolves names as for queries from DNS clients.
     ///
     /// - Parameter send: receives the results in order; if nil, all results are returned.
     /// - Throws: the errors of `watch`.
