@@ -22,7 +22,7 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var region = Alibaba.Region.cn
 
-    /// True to fetch server addresses from the vendor; nil means true unless `servers` is set.
+    /// True if the vendor is asked for server addresses; nil means true unless `servers` is set.
     package var schedule: Bool?
 
     /// Parameters of custom resolution, without the prefix `sdns-`.
