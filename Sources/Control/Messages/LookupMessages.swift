@@ -58,7 +58,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// Number of hits; a refresh of the entry halves the number.
     package var hits: UInt64
 
-    /// Variant of the queries that the entry answers, such as `do` (DO flag); often empty.
+    /// Variant of the queries that the entry answers: `any`, or the flags DO and CD (`do=1 cd=0`).
     package var variant: String
 
     package var records: [String]
