@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Backend of all loggers: filters entries, limits repetitions, and stores the latest in memory.
 package final class LogSink: Sendable {
-    /// Source of entries about single queries, which the flight recorder skips.
+    /// Log source of entries about single queries; the flight recorder skips these entries.
     package static let queries = "queries"
 
     private let threshold: LogThreshold
