@@ -70,7 +70,9 @@ package enum FleetLimits {
     /// Time between the heartbeats of a machine.
     static let heartbeat: Duration = .seconds(20)
 
-    /// Time of the second heartbeat, which counts the machines that connected at the same time.
+    /// Time from the connection to the second heartbeat.
+    ///
+    /// The second heartbeat counts the machines that connected at the same time.
     static let secondHeartbeat: Duration = .seconds(1)
 
     /// Seconds for which a machine counts as a member after the last heartbeat.
@@ -112,7 +114,7 @@ package enum FleetLimits {
     /// Interval at which a machine confirms its claims of a budget.
     static let confirmation: Duration = .seconds(60)
 
-    /// Time of the first confirmation after a connection.
+    /// Time from the start of a connection to the first confirmation.
     static let firstConfirmation: Duration = .seconds(3)
 
     /// Limit of the number of machines that a Redis server reports; a larger number is clamped.

@@ -111,7 +111,7 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // By then, machines that connected at the same time have also claimed.
+        // By the first confirmation, machines that connected at the same time have also claimed.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
