@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Paths and link targets of an image are relative to its directory, which `..` cannot leave.
 struct FileTree: Sendable {
-    /// Directory of the image without a final slash; empty for this machine.
+    /// Directory of the machine image without a final slash; empty if the tree is this machine.
     let root: String
 
     static let maximumOctets = 1 << 20
