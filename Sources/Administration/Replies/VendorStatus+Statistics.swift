@@ -7,8 +7,9 @@ internal import Net
 extension VendorStatus {
     /// Creates the status of a vendor.
     ///
-    /// Down: the circuit breaker is open, or the last call to every server failed. Degraded: the
-    /// last call to the current server failed, or the budget is spent.
+    /// Down: the vendor refuses the account, all servers returned HTTP 429, or the last call to
+    /// every server failed. Degraded: the last call to the current server failed, or the budget
+    /// prevents calls.
     init(
         _ settings: VendorSettings,
         _ statistics: VendorStatistics,
