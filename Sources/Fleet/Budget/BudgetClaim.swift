@@ -119,6 +119,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns true if half of the advance (``block``) is used, or if less than one call is left.
     ///
+    /// A limit that is fully claimed counts only if this machine has used more than its claim.
+    ///
     /// - Parameter costs: maximum amount for one call, for each limit.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
         zip(zip(limits, costs), use).contains { entry, used in

@@ -187,7 +187,7 @@ package final class FleetBudget {
             isSettled: link.isSettled
         )
         guard let claim = entries[vendor]?.claim else { return }
-        // Allows the next request immediately, unless the budget is used up.
+        // Allows the next request immediately, unless a limit is fully claimed.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {
             entries[vendor]?.nextAsk = nil
         }

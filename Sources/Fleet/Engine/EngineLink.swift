@@ -274,7 +274,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // If the link was not connected before, reports only the first failure after the start.
+            // If the link is already alone, reports only the first failure after the start.
             if known == nil { onChange?(reason) }
             return
         }
