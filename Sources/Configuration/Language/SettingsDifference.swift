@@ -256,7 +256,9 @@ extension VendorSettings {
         return self == other
     }
 
-    /// Returns true if account and client subnet are unchanged, so that cached answers stay valid.
+    /// Returns true if cached answers of `other` stay valid.
+    ///
+    /// Account, servers and client subnet must be unchanged; limits, timeouts and prices can differ.
     ///
     /// A secret with another value, but from the same file, belongs to the same account.
     package func givesSameAnswers(as other: VendorSettings) -> Bool {

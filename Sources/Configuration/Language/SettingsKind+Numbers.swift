@@ -73,7 +73,7 @@ private struct Scale: Sendable {
         )
     }
 
-    /// Returns the shortest form that `read` accepts.
+    /// Returns the value in the largest unit that gives a whole number, such as `2m`.
     func write(_ value: Int) -> String {
         if value == 0 { return "0" + (hasBareZero ? "s" : units[units.count - 1].name) }
         for unit in units where value.isMultiple(of: unit.factor) {

@@ -49,7 +49,7 @@ package struct RouteSettings: Sendable, Equatable {
         case none
     }
 
-    /// Treatment of private addresses (RFC 1918, RFC 4193, also IPv4-mapped) in answers.
+    /// Treatment of private addresses (RFC 6890, also IPv4-mapped) in answers.
     package enum PrivateAnswers: String, Sendable, Hashable, CaseIterable {
         case drop
         case allow

@@ -255,7 +255,9 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True if a secret is a credential; systemd copies credentials only when the service starts.
+    /// True if a vendor's secret is a credential.
+    ///
+    /// systemd copies credentials only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.secrets.contains { entry in

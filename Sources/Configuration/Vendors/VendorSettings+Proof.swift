@@ -155,7 +155,9 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copies of these settings, one for each other protocol and encryption that has a key.
+    /// Copies of these settings, one for each other protocol or encryption of the vendor.
+    ///
+    /// A copy can lack the key of its protocol; then it has no codec.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

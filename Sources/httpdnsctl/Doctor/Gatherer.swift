@@ -5,7 +5,8 @@ import Glibc
 
 /// Collector of the facts for the checks.
 ///
-/// By default, no packet leaves the machine: the daemon answers the test queries locally.
+/// By default, the daemon answers the test queries locally. If programs use another resolver, that
+/// resolver gets a query for a random name below `test.`.
 struct Gatherer {
     let tree: FileTree
 

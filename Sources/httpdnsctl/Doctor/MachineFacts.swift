@@ -47,10 +47,10 @@ struct MachineFacts: Sendable {
 
     var socketPath = Product.defaultSocket
 
-    /// Reply of the daemon to the method `Check`; nil if no daemon runs.
+    /// Reply of the daemon to the method `Check`; nil if the daemon did not check the file.
     var settingsCheck: ReloadReply?
 
-    /// Result of `httpdnsd --check`; nil if httpdnsd is not installed.
+    /// Result of `httpdnsd --check`; nil if the program did not run or did not end in time.
     var settings: Subprocess.Outcome?
 
     var settingsPath = Self.settings
@@ -95,7 +95,7 @@ struct MachineFacts: Sendable {
         var name: String
         var addresses: Set<IPAddress> = []
         var duration: Duration?
-        /// Addresses that the daemon returns; nil if no name was given.
+        /// Addresses that the daemon returns; nil if no name was given or a query failed.
         var expected: Set<IPAddress>?
         /// Number of queries that the daemon answered locally during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
