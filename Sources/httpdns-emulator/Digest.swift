@@ -2,7 +2,7 @@
 import COpenSSL
 import Foundation
 
-/// Digests for the signatures of vendors, in lower-case hexadecimal.
+/// Digests for the signatures of vendors, in lower-case hexadecimal or in Base64.
 enum Digest {
     static func md5(_ text: String) -> String { hash(text, "MD5") }
 

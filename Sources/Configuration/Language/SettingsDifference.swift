@@ -258,7 +258,7 @@ extension VendorSettings {
 
     /// Returns true if cached answers of `other` stay valid.
     ///
-    /// Account, servers and client subnet must be unchanged; limits, timeouts and prices can differ.
+    /// Account, servers and client subnet must be equal; limits, timeouts and prices can differ.
     ///
     /// A secret with another value, but from the same file, belongs to the same account.
     package func givesSameAnswers(as other: VendorSettings) -> Bool {

@@ -8,7 +8,7 @@ package struct TencentSettings: Sendable, Equatable {
 
     package var region = Tencent.Region.cn
 
-    /// Account number for the channels `aes` and `des`.
+    /// Account number; required for the channels `aes` and `des`.
     package var id: Int?
 
     package var token: SecretSetting?

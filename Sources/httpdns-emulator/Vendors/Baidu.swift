@@ -6,7 +6,7 @@ import Foundation
 /// Source: Baidu Cloud document Vjwvxm96x; errors and values of `type` are from the Android SDK.
 /// Unverified:
 /// - An error is a `msg` with status 200.
-/// - A signature is valid without limit.
+/// - The validity of a signature has no limit.
 /// - An unregistered name has no entry.
 /// - No `tag` is configured, and `detail` adds nothing.
 struct Baidu: Vendor {

@@ -46,7 +46,7 @@ struct Zone: Sendable {
 
     // MARK: - Making
 
-    /// Registers a name, with `record` if given; returns false if the name has an alias.
+    /// Registers a name, with `record` if given; returns false if an alias conflicts with `record`.
     @discardableResult
     mutating func register(_ name: String, _ record: Record? = nil) -> Bool {
         let name = name.asKey
