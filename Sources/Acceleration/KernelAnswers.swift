@@ -7,7 +7,7 @@ internal import Locks
 
 /// Copies of cache entries from which a BPF program in the kernel answers loopback queries.
 ///
-/// The BPF program answers from `attach` until the process ends.
+/// The BPF program is attached from `attach` until the object is released or the process ends.
 // SAFETY: the maps are mapped from `init` to `deinit` and written with the lock held; the kernel
 // reads the maps as specified in answer.h.
 @safe
