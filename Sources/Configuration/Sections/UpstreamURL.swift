@@ -61,7 +61,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         path = ""
     }
 
-    /// Creates a URL from a literal; traps if it is invalid.
+    /// Creates a URL from a literal; traps if the literal is invalid.
     init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")

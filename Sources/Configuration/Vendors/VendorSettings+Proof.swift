@@ -157,7 +157,7 @@ extension VendorSettings {
 
     /// Copies of these settings, one for each other protocol or encryption of the vendor.
     ///
-    /// A copy can lack the key of its protocol; then it has no codec.
+    /// A copy without the key of its protocol has no codec.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

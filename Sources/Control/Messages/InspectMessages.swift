@@ -102,7 +102,7 @@ package struct PortalRequest: CallParameters, Equatable {
 package struct PortalReply: Codable, Sendable, Equatable {
     package var active: Bool
 
-    /// Time until the captive portal mode ends; nil while it is off.
+    /// Time until the captive portal mode ends; nil while the mode is off.
     package var seconds: Int?
 
     /// DNS servers of the current network.

@@ -47,7 +47,7 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// Source of the answer: `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
     package var source: String
 
-    /// Server such as `tencent/192.0.2.1:443`, also of a cached answer; nil if it is local.
+    /// Server such as `tencent/192.0.2.1:443`, also of a cached answer; nil if local.
     package var server: String?
 
     /// Name of the vendor or upstream; nil if the answer is local.

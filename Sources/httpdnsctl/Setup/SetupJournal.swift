@@ -28,7 +28,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var after: FileState
     }
 
-    /// Returns the journal; nil if it is absent, or if it is damaged and `ignoringDamage` is true.
+    /// Returns the journal; nil if absent, or if damaged and `ignoringDamage` is true.
     ///
     /// - Throws: if the journal is unreadable or from a newer version.
     static func read(
