@@ -41,7 +41,9 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 }
 
 package struct ExplainStep: Codable, Sendable, Equatable {
-    /// Name of the stage: `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
+    /// Name of the stage.
+    ///
+    /// `question`, `hosts`, `special`, `route`, `cache`, `fleet`, `vendors`, `upstreams` or `dns64`.
     package var stage: String
 
     package var result: String

@@ -46,7 +46,7 @@ package struct SettingChange: Codable, Sendable, Equatable {
     package var path: String
     package var kind: Kind
 
-    /// Earlier value, as one line of YAML; nil if the value is secret.
+    /// Earlier value, as one line of YAML; nil if the option is new or a secret.
     package var old: String?
     package var new: String?
 

@@ -114,7 +114,7 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
     package var nat64: String?
 
-    /// Upstream that returned the NAT64 prefix, or `settings`.
+    /// Upstream or interface that gave the NAT64 prefix, or `settings`.
     package var nat64From: String?
 
     package var nat64AgeSeconds: Int?

@@ -118,7 +118,7 @@ package struct NameCost: Codable, Sendable, Equatable {
     /// Maximum error of `calls`, which can be too high.
     package var excess: UInt64
 
-    /// Upper bound of the units of `calls` minus `excess` calls.
+    /// Upper bound of the units of `calls - excess` calls.
     package var units: UInt64?
 
     package var route: String
