@@ -32,9 +32,10 @@ extension AnswerTable {
         return largeAnswers.admit(length, of: ring.capacity, now: now)
     }
 
-    /// Stores an answer of a snapshot; returns false if the cache has a newer answer.
+    /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
-    /// A cached failure does not count as newer. `age` is in seconds.
+    /// The cache rejects an answer that is too large, too old, or not newer than a cached answer. A
+    /// cached failure does not count as newer. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,

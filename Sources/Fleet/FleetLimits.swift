@@ -108,7 +108,7 @@ package enum FleetLimits {
     /// Minimum number of calls that a machine claims of a budget in advance, if enough is left.
     static let callsOfBlock: UInt64 = 64
 
-    /// Pause before another claim of a budget that is used up.
+    /// Pause before another claim of a budget that is fully claimed.
     static let claimPause: Duration = .seconds(1)
 
     /// Interval at which a machine confirms its claims of a budget.
@@ -120,6 +120,6 @@ package enum FleetLimits {
     /// Limit of the number of machines that a Redis server reports; a larger number is clamped.
     package static let mostMembers = 1_000_000
 
-    /// Maximum number of machines that the statistics list by name.
+    /// Maximum number of machines that the statistics of a vendor list by name.
     package static let machines = 256
 }

@@ -43,7 +43,7 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 package struct ExplainStep: Codable, Sendable, Equatable {
     /// Name of the stage.
     ///
-    /// `question`, `hosts`, `special`, `route`, `cache`, `fleet`, `vendors`, `upstreams` or `dns64`.
+    /// `question`, `hosts`, `special`, `route`, `cache`, `fleet`, `vendors`, `upstreams`, `dns64`.
     package var stage: String
 
     package var result: String

@@ -27,7 +27,7 @@ package struct SnapshotReader {
     /// Servers by their number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds since the snapshot was written; nil if the clock is behind that time.
+    /// Seconds since the snapshot was written; nil if the clock is far behind that time.
     ///
     /// The answers are then restored as expired answers: their age is unknown.
     private var passed: UInt32? = 0
