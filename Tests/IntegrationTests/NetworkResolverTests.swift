@@ -103,7 +103,7 @@ private final class TwoLinks: Sendable {
     }
 }
 
-/// Private system bus with a scripted systemd-resolved.
+/// Private system bus with a scripted systemd-resolved or NetworkManager.
 private final class ScriptedBus: Sendable {
     enum Service {
         case resolved, networkManager

@@ -18,11 +18,11 @@ final class TestDaemon: Sendable {
     /// Starts a daemon, and waits until it answers.
     ///
     /// - Parameters:
-    /// - settings: YAML without `listen` and `control`.
-    /// - listen: by default a free port of 127.0.0.1.
-    /// - socket: path of the control socket.
-    /// - sockets: sockets to pass like systemd.
-    /// - command: command that executes the daemon's command line.
+    ///   - settings: YAML without `listen` and `control`.
+    ///   - listen: by default a free port of 127.0.0.1.
+    ///   - socket: path of the control socket.
+    ///   - sockets: sockets to pass like systemd.
+    ///   - command: command that executes the daemon's command line.
     init(
         _ settings: String,
         listen: String...,

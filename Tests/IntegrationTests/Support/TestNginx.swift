@@ -43,9 +43,9 @@ final class TestNginx: Sendable {
     /// the port.
     ///
     /// - Parameters:
-    /// - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
-    /// - requests: maximum number of requests per connection.
-    /// - addresses: listen addresses in a namespace.
+    ///   - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
+    ///   - requests: maximum number of requests per connection.
+    ///   - addresses: listen addresses in a namespace.
     init(
         _ sites: [Site],
         backend: String? = nil,

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// Real Redis server without files, or Sentinel.
+/// Real Redis server that saves nothing, or Sentinel.
 final class TestRedis: Sendable {
     let port: UInt16
     let program: Child

@@ -72,7 +72,7 @@ final class FloodServer: Sendable {
         }
     }
 
-    /// Sends HelloRequest messages, at most 512 MB.
+    /// Sends HelloRequest messages, about 512 MiB at most.
     private func sendHelloRequests(to client: Int32) {
         let record: [UInt8] = [22, 3, 3, 0, 4, 0, 0, 0, 0]
         let records = (0..<7000).flatMap { _ in record }

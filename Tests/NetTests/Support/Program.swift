@@ -10,8 +10,8 @@ final class Program: Sendable {
     let pid: pid_t
 
     /// - Parameters:
-    /// - descriptors: inherited descriptors by their numbers in the program.
-    /// - errors: file for standard error; if nil, standard error is inherited.
+    ///   - descriptors: inherited descriptors by their numbers in the program.
+    ///   - errors: file for standard error; if nil, standard error is inherited.
     init(
         _ path: String,
         _ arguments: [String],
