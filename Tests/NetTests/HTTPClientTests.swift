@@ -109,8 +109,9 @@ struct HTTPClientTests {
         listener.close()
     }
 
-    /// libcurl assumes 100 streams until it receives the server's SETTINGS, and opens further
-    /// connections for requests beyond them.
+    /// libcurl assumes 100 streams per connection until it receives the server's SETTINGS.
+    ///
+    /// For further requests, libcurl opens further connections.
     @ServiceLoop
     @Test
     func `a hundred concurrent HTTP 2 requests share one connection`() async throws {
