@@ -660,8 +660,9 @@ struct HTTPClientTests {
         #expect(fault == .connect("the proxy sends more than \(limit) octets of headers"))
     }
 
-    /// Returns the error of a request through a proxy that answers CONNECT with `text` and leaves
-    /// the connection open.
+    /// Returns the error of a request through a proxy that answers CONNECT with `text`.
+    ///
+    /// The proxy leaves the connection open.
     @ServiceLoop
     private func failure(answering text: String) async throws -> HTTPError? {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
