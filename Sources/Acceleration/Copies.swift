@@ -15,7 +15,7 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of copies without new hits that `newHits` may still return in the current pass.
+    /// Copies without new hits that `newHits` may still return in this pass; 0 unless full.
     var idleLeft = 0
 
     /// Address families that the BPF program answers.

@@ -7,7 +7,7 @@ internal import Locks
 
 /// Copies of cache entries from which a BPF program in the kernel answers loopback queries.
 ///
-/// The BPF program answers from `attach` until the process ends.
+/// The BPF program is attached from `attach` until the object is released or the process ends.
 // SAFETY: the maps are mapped from `init` to `deinit` and written with the lock held; the kernel
 // reads the maps as specified in answer.h.
 @safe
@@ -190,7 +190,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         let key = key(name, type, variant)
         copies.withLock { copies in
             guard let slot = copies.places[key] else { return }
-            // Fails only if the copy does not exist.
+            // The result is ignored: the removal fails only if the copy does not exist.
             _ = change(&copies) { unsafe bpf_answering_remove(answering, key) }
             collect(slot, &copies)
             copies.release(slot)
@@ -217,7 +217,8 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // At most `count` elements per call: `copies.hits` also has hits of removed copies.
+            // `copies.hits` may have more than `count` elements, because it also has hits of
+            // removed copies.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -273,7 +274,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package static let largestFrame = 2048
 
-    /// Returns a loopback frame after a run of the BPF program; nil if the frame is unchanged.
+    /// Runs the BPF program on a loopback frame; returns the new frame, or nil if unchanged.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))

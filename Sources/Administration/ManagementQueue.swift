@@ -13,7 +13,7 @@ package final class ManagementQueue {
     /// Minimum pause after a job, for reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Maximum pause after a job; a long job runs on another thread.
+    /// Maximum pause after a job: a long job works mostly on another thread.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
@@ -33,7 +33,7 @@ package final class ManagementQueue {
 
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
-    /// Queues `job` and runs it in the user's turn; `job` must not wait for a client.
+    /// Queues `job` and runs it when the user has a turn; `job` must not wait for a client.
     ///
     /// - Parameter user: numeric ID; all scrapes share one ID, because HTTP has no user.
     func run<Value: Sendable>(
@@ -82,7 +82,7 @@ package final class ManagementQueue {
 
 /// Runs `work` on a new thread, or on the service loop if no thread can be created.
 ///
-/// `@concurrent` would not help: tasks of the service loop prefer the loop's thread (SE-0417).
+/// `@concurrent` would not leave the loop: tasks of the loop prefer its thread (SE-0417).
 @ServiceLoop
 func offLoop<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value

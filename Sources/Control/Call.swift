@@ -135,7 +135,7 @@ extension ProtocolError {
 }
 
 extension DecodingError {
-    /// Outermost field with the error; nil for an error of the whole document.
+    /// Outermost field with the error; nil if the error concerns the whole document.
     var field: String? {
         let key: (any CodingKey)? =
             switch self {

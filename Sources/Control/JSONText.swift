@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FoundationEssentials
 
-/// Conversion to and from JSON; only this file uses Foundation.
+/// Conversion to and from JSON, with the coders of FoundationEssentials.
 package enum JSONText {
     /// Encodes `value` with sorted keys.
     ///

@@ -7,7 +7,7 @@
 package struct MessageDecoder: Sendable {
     package let maximumOctets: Int
 
-    /// Received octets that were not yet returned, at most `maximumOctets + 1`.
+    /// Received octets, at most `maximumOctets + 1`; those before `start` were returned.
     private var buffer: [UInt8] = []
 
     private var start = 0

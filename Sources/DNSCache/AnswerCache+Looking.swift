@@ -44,7 +44,7 @@ extension [CacheEntry] {
 ///
 /// The iteration ends after one lap of the ring buffer, and may miss entries added meanwhile.
 package struct CacheWalk {
-    /// Maximum entries that are copied under the lock, in about 20 µs.
+    /// Maximum number of entries copied each time the lock is held, for about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

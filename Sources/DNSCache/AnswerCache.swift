@@ -16,7 +16,7 @@ package final class AnswerCache: Sendable {
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum entries that are examined under the lock, in about 20 µs.
+    /// Maximum number of entries examined each time the lock is held, for about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
@@ -118,7 +118,7 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
     }
 
-    /// Returns the cached answer while ``setBypassed(_:)`` is in effect, otherwise nil.
+    /// Returns the cached answer if the workers bypass the cache (``setBypassed(_:)``).
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

@@ -72,7 +72,7 @@ package struct MirroredAnswer: Sendable {
     package let endsAt: Int64
 }
 
-/// Replies from one copy that the cache has not counted yet.
+/// Hits on one copy that the cache has not counted yet.
 package struct MirroredHits: Sendable, Equatable {
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any

@@ -15,7 +15,7 @@ struct AddressBlock {
     /// Number of records, at least 2.
     let count: Int
 
-    /// Finds address records of equal size in a reply of this daemon; nil for fewer than two.
+    /// Finds address records of equal size in a reply of this daemon; nil if there are not two.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -87,7 +87,7 @@ struct AddressBlock {
             reply.storeBytes(of: octets, toByteOffset: right + offset, as: UInt64.self)
             offset += 8
         }
-        // A record of 28 octets (AAAA) has four more octets.
+        // An AAAA record of 28 octets has four octets after the last group of eight.
         guard offset < size else { return }
         let octets = reply.bytes.uint32(at: left + offset).bigEndian
         let others = reply.bytes.uint32(at: right + offset).bigEndian

@@ -2,10 +2,10 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum sum of the `price(_:)` of entries that one insertion moves to the head.
+    /// Maximum total `price(_:)` of the entries that one insertion moves to the head.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum bucket splits in one insertion, which take about 50 µs.
+    /// Maximum number of bucket splits in one insertion, which take about 50 µs.
     private static var mostSplits: Int { 64 }
 
     /// Stores an answer; returns false if the cache rejects the answer because of its size.
@@ -32,9 +32,10 @@ extension AnswerTable {
         return largeAnswers.admit(length, of: ring.capacity, now: now)
     }
 
-    /// Stores an answer of a snapshot; returns false if the cache has a newer answer.
+    /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
-    /// A cached failure does not count as newer. `age` is in seconds.
+    /// The cache rejects an answer that is too large, too old, or not newer than a cached answer. A
+    /// cached failure does not count as newer. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,

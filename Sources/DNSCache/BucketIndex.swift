@@ -14,9 +14,9 @@ internal import CLinux
 ///
 ///     (mask + 1) / 2 <= count <= mask + 1
 ///     slots of buckets from `count` on are 0
-// SAFETY: the one block has `most * slotsPerBucket` slots. The only indices are those of
-// `first(_:)` and `second(_:)`, which are below `count`, and the seven after them. Only this type
-// has the address.
+// SAFETY: the one block has `most * slotsPerBucket` slots. All indices are in the buckets of
+// `first(_:)` and `second(_:)`, which are below bucket `count`, or in the bucket that a split adds,
+// which is below bucket `most`. Only this type has the address.
 @safe
 struct BucketIndex: ~Copyable {
     private(set) var pages: Pages

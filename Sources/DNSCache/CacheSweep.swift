@@ -7,12 +7,15 @@ package import DNSWire
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Returns true to remove an entry with this name, type, source and server number.
+    /// Function that returns true for an entry to remove.
+    ///
+    /// The arguments are the name, type, source and server number of the entry.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
-    /// Returns true to remove an entry with this type, server number and content.
+    /// Function that returns true for an entry to remove.
     ///
-    /// `sections` returns the records in wire format; their names are compressed.
+    /// The arguments are the type, the server number and the content of the entry. `sections`
+    /// returns the records in wire format; their names are compressed.
     package typealias ContentJudge = (
         RecordType, UInt16, _ isNegative: Bool, _ sections: () -> [UInt8]
     ) -> Bool
@@ -24,7 +27,7 @@ package struct CacheSweep {
     /// Latest storage time of selected entries, in milliseconds since `AnswerCache.origin`.
     private let youngest: Int64?
 
-    /// Position in the ring buffer; nil if only memory must be given back.
+    /// Position in the ring buffer; nil if only unused memory must still be released.
     private var position: Int? = 0
 
     private let lapEnd: Int
@@ -37,7 +40,7 @@ package struct CacheSweep {
 
     /// Creates a sweep of one lap of the ring buffer; the caller must complete the sweep.
     ///
-    /// - Parameter youngest: latest storage time of an entry; nil for no limit.
+    /// - Parameter youngest: latest storage time of an entry; nil if there is no limit.
     package init(
         _ cache: AnswerCache,
         _ selection: AnswerCache.Selection,
@@ -54,7 +57,7 @@ package struct CacheSweep {
         self.init(cache, .markStale, youngest: now) { _, _, _ in true }
     }
 
-    /// Creates a sweep that removes selected entries stored up to `now`.
+    /// Creates a sweep that removes entries stored up to `now` for which `classify` returns true.
     package init(
         removingFrom cache: AnswerCache,
         now: Instant,
@@ -67,7 +70,7 @@ package struct CacheSweep {
         }
     }
 
-    /// Creates a sweep that removes entries stored up to `now`, selected by their content.
+    /// Creates a sweep like `init(removingFrom:now:where:)`, but `classify` also gets the content.
     package init(
         removingByContent cache: AnswerCache,
         now: Instant,

@@ -23,7 +23,7 @@ package struct CachedAnswer: Sendable {
     /// Seconds of stale use after the lifetime (RFC 8767); ignored for a failure.
     package var staleWindow: UInt32
 
-    /// Age in seconds at which a hit requests a refresh; 0 for never.
+    /// Age in seconds at which a hit requests a refresh; 0 means never.
     package var refreshAfter: UInt32
 
     /// Extended DNS errors as EDNS options (RFC 8914); dropped if longer than 255 octets.
@@ -64,7 +64,7 @@ package struct FreshAnswer: Sendable {
 
 /// Newest NOERROR or NXDOMAIN answer, to serve if resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// Answer with the TTLs to send; a lifetime of 0 prevents a second insertion.
+    /// Answer with the TTLs to send; its lifetime is 0, so that the answer is not stored again.
     package var answer: CachedAnswer
 
     package var age: UInt64
@@ -121,10 +121,10 @@ package struct CacheEntry: Sendable, Equatable {
     /// Remaining stale window in seconds.
     package var staleRemaining: UInt64
 
-    /// Seconds until a hit requests a refresh; nil for none.
+    /// Seconds until a hit requests a refresh; nil if no hit requests one.
     package var refreshIn: UInt64?
 
-    /// Number of hits, with half of the hits of replaced entries.
+    /// Number of hits, plus half of the hits of replaced entries.
     package var hits: UInt32
 
     /// True for NXDOMAIN and NODATA (RFC 2308).

@@ -164,9 +164,9 @@ extension EntryHeader {
     /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the price of moving the entry to the head; nil to evict the entry.
+    /// Returns the price of moving the entry to the head; nil if the entry is evicted instead.
     ///
-    /// Stale entries have a higher price than fresh entries, so they are evicted first.
+    /// A stale entry has a higher price than a fresh entry, so stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }

@@ -184,7 +184,8 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // If the head has wrapped around into the first page, this page has newer entries.
+        // If the head has wrapped around into the first page of the range, this page has newer
+        // entries and is not released.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }

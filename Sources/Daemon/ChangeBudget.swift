@@ -3,8 +3,8 @@ internal import Net
 
 /// Limit of a costly reaction to network changes.
 ///
-/// Frequent changes cause `burst` reactions, then one reaction per `interval`. For example, a link
-/// flaps, or router advertisements replace addresses.
+/// If changes are frequent, `burst` reactions follow immediately, then one per `interval`. For
+/// example, a link flaps, or router advertisements replace addresses.
 struct ChangeBudget: Sendable, Hashable {
     let burst: Int
     let interval: Duration

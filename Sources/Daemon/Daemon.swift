@@ -243,7 +243,9 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket with root privileges: only root can set any group.
+    /// Opens the control socket.
+    ///
+    /// At the start, this precedes `dropCapabilities`: only a privileged process can set any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {

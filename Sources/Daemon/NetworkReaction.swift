@@ -33,7 +33,7 @@ final class NetworkReaction {
         answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
     ) { [weak self] in self?.logPortal($0) }
 
-    /// Copy of the cache in the kernel, suspended during captive portal mode; otherwise nil.
+    /// Mirror of the cache in the kernel while the captive portal mode suspends it; otherwise nil.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation

@@ -5,10 +5,10 @@ internal import Upstream
 
 /// Detection of a captive portal: a login page of a network that blocks all other traffic.
 ///
-/// A report of NetworkManager is sufficient. Otherwise, a portal is detected if, after a failure,
-/// no vendor or protected upstream answers for ``probation``. The failure is a reply from a host
-/// other than the server. If a router has announced a portal, any transport failure counts. The
-/// detection sends no traffic.
+/// A report of NetworkManager is sufficient. Otherwise, a portal is detected if a failure shows a
+/// reply from a host other than the server, and no vendor or protected upstream answers for
+/// ``probation`` after the failure. If a router has announced a portal, any transport failure has
+/// this effect. The detection sends no traffic.
 @ServiceLoop
 final class PortalDetection {
     /// Time without any answer after the first failure.

@@ -3,8 +3,8 @@ internal import Net
 
 /// Limit of one log line per minute for each kind.
 ///
-/// A kind is a line of code with equal fields. Lines below level notice or without fields have no
-/// limit. Lines that clients or the network can cause must have fields.
+/// Entries from the same line of code with equal fields are of one kind. Entries below level notice
+/// or without fields have no limit. Entries that clients or the network can cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
@@ -28,7 +28,7 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is only counted; the first counted entry gets the time of the summary.
+        /// The entry is only counted; `until`, set for the first such entry, ends the minute.
         case count(until: Instant?)
     }
 

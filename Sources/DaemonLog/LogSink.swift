@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Backend of all loggers: filters entries, limits repetitions, and stores the latest in memory.
 package final class LogSink: Sendable {
-    /// Source of entries about single queries, which the flight recorder skips.
+    /// Log source of entries about single queries; the flight recorder skips these entries.
     package static let queries = "queries"
 
     private let threshold: LogThreshold
@@ -67,7 +67,7 @@ package final class LogSink: Sendable {
 
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Minimum level of accepted entries; the flight recorder also has unlogged entries.
+    /// Minimum level of accepted entries; the flight recorder also records unlogged entries.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
     /// Number of lines dropped because the log reader was slow.
@@ -120,7 +120,7 @@ package final class LogSink: Sendable {
 
     /// Starts a writer thread, so that a slow log reader blocks no other thread.
     ///
-    /// Without a thread, the callers continue to write.
+    /// If the thread cannot be started, the threads that log also write.
     package func startWriter() {
         let made = try? LogWriter(to: destination)
         writer.withLock { $0 = made }

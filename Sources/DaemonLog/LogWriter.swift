@@ -3,7 +3,7 @@ internal import Configuration
 internal import Logging
 internal import Net
 
-/// Writer thread: a write may block without limit, for example on a failed disk.
+/// Thread that writes the log: a write may block without limit, for example on a failed disk.
 ///
 /// Entries above the limits are dropped and counted.
 struct LogWriter: Sendable {

@@ -31,7 +31,7 @@ extension Fleet {
             return
         }
         let known = subject.fetchedAt
-        // Redis also returns the messages of this machine: their time is `known`. Skips these.
+        // Skips the messages of this machine, which Redis also returns: their time is `known`.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }

@@ -87,7 +87,9 @@ extension Fleet {
         link.sendWithoutWaiting([command], Completion { [weak self] in _ = self?.replies($0) })
     }
 
-    /// Returns the replies, or nil for a failure or an error reply; counts timeouts.
+    /// Returns the replies; nil after a failure or an error reply.
+    ///
+    /// Counts timeouts.
     func replies(_ replies: EngineLink.Replies) -> [RedisReply]? {
         switch replies {
         case .success(let list):
@@ -101,7 +103,10 @@ extension Fleet {
         return nil
     }
 
-    /// Returns the read commands; one octet more than the limit reveals a value that is too long.
+    /// Returns the read commands.
+    ///
+    /// Each command reads one octet more than the limit, so that a value that is too long is
+    /// detected.
     private func reads(_ lookUp: FleetLookUp) -> [[UInt8]] {
         lookUp.keys.map { key in
             RedisCodec.command([

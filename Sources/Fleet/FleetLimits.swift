@@ -35,7 +35,7 @@ package enum FleetLimits {
     /// Octets of messages that a machine reads in a burst.
     static let messageBurst = 1 << 20
 
-    /// Octets that are added to the length of each message.
+    /// Octets that each message counts in addition to its length, to limit short messages too.
     static let messageCost = 512
 
     /// Time limit of a connection, including TLS, authentication and the first commands.
@@ -70,7 +70,9 @@ package enum FleetLimits {
     /// Time between the heartbeats of a machine.
     static let heartbeat: Duration = .seconds(20)
 
-    /// Time of the second heartbeat, which counts the machines that connected at the same time.
+    /// Time from the connection to the second heartbeat.
+    ///
+    /// The second heartbeat counts the machines that connected at the same time.
     static let secondHeartbeat: Duration = .seconds(1)
 
     /// Seconds for which a machine counts as a member after the last heartbeat.
@@ -106,18 +108,18 @@ package enum FleetLimits {
     /// Minimum number of calls that a machine claims of a budget in advance, if enough is left.
     static let callsOfBlock: UInt64 = 64
 
-    /// Pause before another claim of a budget that is used up.
+    /// Pause before another claim of a budget that is fully claimed.
     static let claimPause: Duration = .seconds(1)
 
     /// Interval at which a machine confirms its claims of a budget.
     static let confirmation: Duration = .seconds(60)
 
-    /// Time of the first confirmation after a connection.
+    /// Time from the start of a connection to the first confirmation.
     static let firstConfirmation: Duration = .seconds(3)
 
     /// Limit of the number of machines that a Redis server reports; a larger number is clamped.
     package static let mostMembers = 1_000_000
 
-    /// Maximum number of machines that the statistics list by name.
+    /// Maximum number of machines that the statistics of a vendor list by name.
     package static let machines = 256
 }

@@ -52,7 +52,7 @@ package struct FleetState: Sendable, Hashable {
 
     package var lastError: String?
 
-    /// Number of machines that sent a heartbeat in the last minute, at least 1.
+    /// Number of machines that sent a heartbeat in the last minute; while connected, at least 1.
     package var members: Int
 }
 

@@ -2,7 +2,7 @@
 
 /// Point in time on CLOCK_BOOTTIME, which advances during suspension.
 ///
-/// Copying a `ContinuousClock.Instant` needs expensive calls of the runtime.
+/// Replaces `ContinuousClock.Instant`, whose copies need expensive calls of the Swift runtime.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
@@ -10,7 +10,7 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// Nanoseconds since boot, ±292 years.
     public let nanoseconds: Int64
 
-    /// Creates the instant a number of nanoseconds after the start of the machine.
+    /// Creates the instant that is `nanoseconds` after the start of the machine.
     @inlinable
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
@@ -18,7 +18,7 @@ public struct Instant: Hashable, Comparable, Sendable {
     @inlinable
     public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The result is clamped to ±292 years.
+    /// Returns the instant that is `duration` later, clamped to ±292 years.
     @inlinable
     public static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(
@@ -28,7 +28,7 @@ public struct Instant: Hashable, Comparable, Sendable {
         return Self(nanoseconds: instant.nanoseconds < 0 ? .min : .max)
     }
 
-    /// The result is clamped to ±292 years.
+    /// Returns the instant that is `duration` earlier, clamped to ±292 years.
     @inlinable
     public static func - (instant: Self, duration: Duration) -> Self {
         let (difference, overflow) = instant.nanoseconds.subtractingReportingOverflow(
@@ -38,7 +38,7 @@ public struct Instant: Hashable, Comparable, Sendable {
         return Self(nanoseconds: instant.nanoseconds < 0 ? .min : .max)
     }
 
-    /// Returns the duration from `right` to `left`, clamped to 292 years.
+    /// Returns the duration from `right` to `left`, clamped to ±292 years.
     @inlinable
     public static func - (left: Self, right: Self) -> Duration {
         let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(
@@ -47,11 +47,11 @@ public struct Instant: Hashable, Comparable, Sendable {
         return .nanoseconds(overflow ? (left < right ? .min : .max) : difference)
     }
 
-    /// Returns the duration until `other`, clamped to 292 years.
+    /// Returns the duration until `other`, clamped to ±292 years.
     @inlinable
     public func duration(to other: Self) -> Duration { other - self }
 
-    /// Returns the instant after `duration`, clamped to ±292 years.
+    /// Returns the instant that is `duration` later, clamped to ±292 years.
     @inlinable
     public func advanced(by duration: Duration) -> Self { self + duration }
 

@@ -89,7 +89,7 @@ struct Rate: Sendable, Equatable {
 
 struct Charge: Sendable {
     var rate: Rate
-    /// Queried address families, IPv4 first; empty for record types other than A and AAAA.
+    /// Queried address families, IPv4 first; empty if the record type is neither A nor AAAA.
     var families: [Family]
     var clients: [String]
 
@@ -112,10 +112,12 @@ struct Charge: Sendable {
         var units: Int
     }
 
-    /// Returns the billed items of a reply with status 200; `isRefused` is true for an error reply.
+    /// Returns the billed items of a reply with status 200.
     ///
     /// An item for several families counts for the first family with an address, or else for the
     /// first family. An item for several names counts for the first name.
+    ///
+    /// - Parameter isRefused: true if the reply is an error.
     func items(
         for names: [String],
         in zone: Zone,

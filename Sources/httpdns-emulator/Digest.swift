@@ -2,7 +2,7 @@
 import COpenSSL
 import Foundation
 
-/// Digests for the signatures of vendors, in lower-case hexadecimal.
+/// Digests for the signatures of vendors, in lower-case hexadecimal or in Base64.
 enum Digest {
     static func md5(_ text: String) -> String { hash(text, "MD5") }
 
@@ -39,7 +39,7 @@ enum Digest {
         Data(hmac(text, key: key, "SHA1")).base64EncodedString()
     }
 
-    /// Returns true for equal texts, in constant time if the lengths are equal.
+    /// Returns true if the texts are equal; compares texts of equal length in constant time.
     static func areEqual(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }

@@ -43,7 +43,7 @@ struct Frame: Equatable {
     var destinationPort: UInt16 = 53
     var payload: [UInt8]
 
-    /// False to omit the UDP checksum, which is optional over IPv4.
+    /// False if the packet has no UDP checksum, which is optional over IPv4.
     var isChecked = true
 
     var isIntact = true
@@ -151,7 +151,7 @@ extension IPAddress {
 }
 
 extension Instant {
-    /// CLOCK_BOOTTIME, with which the BPF program ages answers.
+    /// Current time of CLOCK_BOOTTIME, from which the BPF program computes ages of answers.
     static var now: Self {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

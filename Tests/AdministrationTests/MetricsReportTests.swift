@@ -40,7 +40,7 @@ struct MetricsReportTests {
                     }
                 )
             case let list as [Any]: return list.map { number($0, path) }
-            // JSON Booleans are `NSNumber`, too.
+            // JSON Booleans are also `NSNumber`; their type code is `c`.
             case let leaf as NSNumber where String(cString: leaf.objCType) != "c":
                 numbers[path] = 7001 + numbers.count
                 return 7000 + numbers.count

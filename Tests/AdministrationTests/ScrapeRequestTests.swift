@@ -106,12 +106,12 @@ struct ScrapeRequestTests {
             ("application/openmetrics-text;q=0", .prometheus),
             ("text/plain;version=0.0.4;q=0.9, application/openmetrics-text;q=0.5", .prometheus),
             (
-                // Prometheus 2.
+                // `Accept` field of Prometheus 2.
                 "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
                     + "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", .openMetrics
             ),
             (
-                // Prometheus 3.
+                // `Accept` field of Prometheus 3.
                 "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
                     + "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;"
                     + "escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",

@@ -57,7 +57,7 @@ struct SettingsManualTests {
         _ = try folder.write("00112233445566778899aabbccddeeff", to: "volcengine.secret")
         _ = try folder.write("no certificates yet", to: "ca.pem")
         let loaded = try settings(
-            // An upstream has either `url` or `from`.
+            // The manual shows both `url` and `from`, but an upstream may have only one of them.
             of: uncommented(SettingsManual.text).replacing("    from: network\n", with: "")
                 .replacing(
                     "/etc/httpdnsd/",

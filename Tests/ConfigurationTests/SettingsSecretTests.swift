@@ -166,7 +166,7 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // "867" as octets.
+        // "867", the start of the token, as Swift prints octets.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 

@@ -36,9 +36,9 @@ func settings(
 /// The one upstream that a valid file needs.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
-/// Checks the place of each error, and the words of its text that must occur, in order.
+/// Checks the place of each error, and that its text has the expected words in this order.
 ///
-/// The wording is free; names, values and suggestions are not.
+/// The expected words are names, values and suggestions; the other words of a text are free.
 func expectErrors(
     _ errors: [String],
     _ expected: [String],

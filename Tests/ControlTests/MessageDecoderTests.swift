@@ -3,7 +3,7 @@ import Testing
 
 @testable import Control
 
-/// Xorshift.
+/// Xorshift generator, whose numbers depend only on the seed.
 struct Dice: RandomNumberGenerator {
     var state: UInt64
 

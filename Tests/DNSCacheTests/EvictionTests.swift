@@ -52,7 +52,8 @@ struct EvictionTests {
         }
         #expect((10...20).contains(stored), "an eighth of the ring buffer: \(stored)")
         #expect(table.numbers.entries > before * 8 / 10)
-        // Without its cache entry, each query for a vendor's answer would be a billed call.
+        // Not limited: without its cache entry, each query for a vendor's answer would be a billed
+        // call.
         let isKept = table.insert(try large("v.example.com", .vendor), now: 1_001)
         #expect(isKept)
         // An hour later, the cache again stores large answers of upstreams.
@@ -86,7 +87,7 @@ struct EvictionTests {
                 }
             }
         }
-        // Eviction of a long series of entries in use removes one entry in 33.
+        // If all entries are in use, eviction removes one entry in 33.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)
@@ -119,7 +120,9 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// `asks` runs every 500 insertions.
+    /// Returns how many of 100 names remain after 20,000 insertions of other names.
+    ///
+    /// `asks` is called for each of the 100 names after every 500 insertions.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
@@ -251,7 +254,9 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Queries with equal (first word of the name) XOR (type times golden ratio).
+    /// Returns questions with an equal value of (first word of the name) XOR (type times K).
+    ///
+    /// K is the golden ratio, 0x9E3779B97F4A7C15.
     private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
         var chosen: [(Name, RecordType)] = []
         for type in UInt16(256)...65_000 where chosen.count < count {

@@ -48,7 +48,7 @@ extension CachedAnswer {
     ) throws -> CachedAnswer {
         let question = Question(name: name, type: type)
         let records = values.map { value in
-            // The cache does not read data of other types.
+            // The cache does not read the data of other types, so any octets are sufficient.
             let octets = withUnsafeBytes(of: value.bigEndian) { Array($0) }
             return Record(
                 name: name,
@@ -150,7 +150,7 @@ struct Asked {
     var name: Name
     var type = RecordType.a
 
-    /// Nil without EDNS.
+    /// DO flag; nil if the query has no EDNS.
     var dnssecOK: Bool?
     var checkingDisabled = false
 

@@ -38,7 +38,7 @@ struct DifferentialTests {
     func `records are printed as by dnspython`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         var records: [Record] = []
-        // The other packets are mutations.
+        // Only every third packet is unchanged; the other packets are mutations.
         for (index, packet) in try Oracle.generate(seed: 2, count: 400).enumerated()
         where index.isMultiple(of: 3) {
             if let message = try? Message(parsing: packet) {
@@ -115,13 +115,13 @@ extension DifferentialTests {
             // dnspython accepts TXT without a string (RFC 1035 §3.3.14), and SVCB with a key twice.
             notes.contains("empty-txt") || notes.contains("svcb")
         default:
-            // dnspython continues at another octet than the pointer's end.
+            // After a pointer, dnspython continues at another octet.
             notes.contains("labels-over-pointer")
         }
     }
 
     private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
-        // dnspython needs TSIG's key and a subnet's family, and validates SVCB values.
+        // dnspython rejects TSIG without its key, unknown families of subnets, and bad SVCB values.
         !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
     }
 

@@ -107,7 +107,7 @@ struct KeptSectionsTests {
         let end = 12 + question.octetCount + sections.octets.count
         let ttl = end + 5
         let pointer = [0xC0 | UInt8(ttl >> 8), UInt8(truncatingIfNeeded: ttl)]
-        // The TTL reads as the name "a".
+        // Octets of the TTL can be read as the name "a".
         let cname: [UInt8] = [0, 0, 5, 0, 1, 1, 0x61, 0, 0, 0, 2] + pointer
         #expect(throws: WireError.reservedLabel(at: ttl)) {
             try check(sections.octets + cname, additionals: 2)

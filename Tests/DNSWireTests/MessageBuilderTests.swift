@@ -73,7 +73,7 @@ struct MessageBuilderTests {
         #expect(throws: BuildError.misplaced) { try append(address, to: .authority, of: builder) }
     }
 
-    /// `#expect(throws:)` may not change captured values.
+    /// Appends to a copy, because `#expect(throws:)` may not change captured values.
     private func append(
         _ record: Record,
         to section: Section,
@@ -85,7 +85,7 @@ struct MessageBuilderTests {
 
     @Test
     func `a record that does not fit leaves the message unchanged`() throws {
-        // 33 octets of header and question, 16 of a record.
+        // Header and question have 33 octets, a record has 16, and 15 octets remain.
         var builder = MessageBuilder(header: Header(), limit: 33 + 16 + 15)
         try builder.append(question)
         try builder.append(address, to: .answer)

@@ -10,7 +10,7 @@ struct NAT64PrefixTests {
         return try #require(NAT64Prefix(network))
     }
 
-    /// RFC 6052 §2.4.
+    /// Examples of RFC 6052 §2.4: a prefix, and 192.0.2.33 with this prefix.
     static let vectors = [
         ("2001:db8::/32", "2001:db8:c000:221::"),
         ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
@@ -124,7 +124,7 @@ struct NAT64PrefixTests {
 
     @Test("a prefix that fits both well-known addresses precedes one that fits by chance")
     func ambiguity() throws {
-        // The network itself contains 192.0.0.170.
+        // The prefix itself contains the octets of 192.0.0.170.
         let prefix = try Self.prefix("2001:db8:c000:aa::/96")
         let addresses = NAT64Prefix.wellKnownAddresses.map(prefix.embed)
         #expect(NAT64Prefix(discoveredIn: addresses) == prefix)

@@ -58,7 +58,7 @@ struct NameHashTests {
         ]
     }
 
-    /// Questions that collide for every seed in `seed ^ type * K ^ (first word)`.
+    /// Questions that collide for every seed in a hash of `seed ^ type * K ^ (first word)`.
     private static func cancelling(_ count: Int) -> [Chosen] {
         let base: UInt64 = 0x2121_2121_2121_211F
         let golden: UInt64 = 0x9E37_79B9_7F4A_7C15

@@ -17,7 +17,7 @@ struct NameTests {
 
     @Test
     func `octets next to the letters have no case`() {
-        // Neighbours of the letters; 0xC1 is A with the top bit.
+        // Octets next to the ASCII letters, and 0xC1, which is `A` with the top bit.
         #expect(Name("\\@a") != Name("`a"))
         #expect(Name("[a") != Name("{a"))
         #expect(Name("\\193") != Name("\\225"))

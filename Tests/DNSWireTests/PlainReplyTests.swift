@@ -157,7 +157,7 @@ struct PlainReplyTests {
         #expect(Self.copy(Self.aliased(pointer: 12)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 16)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 28)) != nil)
-        // Pointers into a label, a type, and a TTL that is also a name.
+        // The pointers lead into a label, to a type, and to a TTL that can be read as a name.
         #expect(Self.copy(Self.aliased(pointer: 27)) == nil)
         #expect(Self.copy(Self.aliased(pointer: 29)) == nil)
         let place = Self.questionEnd + 6

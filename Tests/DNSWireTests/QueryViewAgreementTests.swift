@@ -36,7 +36,8 @@ struct QueryViewAgreementTests {
                 if let message {
                     Self.compare(facts, mutant, with: message)
                 } else {
-                    // In-place parsing ignores option contents.
+                    // In-place parsing ignores the contents of options, so the comparison omits the
+                    // options.
                     let bare = Array(mutant[..<(facts.questionEnd + 9)]) + [0, 0]
                     #expect(facts.edns != nil, "\(mutant)")
                     Self.compare(facts, bare, with: try? Message(parsing: bare))
@@ -225,7 +226,7 @@ struct QueryViewKeyTests {
             low.insert(UInt32(truncatingIfNeeded: value))
             high.insert(UInt32(value >> 32))
         }
-        // Two of 4096 share 32 bits with a chance of 1 in 512.
+        // With a probability of 1 in 512, two of 4096 hashes have the same 32 bits.
         #expect(low.count >= count - 2)
         #expect(high.count >= count - 2)
     }

@@ -86,14 +86,14 @@ struct RecordDataTests {
         ("MINFO", 14, "C00C 01 61 C00C", "N 0161 N"), ("MB", 7, "C00C", "N"),
         ("RP", 17, "C00C C00C", "N N"), ("AFSDB", 18, "0001 C00C", "0001 N"),
         ("RT", 21, "0001 C00C", "0001 N"), ("PX", 26, "0001 C00C C00C", "0001 N N"),
-        // RFC 3403 §4.1 forbids compression.
+        // RFC 3403 §4.1 forbids compression, but the reader accepts it.
         ("NAPTR", 35, "00010002 0141 00 0142 C00C", "00010002 0141 00 0142 N"),
         ("NXT", 30, "C00C 4000", "N 4000"),
         (
             "SIG", 24, "0001 05 03 00000e10 00000002 00000001 1234 C00C AABB",
             "0001 05 03 00000e10 00000002 00000001 1234 N AABB"
         ),
-        // Compression is forbidden (RFC 6672 §2.5, RFC 4034 §3.1.7).
+        // Compression is forbidden (RFC 6672 §2.5, RFC 4034 §3.1.7), so the data stays as it is.
         ("DNAME is not decompressed", 39, "C00C", "C00C"),
         ("RRSIG is not decompressed", 46, "C00C", "C00C"),
     ])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Server cookies (RFC 9018)")
 struct ServerCookieTests {
-    /// Secret of RFC 9018 A.1 to A.3.
+    /// Secret of the examples in RFC 9018 A.1 to A.3.
     private static let secret = CookieSecret(
         low: 0x3FA4_B2A6_E573_E9E5,
         high: 0xCFBF_379E_84DC_E748

@@ -239,7 +239,7 @@ struct LogSinkTests {
         log.startWriter()
         log.logger.error("first")
         reader.wait()
-        // The writer holds the first line.
+        // The writer thread holds the first line, so the queue is empty.
         for _ in 0..<LogWriter.entryLimit { log.logger.error("queued") }
         #expect(log.droppedLines == 0)
         for _ in 0..<3 { log.logger.error("dropped") }

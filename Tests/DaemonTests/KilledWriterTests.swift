@@ -11,7 +11,9 @@ import Testing
 private enum Writer {
     static let entries = 300
 
-    /// Kills the process after `looks` checks of its file.
+    /// Writes the snapshot again and again until a thread kills the process.
+    ///
+    /// The thread first calls access(2) on the file `looks` times, as a random delay.
     static func run(_ path: String, looks: Int) throws {
         nice(19)
         let now = Clock.now

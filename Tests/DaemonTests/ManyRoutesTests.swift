@@ -13,7 +13,7 @@ import Testing
 struct ManyRoutesTests {
     private static let count = 100_000
 
-    /// Returns one domain per route; if `changed`, every hundredth route differs.
+    /// Returns settings with one domain per route; if `changed`, every hundredth route differs.
     ///
     /// Runs on a thread: all tests share the service loop.
     private static func settings(changed: Bool) async throws -> Settings {

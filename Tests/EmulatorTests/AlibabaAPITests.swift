@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Alibaba's RPC interface")
 struct AlibabaAPITests {
-    /// Signed with Python's hmac at 2023-11-14 22:13:20 UTC.
+    /// Request at 2023-11-14 22:13:20 UTC, signed with Python's hmac.
     private static let path =
         "/?AccessKeyId=testid&Action=GetResolveCountSummary&Format=JSON&Granularity=month"
         + "&SignatureMethod=HMAC-SHA1&SignatureNonce=00000000000000000000000000000000"

@@ -120,7 +120,7 @@ struct AlibabaV1Tests {
             let reply = try emulator.get("/100000/\(path)?" + query)
             #expect(reply.status == 200)
             #expect(reply.text.contains("192.0.2.20"))
-            // Client address and families are not signed.
+            // The signature does not cover client address and families, so both can be added.
             #expect(try emulator.get("/100000/\(path)?\(query)&query=6&ip=1.1.1.1").status == 200)
         }
         #expect(try emulator.calls().channels == ["alibaba-v1-signed": 4])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Baidu Cloud HTTPDNS (document Vjwvxm96x)")
 struct BaiduTests {
-    /// Signed with Python's hashlib.
+    /// Request that was signed with Python's hashlib.
     static let example =
         "/v4/resolve?account_id=107080&dn=www.a.com&t=9999999999"
         + "&sign=951b98d0c990c944fdc7ac2eb0f72f12"
@@ -83,7 +83,7 @@ struct BaiduTests {
 
 @Suite("Volcengine HTTPDNS (documents 6758/113991, 174756 and 174757)")
 struct VolcengineTests {
-    /// Signed with Python's hashlib.
+    /// Request that was signed with Python's hashlib.
     static let example =
         "/resolve?account_id=1023&domain=www.a.com&timestamp=9999999999999"
         + "&sign=46526e7816b88d56e538627c3fabd9a0"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// A child must not inherit another child's pipes.
+/// Lock for the start of a child, which must not inherit another child's pipes.
 private let spawning = Mutex(())
 
 struct Child {
@@ -14,7 +14,7 @@ struct Child {
     let output = Pipe()
     let errors = Pipe()
 
-    /// `waitUntilExit` would poll with a run loop.
+    /// Signalled at the end of the process; `waitUntilExit` would poll with a run loop.
     private let ended = DispatchSemaphore(value: 0)
 
     init(_ program: URL, _ arguments: [String]) throws {
@@ -107,7 +107,7 @@ final class RunningEmulator {
 struct Curl {
     /// Exit code of curl(1).
     let exit: Int32
-    /// Nil without a response.
+    /// Status of the response; nil if there was none.
     let status: Int?
     let headers: [String: String]
     let body: [UInt8]

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 struct Vector: CustomTestStringConvertible, Sendable {
-    /// R: requests of clients; S: replies of servers.
+    /// Label with the prefix R for a request of a client, or S for a reply of a server.
     let label: String
     let text: String
     let des: String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fleet
 
-/// The hash of one limit in the engine, with the rule of the script.
+/// Redis hash of one limit, changed by the same rule as in the script.
 private struct Engine {
     var claims: [Int: UInt64] = [:]
 
@@ -99,7 +99,7 @@ struct BudgetClaimTests {
         // The machines learn the sum of claims at different times, so the used sum may differ.
         #expect((900...1_100).contains(sum), "\(machines.map(\.used))")
         #expect(machines.allSatisfy { (200...300).contains($0.used) }, "\(machines.map(\.used))")
-        // The engine gets the used amounts and allows no more calls.
+        // Redis gets the used amounts, and allows no more calls.
         for index in machines.indices {
             machines[index].isCut = false
             machines[index].ask(&engine, limit: limit, members: 4)
@@ -146,7 +146,7 @@ struct BudgetClaimTests {
             }
         }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // After a loss of the hash in the engine, each machine alone may use the whole limit.
+        // After a loss of the hash in Redis, each machine alone may use the whole limit.
         #expect(sum <= (isHashLost ? 3 : 2) * limit + 3, "\(sum) of \(limit)")
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fleet
 
-/// Seal with a stand-in for HMAC: the tests of the vendors cover the real one.
+/// Seal with another function than HMAC, which the tests of the vendors cover.
 func testSeal(_ secret: UInt64 = 7) -> FleetSeal {
     FleetSeal { text in
         (0..<4).flatMap { word -> [UInt8] in
@@ -170,7 +170,7 @@ struct FleetValueTests {
             list.add(stored: stored, isFull: isFull, now: 200)
         }
         list.add(all, now: 200)
-        // The soft flush is a part of the flush of all names.
+        // The known flush of all names covers the soft flush, so only `name` is new.
         #expect(added([name, soft, all]) == [name])
         #expect(added([name, soft, all]).isEmpty)
         list = FlushList()

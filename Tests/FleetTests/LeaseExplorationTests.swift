@@ -3,10 +3,10 @@ import Testing
 
 @testable import Fleet
 
-/// Three machines, the engine, and everything that is under way between them.
+/// Three machines, Redis, and all commands, replies and messages in flight between them.
 ///
-/// Commands of one machine reach the engine in order, and replies and messages reach the machine in
-/// order; between machines every order is possible.
+/// Commands of one machine reach Redis in order, and replies and messages reach the machine in
+/// order; between machines, every order is possible.
 private struct World {
     enum Command: Int { case read = 1, claim, publish, release }
 
@@ -22,7 +22,7 @@ private struct World {
         var calls = 0
         var hasFailed = false
 
-        /// True if the engine has given the lease to the machine.
+        /// True if Redis has given the lease to the machine.
         var holds = false
 
         /// The state as a number.
@@ -95,7 +95,7 @@ private struct World {
 
     var failedCalls = 0
 
-    /// Counts a disturbance; returns false if there have been enough.
+    /// Counts a disturbance; returns false if there are more than the maximum.
     mutating func disturb() -> Bool {
         isDisturbed = true
         disturbances += 1

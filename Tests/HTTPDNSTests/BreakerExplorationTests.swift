@@ -148,7 +148,7 @@ struct BreakerExplorationTests {
         case .begin:
             guard state.gate.refusal(now: now) == nil, state.underWay.count < 3 else { return nil }
             state.underWay.append(state.gate.begin())
-        // No call takes a minute.
+        // No call takes a minute, so these events are possible only without calls in flight.
         case .minute, .fiveMinutes:
             guard state.underWay.isEmpty else { return nil }
             state.time += .seconds(event == .minute ? 60 : 300)

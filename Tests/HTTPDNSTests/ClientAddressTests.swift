@@ -10,7 +10,7 @@ import Testing
 struct ClientAddressTests {
     let world = Simulation()
 
-    /// Replies of a vendor for `www.example.com`.
+    /// Reply of a vendor for `www.example.com`, and the expected client address.
     struct Case: CustomTestStringConvertible {
         let testDescription: String
         let vendor: @Sendable () throws -> any Vendor
@@ -84,7 +84,7 @@ struct ClientAddressTests {
         #expect(answers.map { $0.client.map { "\($0)" } } == ["203.0.113.9", "203.0.113.9"])
     }
 
-    /// Replies with the address 203.0.113.`number`, or with the address in the request.
+    /// Makes servers report the client address 203.0.113.`number`, or the address in the request.
     @ServiceLoop
     private func script(_ number: Int) {
         world.script = { request in

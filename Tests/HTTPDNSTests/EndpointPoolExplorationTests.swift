@@ -6,8 +6,8 @@ import Testing
 
 /// Checks invariants after each of up to seven events.
 ///
-/// A sequence ends at a state that equals an earlier one. Only the order of numbers and instants
-/// matters.
+/// A sequence ends at a state that equals an earlier one. For the comparison, only the order of
+/// numbers and instants matters.
 @Suite("Server selection under every sequence of events")
 struct EndpointPoolExplorationTests {
     private enum Event: CaseIterable {
@@ -41,7 +41,7 @@ struct EndpointPoolExplorationTests {
     }
 
     private struct Look: Hashable {
-        /// Numbers are positions among the attempts in flight; -1 for an ended attempt.
+        /// Numbers are positions among the attempts in flight; -1 means an ended attempt.
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int
@@ -112,7 +112,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Faster than `#expect`.
+    /// Records an issue if a promise is broken; faster than `#expect`.
     private func hold(_ isKept: Bool, _ promise: Comment) {
         if !isKept { Issue.record(promise) }
     }

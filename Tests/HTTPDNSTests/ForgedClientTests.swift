@@ -53,7 +53,8 @@ struct ForgedClientTests {
             cheapest: 1,
             store: UsageMemory()
         )
-        // A quarter of the rest is reserved: 250 units, 129 after 15 days, and 8 on the last day.
+        // A quarter of the units for the rest of the month is reserved: 250 units, 129 after 15
+        // days, and 8 on the last day.
         for (day, expected) in [(0, 750), (15, 121), (30, 121)] as [(Int64, Int)] {
             let wallSeconds = day * UsageRecord.secondsADay
             var spent = 0

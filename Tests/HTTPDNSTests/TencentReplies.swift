@@ -8,7 +8,7 @@ struct ReplyCase: Sendable, CustomTestStringConvertible {
     var name = "cloud.tencent.com"
     var families = Families.both
     let body: String
-    /// Expected IPv4 part; nil without a statement about IPv4.
+    /// Expected IPv4 part; nil if the reply says nothing about IPv4.
     var v4: Expected? = nil
     var v6: Expected? = nil
 

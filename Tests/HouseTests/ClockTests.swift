@@ -29,7 +29,7 @@ struct ClockTests {
         #expect(paths == [clock])
     }
 
-    /// `Net` and `Daemon` use the system's clock.
+    /// `Net` and `Daemon`, which use the system's clock, are not checked.
     @Test("modules with an injected clock use no other", arguments: ["HTTPDNS", "Resolver"])
     func givenTheirClock(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }

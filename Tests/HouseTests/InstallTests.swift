@@ -165,7 +165,7 @@ struct InstallTests {
         for words in ["resolvers in China", "doh.pub", "dns.alidns.com", "see every name"] {
             #expect(head.contains(words), "\(words)")
         }
-        // Without a conffile, dpkg asks no question.
+        // Without a conffile, dpkg asks no question during an upgrade.
         #expect(try !Repository.text("debian/httpdnsd.install").contains("etc/"))
     }
 

@@ -58,7 +58,7 @@ private let house: [Room] = [
         imports: "ArgumentParser Configuration Control Daemon DaemonLog Glibc Locks Logging Net"
     ),
     Room("httpdnsctl", floor: 10, imports: "ArgumentParser CLinux Control DNSWire Glibc"),
-    // Shares no code that could have the daemon's errors.
+    // Shares no code with the daemon: an error in common code would not be detected.
     Room(
         "httpdns-emulator",
         floor: 10,
@@ -146,7 +146,7 @@ struct LayeringTests {
 struct FoundationTests {
     /// Foundation's URL loading calls getaddrinfo: the daemon would query itself and block.
     ///
-    /// It also needs megabytes.
+    /// Foundation also needs megabytes of memory.
     @Test(
         "the programs are linked with FoundationEssentials only",
         arguments: ["httpdnsd", "httpdnsctl"]

@@ -120,7 +120,7 @@ struct AccelerationTests {
         #expect(try #require(acceleration(harness.daemon)["answers"].int) > 0)
         harness.daemon.program.send(9)
         _ = try harness.daemon.program.end()
-        // The socket is closed, so the kernel reports an error.
+        // The daemon's socket is closed, so the kernel reports an error.
         #expect(throws: (any Error).self) { _ = try ask(socket, "www.example.com") }
     }
 

@@ -70,7 +70,8 @@ struct AnswersTests {
                 "127.0.0.77", "127.0.0.1",
             ]
         )
-        // The first address is closed. The daemon probes after the answer.
+        // Nothing listens at the first address. The daemon probes the addresses after the first
+        // answer, so a later answer has them in another order.
         var answers: [String] = []
         for _ in 0..<200 where answers.first != "127.0.0.1" {
             answers = try daemon.dig("near.example.org", "A").answers.map(\.data)

@@ -101,7 +101,7 @@ struct ClientTests {
                 "ipv6 four.example.com": [client.noData],
                 "both nowhere.example.org": ["no-name"],
                 "ipv4 one.example.org": ["198.51.100.3"],
-                // Too long for UDP.
+                // This answer is too long for UDP.
                 "ipv4 forty.example.org": Set(TestUpstream.forty),
                 "pointer 192.0.2.1": ["www.example.com"],
             ]
@@ -158,7 +158,7 @@ struct ClientTests {
 
     @Test("musl's getaddrinfo", .needs(.musl))
     func musl() throws {
-        // Debian's version does not use TCP.
+        // Debian's version of musl does not use TCP.
         try check(.musl, otherwise: ["ipv4 forty.example.org": ["no-name"]])
     }
 

@@ -3,16 +3,16 @@ import Foundation
 import Testing
 
 struct FaultCase: Sendable, CustomTestStringConvertible {
-    /// Syntax of `--fault`.
+    /// Fault in the syntax of the emulator's option `--fault`.
     let fault: String
 
     enum Word: Sendable {
         case server
 
-        /// The next server; without one, the upstream.
+        /// The next server answers, or the upstream if there is no next server.
         case nextServer
 
-        /// The upstream without a retry: the vendor has no address.
+        /// The upstream answers without a retry, because the vendor has no address.
         case upstream
     }
 

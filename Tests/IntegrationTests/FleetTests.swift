@@ -34,7 +34,7 @@ struct FleetTests {
         let live = try fleet.daemons[2].control("explain", "www.example.com", "--live").output
         #expect(live.contains("fleet: from m1, ") && live.contains("\(redis.port)"), "\(live)")
 
-        // Nothing in the engine shows a name of a host or a machine.
+        // No value in Redis shows the name of a host or a machine.
         for key in try redis.command("keys", "*").split(separator: "\n").map(String.init)
         where key.hasSuffix(":v") {
             let value = try redis.command("--no-raw", "get", key)
@@ -131,7 +131,7 @@ struct FleetTests {
         #expect((50...60).contains(calls), "\(calls)")
         let status = try fleet.daemons[0].control("status").output
         #expect(status.contains("of the fleet"), "\(status)")
-        // Without the engine, each machine may use a part of the remaining budget.
+        // Without Redis, each machine may use a part of the remaining budget.
         redis = nil
         for daemon in fleet.daemons {
             try daemon.program.line(with: "the Redis server is not used")
@@ -189,7 +189,8 @@ struct FleetTests {
         try fleet.connected(times: 2)
         #expect(try daemon.control("status").status == 0)
         second.program.send(SIGSTOP)
-        // A query waits at most for the timeout of 1 s, which opens the circuit breaker.
+        // A query waits for Redis at most for the timeout of 1 s. The timeouts open the circuit
+        // breaker.
         for name in ["a", "b", "c"] {
             #expect(try daemon.dig("\(name).many.example.com", "A").data("A") == ["192.0.2.77"])
         }

@@ -74,9 +74,9 @@ struct HostileTests {
         }
     }
 
-    /// Returns queries with changed, removed or appended octets, but no queries for the vendor.
+    /// Returns queries with changed, removed or appended octets.
     ///
-    /// Vendor connections would stay open.
+    /// No query is for the vendor, whose connections would stay open.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)
         let seeds = [

@@ -103,7 +103,7 @@ private final class TwoLinks: Sendable {
     }
 }
 
-/// Private system bus with a scripted systemd-resolved.
+/// Private system bus with a scripted systemd-resolved or NetworkManager.
 private final class ScriptedBus: Sendable {
     enum Service {
         case resolved, networkManager
@@ -259,7 +259,7 @@ struct NetworkResolverTests {
         #expect(explained.contains("link tun0 (systemd-resolved)"), "\(explained)")
         #expect(explained.contains("unprotected"), "\(explained)")
 
-        // A network can add a route to the VPN's server: DHCP option 121.
+        // With DHCP option 121, a network can add a route to the VPN's server.
         try links.machine.ip("route replace \(TwoLinks.vpn) via \(TwoLinks.lan) dev cable")
         #expect(try daemon.dig("two.corp.example.com", "A").text.contains("NXDOMAIN"))
 

@@ -144,8 +144,9 @@ struct PeerTests {
     }
 }
 
-/// Parts of a reply except TTLs, which depend on the time, and the order of records, which has no
-/// meaning (RFC 1034 §3.6).
+/// Parts of a reply, without TTLs and the order of records.
+///
+/// TTLs depend on the time, and the order has no meaning (RFC 1034 §3.6).
 private struct Told: Equatable, CustomStringConvertible {
     let rcode: RCode
     let flags: UInt16

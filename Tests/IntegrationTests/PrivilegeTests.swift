@@ -67,7 +67,8 @@ struct PrivilegeTests {
 
     /// Script that runs a command with two writable directories.
     ///
-    /// It acts as ProtectSystem=strict, RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
+    /// The script acts as ProtectSystem=strict, RuntimeDirectory= and StateDirectory=
+    /// (systemd.exec(5)).
     private static let script = """
         import ctypes, os, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)

@@ -208,7 +208,9 @@ struct ReadmeTests {
         }
     }
 
-    /// Returns the upstream, which answers until released.
+    /// Writes the settings, and starts the emulator and the upstream.
+    ///
+    /// - Returns: the upstream, which answers until it is released.
     private func installed(_ machine: Machine) throws -> TestUpstream {
         let upstream = try TestUpstream(in: machine.namespace)
         let line = try machine.start(

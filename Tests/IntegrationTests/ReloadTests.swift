@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reloading", .needs(.dig, .nsd, .curl), .hangLimit, .serialized)
 struct ReloadTests {
-    /// `own.example.org` has its own address, `same.example.org` a common one.
+    /// Starts an upstream; only the address of `own.example.org` differs between upstreams.
     private static func upstream(_ address: String) throws -> TestUpstream {
         let zone = """
             $ORIGIN example.org.
@@ -27,7 +27,7 @@ struct ReloadTests {
         private(set) var answered = 0
         private(set) var faults: [String] = []
 
-        /// The last octet of a reply must be in `allowed`.
+        /// Starts clients; the last octet of each reply must be in `allowed`.
         init(_ port: UInt16, clients: Int, names: [String], allowed: Set<UInt8>) {
             running = clients
             for client in 0..<clients {

@@ -55,7 +55,7 @@ struct ResolveCountTests {
     @Test("an interface that cannot be reached is an error line in the bill")
     func refused() throws {
         let scratch = try Scratch()
-        // Bound and not listening: connections are refused.
+        // The port is bound, but does not listen, so connections are refused.
         let proxy = try Socket(.stream, bound: true)
         let daemon = try daemon(scratch, proxy: proxy.port)
         try check(try daemon.control("bill", "--json"), contains: "refused")

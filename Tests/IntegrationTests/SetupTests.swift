@@ -8,11 +8,11 @@ private final class SetupHost {
     private let upstream: TestUpstream?
     private let scratch: Scratch
 
-    /// The daemon has port 53 of loopback.
+    /// Starts the daemon on port 53 of loopback.
     ///
     /// - Parameters:
-    /// - script: creates the files of a distribution.
-    /// - hasUpstream: true if the upstream answers.
+    ///   - script: creates the files of a distribution.
+    ///   - hasUpstream: true if the upstream answers.
     init(_ script: String, hasUpstream: Bool = true) throws {
         scratch = try Scratch()
         // getaddrinfo needs an IPv4 address beyond loopback.

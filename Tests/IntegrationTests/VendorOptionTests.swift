@@ -42,7 +42,7 @@ struct VendorOptionTests {
     .hangLimit
 )
 struct ProxyTests {
-    /// Proxy that tunnels only to port 443, as is Debian's default.
+    /// Proxy (tinyproxy) that tunnels only to port 443, as is Debian's default.
     private final class Proxy {
         let program: Child
         private let scratch: Scratch

@@ -20,7 +20,7 @@ struct AddressTranslationTests {
         }
     }
 
-    /// Embeds in 64:ff9b::/96, except for 192.0.2.0/28.
+    /// Returns an IPv4 address in 64:ff9b::/96; nil if its last octet is below 16.
     private static func embed(_ octets: [UInt8]) -> [UInt8]? {
         octets[3] < 16 ? nil : [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] + octets
     }

@@ -109,8 +109,9 @@ struct HTTPClientTests {
         listener.close()
     }
 
-    /// libcurl assumes 100 streams until it receives the server's SETTINGS, and opens further
-    /// connections for requests beyond them.
+    /// libcurl assumes 100 streams per connection until it receives the server's SETTINGS.
+    ///
+    /// For further requests, libcurl opens further connections.
     @ServiceLoop
     @Test
     func `a hundred concurrent HTTP 2 requests share one connection`() async throws {
@@ -659,8 +660,9 @@ struct HTTPClientTests {
         #expect(fault == .connect("the proxy sends more than \(limit) octets of headers"))
     }
 
-    /// Returns the error of a request through a proxy that answers CONNECT with `text` and leaves
-    /// the connection open.
+    /// Returns the error of a request through a proxy that answers CONNECT with `text`.
+    ///
+    /// The proxy leaves the connection open.
     @ServiceLoop
     private func failure(answering text: String) async throws -> HTTPError? {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))

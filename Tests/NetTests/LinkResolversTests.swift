@@ -67,7 +67,7 @@ struct LinkResolversTests {
         #expect(ResolverFiles.link(of: file, ["eth0", "eth0.100", "wg0", "tailscale0"]) == link)
     }
 
-    /// Creates `files` with the text `nameserver 192.0.2.N` below a directory, and reads it.
+    /// Reads a directory with `files`, each with the text `nameserver 192.0.2.N`.
     private static func read(
         _ directory: String,
         _ files: [(path: String, host: Int)],
@@ -357,7 +357,7 @@ struct LinkResolversTests {
         running["ppp0"] = .init(index: 7, isTunnel: false)
         running["ppp1"] = .init(index: 8, isTunnel: false)
         let merged = LinkResolvers.merged([links], running: running, isOwn: { _ in false })
-        // An IPsec VPN has no interface.
+        // An IPsec VPN has no interface, so its server is bound to no link.
         #expect(merged.flatMap(\.servers).map(\.address.link) == [7, 0, 0, 0, 0, 0])
     }
 
@@ -471,7 +471,7 @@ struct LinkResolversTests {
         }
         #expect(bound(link("tun0", .resolvconf)) == 5)
         #expect(bound(link("proton0", .resolvconf, takesAll: true)) == 6)
-        // Not bound to an ordinary link: a VPN may lead to the server.
+        // A server is not bound to an ordinary link, because a VPN may lead to the server.
         #expect(bound(link("eth0", .resolved, takesAll: true)) == 0)
         #expect(bound(link("eth0", .resolved)) == 0)
         // The server of a VPN may be outside of the VPN, but not with systemd-resolved.

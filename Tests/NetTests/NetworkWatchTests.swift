@@ -93,7 +93,7 @@ private final class PrivateNetwork: Sendable {
         return (watch, prefixes)
     }
 
-    /// Sends a router advertisement with the prefix 2001:db8:64::/96 on a link, until killed.
+    /// Sends router advertisements with the NAT64 prefix 2001:db8:64::/96 on a link, until killed.
     func advertise(on link: String) throws -> Program {
         let script = """
             import socket, struct, sys, threading
@@ -192,7 +192,8 @@ struct NetworkWatchTests {
         let (watch, changes) = try await network.watch()
         try network.ip("addr del 192.0.2.7/24 dev eth0")
         var iterator = changes.makeAsyncIterator()
-        // With the address the default route is lost, without a message.
+        // With its address, the link also loses the default route; the kernel sends no message
+        // about this.
         #expect(
             await iterator.next()?.parts
                 == ["lost 192.0.2.7 on eth0", "lost default route via 192.0.2.1 on eth0"]

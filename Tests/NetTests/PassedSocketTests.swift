@@ -70,7 +70,7 @@ struct PassedSocketTests {
     func `a worker keeps the state of an adopted socket and still ends`() async throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let held = try DatagramListener(binding: any, shared: false)
-        // After shutdown(2) a socket would not be readable again.
+        // The second round proves that no shutdown(2) made the socket unreadable.
         for octet: UInt8 in [1, 2] {
             let socket = try PassedSocket(passed(held.descriptor))
             let adopted = try DatagramListener(adopting: socket)

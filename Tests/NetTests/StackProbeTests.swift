@@ -41,7 +41,8 @@ struct StackProbeTests {
             ([v6[1]], .v6),
             // The third server is not tested.
             ([v4[2], v6[0]], .v6),
-            // If no server can be reached, perhaps the servers are down.
+            // If no server can be reached, the servers may be down, so both families count as
+            // working.
             ([], .dual),
         ]
     )
@@ -60,7 +61,7 @@ struct StackProbeTests {
 
     @Test("a refused connection shows that the family works")
     func refused() async throws {
-        // Nothing listens on a port that was free.
+        // The port was just closed, so nothing listens on it.
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let listener = try await StreamListener(binding: any)
         let address = try #require(await listener.localAddress)

@@ -123,7 +123,7 @@ struct FailoverTests {
         #expect(harness.asked.map(\.whom) == ["tencent 1", "tencent 1", "tencent 1"])
     }
 
-    /// Fault of both servers, time until the second vendor, billed requests.
+    /// Fault of both servers of a vendor, milliseconds until the next vendor, and billed requests.
     private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [
         ("refused", .broken(.connect("refused")), 0, 0),
         ("a bad certificate", .broken(.tls("expired")), 0, 0),
@@ -131,7 +131,7 @@ struct FailoverTests {
         ("429", .status(429), 40, 0),
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
-        // Half of the vendors' 3 s. Unanswered requests may be billed.
+        // 1,500 ms is half of the 3 s for vendor calls. Unanswered requests may be billed.
         ("silence", .silent(), 1_500, 2),
     ]
 

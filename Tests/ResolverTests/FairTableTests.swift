@@ -169,7 +169,7 @@ struct FairTableTests {
         }
     }
 
-    /// Ends four queries of client 2.
+    /// Sends four queries of client 2, and ends each.
     @ServiceLoop
     private static func endQueries(_ questions: Questions, _ value: String) {
         for number in 1...4 {

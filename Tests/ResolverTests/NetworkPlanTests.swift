@@ -204,7 +204,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.spares) == ["192.0.2.7"])
         #expect(Self.hosts(plan.expire(now: Self.start + .seconds(11)).servers) == ["192.0.2.1"])
         #expect(plan.wake == nil)
-        // Only for a split tunnel.
+        // Only a split tunnel has spare servers.
         vpn.isFullTunnel = true
         _ = plan.use([ether, vpn], now: Self.start)
         #expect(plan.spares.isEmpty)

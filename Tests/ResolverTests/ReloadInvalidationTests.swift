@@ -166,7 +166,7 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// The vendors in `same` are unchanged.
+        /// Returns the vendors; those in `same` are unchanged.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
@@ -192,8 +192,7 @@ struct ReloadInvalidationTests {
         var restored: Set<String>?
     }
 
-    /// Answers of vendors `a` and `b`, of the fallback after `a`, of upstream `one`, and without a
-    /// route.
+    /// Cached answers: of both vendors, of the fallback after `a`, of `one`, and without a route.
     private static let all: Set<String> = [
         "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
         "svc.example.com HTTPS", "www.example.org A",

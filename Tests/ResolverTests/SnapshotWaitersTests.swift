@@ -9,8 +9,9 @@ import Testing
 
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
-    /// Unresponsive sources, and a loading snapshot in which www.example.com expired `age` minus 60
-    /// s ago.
+    /// Returns a resolver whose sources do not respond, and that loads a snapshot.
+    ///
+    /// In the snapshot, `www.example.com` expired `age` minus 60 s ago.
     @ServiceLoop
     private func harness(age: Int = 61, fault: Fault = .silent()) async throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, upstream: nil)

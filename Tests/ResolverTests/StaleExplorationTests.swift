@@ -10,17 +10,17 @@ import Testing
 
 /// Plays each sequence from the start, because the resolver cannot be copied.
 ///
-/// A sequence ends at a state that equals an earlier one, or when a server's fault affects only the
-/// next call.
+/// A sequence ends at a state that equals an earlier one. An event that changes only the servers is
+/// not played by itself, because it affects only later calls.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     private enum Event: CaseIterable {
         case ask
 
-        /// 20 ms, no reply, or status 500.
+        /// From now on, servers reply after 20 ms, do not reply, or reply with status 500.
         case good, silent, failing
 
-        /// The stale answer timer, and the remaining TTL of 60 s.
+        /// The time of the stale answer timer passes, or most of the TTL of 60 s.
         case wait, expire
 
         case network
@@ -120,7 +120,7 @@ struct StaleExplorationTests {
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }
         }
 
-        /// State that determines the future, without faults.
+        /// State that determines what follows, except the behaviour of the servers.
         var look: String {
             let now = harness.world.now
             let waiting = clients.filter { $0.asked.operation.value == nil }

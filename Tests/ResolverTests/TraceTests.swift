@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Traces have every step of a resolution, without secrets")
 struct TraceTests {
-    /// `why name after .. took ..: result`, then notes.
+    /// Returns a line `why name after .. took ..: result` for each attempt, then the notes.
     @ServiceLoop
     private func story(_ harness: ResolverHarness, _ name: Name) async throws -> String {
         let trace = Trace()

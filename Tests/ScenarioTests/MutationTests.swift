@@ -73,7 +73,7 @@ struct MutationTests {
     @Test("every changed check of every scenario fails", arguments: Files.scenarios)
     func mutants(_ name: String) async throws {
         let scenario = try Files.scenario(name)
-        // `ScenarioTests` reports such scenarios.
+        // A scenario that fails without a mutation is reported by `ScenarioTests`.
         guard await Self.fault(scenario) == nil else { return }
         for mutant in Self.mutants(of: scenario) {
             let fault = await Self.fault(mutant.scenario)

@@ -37,7 +37,7 @@ package enum Fault: Sendable {
 
     case otherName
 
-    /// 401 for names without expiry.
+    /// Status 401 for names without an expiry.
     case wantsExpiry
 
     /// The vendor's clock is ahead; other signing times are refused.

@@ -18,7 +18,7 @@ extension AnswerCache {
         run(CacheSweep(self, selection, .remove), now: now)
     }
 
-    /// Removes entries by `classify`; returns their number.
+    /// Removes entries for which `classify` returns true; returns their number.
     @discardableResult
     package func remove(now: Instant, where classify: @escaping CacheSweep.Judge) -> Int {
         run(CacheSweep(removingFrom: self, now: now, where: classify), now: now)

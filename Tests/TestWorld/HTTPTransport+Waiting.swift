@@ -2,7 +2,7 @@
 package import Net
 
 extension HTTPTransport {
-    /// The end of the task cancels the request.
+    /// Sends a request and waits for the reply; a cancelled task cancels the request.
     @ServiceLoop
     package func send(
         _ request: HTTPRequest,

@@ -321,7 +321,7 @@ package enum Samples {
         return reply
     }
 
-    /// For `watch` and `top slow`.
+    /// Queries for `watch` and `top slow`.
     package static let events = [
         QueryEvent(
             timeMs: 1_790_000_000_123,

@@ -25,7 +25,7 @@ enum Hexadecimals {
     }
 }
 
-/// RFC 2104.
+/// HMAC with SHA-256 (RFC 2104).
 enum HMAC {
     static func sha256(key: [UInt8], _ text: String) throws -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)

@@ -43,7 +43,7 @@ package final class Simulation: HTTPTransport {
         func cancel() { world.wake(number, false) }
     }
 
-    /// A day ahead of the system clock, so that the clocks differ.
+    /// Start of the simulated time: a day ahead of the system clock, so that the clocks differ.
     package let start: Instant
 
     package private(set) var now: Instant

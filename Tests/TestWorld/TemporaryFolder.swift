@@ -2,7 +2,7 @@
 package import Glibc
 
 package final class TemporaryFolder: Sendable {
-    /// Absolute, without final slash.
+    /// Absolute path without a final slash.
     package let path: String
 
     package init() throws {

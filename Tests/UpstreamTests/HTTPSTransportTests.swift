@@ -280,7 +280,7 @@ struct HTTPSTransportTests {
             while shares.begin(Self.client(number), at: upstream) { count += 1 }
             return count
         }
-        // The silent upstream has at most 8 of 16, so that 8 are free for others.
+        // The silent upstream has at most 8 of 16 transfers, so that 8 are free for others.
         #expect([1, 2, 3, 4, 5].map { take($0, "silent") } == [4, 2, 1, 1, 0])
         #expect([1, 2, 3, 4].map { take($0, "other") } == [2, 1, 1, 0])
         for _ in 0..<4 { shares.end(Self.client(1), at: "silent") }

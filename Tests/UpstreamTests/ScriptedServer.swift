@@ -6,10 +6,10 @@ import Testing
 
 @ServiceLoop
 final class ScriptedServer {
-    /// Replies to a query; empty for no reply.
+    /// Returns the replies to a query; empty if there is no reply.
     typealias Datagrams = @Sendable (_ query: [UInt8]) -> [[UInt8]]
 
-    /// Replies with length prefixes; then the server closes.
+    /// Returns replies with length prefixes, after which the server closes the connection.
     typealias Stream = @Sendable (_ query: [UInt8]) -> [UInt8]
 
     let address: SocketAddress
@@ -22,7 +22,7 @@ final class ScriptedServer {
 
     var connections: Int { accepted.value.load(ordering: .relaxed) }
 
-    /// Without `stream` the TCP port is closed.
+    /// Starts a server; if `stream` is nil, the TCP port is closed.
     init(_ script: @escaping Datagrams, stream: Stream? = nil) throws {
         (datagrams, self.stream) = try Self.bind(both: stream != nil)
         address = datagrams.address

@@ -135,7 +135,7 @@ struct StreamTransportTests {
     @Test
     @ServiceLoop
     func `a port without a listener is reported immediately`() async throws {
-        // A connected client's port has no listener, and cannot be bound.
+        // The port of a connected client has no listener, and no other program can bind it.
         let server = try StreamServer { _ in }
         defer { server.stop() }
         let client = try await StreamConnection.connect(to: server.address, deadline: nil)
@@ -218,7 +218,7 @@ struct StreamTransportTests {
         let slow = ServiceLoop.task {
             await ask(upstream, ["slow.example.com"], within: .milliseconds(300))
         }
-        // The query exceeds `fairWait`, the time since the last reply does not.
+        // The age of the slow query exceeds `fairWait`, but the time since the last reply does not.
         let most = UpstreamLimits.fairWait - .milliseconds(1)
         clock.now += most
         #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
@@ -428,7 +428,8 @@ struct StreamTransportTests {
         while server.connections == 0 { await Task.yield() }
         withdrawn.withdraw()
         #expect(await waiting.value == [.failure(.withdrawn)])
-        // A connection of the withdrawn server would be older than this one.
+        // The withdrawn server's connection would be the first; the script answers only on later
+        // ones.
         #expect(await ask(upstream(server), ["www.example.com"]) == [.success("www.example.com")])
         #expect(server.connections == 2)
     }

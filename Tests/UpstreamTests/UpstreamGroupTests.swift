@@ -73,7 +73,7 @@ struct UpstreamGroupTests {
             ScriptedUpstream("two", in: harness) { _ in .fail(failure, 10) },
             spare: ScriptedUpstream("lan", in: harness) { _ in .answer(1) }
         )
-        // Later the servers of the VPN rest, because they decline probes, too.
+        // Later, the servers of the VPN are in back-off, because they also decline probes.
         for _ in 0..<8 {
             let start = harness.elapsed
             #expect(try await harness.ask(group) == .success("lan"))
@@ -484,7 +484,10 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(group) == .success("isp"))
     }
 
-    /// Whether a query to a server is lost that answers after these times; nil without a repetition.
+    /// Returns true if a query counts as lost; nil if the query was not repeated.
+    ///
+    /// The server answers the query, then its repetition, after `times` in milliseconds; nil means
+    /// never.
     @ServiceLoop
     private func isLost(_ times: [Int?]) async throws -> Bool? {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { number in

@@ -11,7 +11,7 @@ import Testing
 final class UpstreamHarness {
     let world = Simulation()
 
-    /// `one@0`, `two@400`: server and milliseconds.
+    /// Queries as server and milliseconds, such as `one@0` and `two@400`.
     private(set) var asked: [String] = []
 
     private(set) var probed: [String] = []
@@ -74,7 +74,7 @@ final class UpstreamHarness {
 
 final class ScriptedUpstream: Forwarding {
     enum Step: Sendable {
-        /// After milliseconds, possibly past the deadline.
+        /// Answer after milliseconds, possibly past the deadline.
         case answer(Int)
 
         case fail(UpstreamError, Int = 0)
@@ -94,10 +94,10 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction by query number.
     var script: (Int) -> Step
 
-    /// Reaction to probes; nil to react as to the next query.
+    /// Reaction to probes; if nil, the reaction to the next query.
     var own: Step?
 
-    /// Reaction to the second question of a probe; nil: as to the first.
+    /// Reaction to the second question of a probe; if nil, the reaction to the first.
     var other: Step?
 
     /// Milliseconds until each deadline.
@@ -107,7 +107,7 @@ final class ScriptedUpstream: Forwarding {
     private(set) var questions: [Question] = []
     private let harness: UpstreamHarness
 
-    /// Query numbers begin with 0.
+    /// Creates an upstream; the numbers of queries begin with 0.
     init(
         _ name: String,
         in harness: UpstreamHarness,

@@ -408,7 +408,7 @@ struct SetupPlanTests {
         )
         .facts
         let other = SetupPlan(for: facts, servers: Self.servers)
-        // openresolv perhaps has no server: those of the file are saved.
+        // openresolv may have no server, so the servers of the file are saved.
         #expect(
             other.changes.map(\.path)
                 == [

@@ -207,7 +207,7 @@ package struct ControlDispatcher: Sendable {
                 logger.notice("vendor \(vendor): counts of billed units reset by an operator")
                 return try await Self.message(reply)
             }
-            // The bill lists names that clients queried.
+            // The bill has names that clients queried, so a permission is necessary.
             try allowPrivacy(call, to: peer)
             // Runs outside the queue, because the call waits for servers.
             await handler.countByVendors()
@@ -333,7 +333,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change; the rate limit of the log treats lines with equal metadata as equal.
+    /// Logs the change; the metadata gives each server and method a separate rate limit of the log.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

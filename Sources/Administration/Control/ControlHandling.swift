@@ -4,8 +4,8 @@ package import Net
 
 /// Handler of the verbs of `httpdnsctl`, on the service loop.
 ///
-/// Arguments have valid types. For an invalid DNS name or record type, the handler throws
-/// `invalidArgument`.
+/// The caller has checked the JSON types of the arguments. For an invalid DNS name or record type,
+/// the handler throws `invalidArgument`.
 @ServiceLoop
 package protocol ControlHandling: Sendable {
     typealias Send<Results> = @ServiceLoop (Results) async throws -> Void
@@ -35,7 +35,7 @@ package protocol ControlHandling: Sendable {
     /// Explains how a query would be answered; sends queries only if `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
-    /// Resolves names like queries of DNS clients.
+    /// Resolves names as for queries from DNS clients.
     ///
     /// - Parameter send: receives the results in order; if nil, all results are returned.
     /// - Throws: the errors of `watch`.

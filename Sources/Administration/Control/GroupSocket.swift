@@ -9,14 +9,14 @@ package struct GroupSocket {
 
     package let group: UInt32
 
-    /// Failure that does not prevent the use of the socket; nil without a failure.
+    /// Failure that does not prevent the use of the socket; nil if there was none.
     package let warning: String?
 
     /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.
     ///
     /// - Parameters:
     ///   - what: purpose for messages, such as `control`.
-    ///   - group: name or number; nil to keep the group of the new file.
+    ///   - group: name or number; if nil, the new file keeps its group.
     package static func open(
         _ what: String,
         path: String,

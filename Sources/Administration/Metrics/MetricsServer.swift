@@ -12,7 +12,7 @@ final class MetricsServer {
     struct Limits: Sendable {
         var connections = 16
 
-        /// Maximum time between two requests of a client, longer than the interval of scrapers.
+        /// Maximum time between two requests of a client; usual intervals of scrapers are shorter.
         var idle = Duration.seconds(90)
 
         var arrival = Duration.seconds(5)

@@ -17,7 +17,7 @@ struct QueryFilter: Sendable {
 
     /// Creates a filter; throws `invalidArgument` for invalid or unknown values.
     ///
-    /// - Parameter names: all vendors and upstreams.
+    /// - Parameter names: valid sources besides ``QuerySource``: vendors, upstreams and `hosts`.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         do throws(NameTextError) {
             name = try request.name.map { text throws(NameTextError) in try Name(text) }

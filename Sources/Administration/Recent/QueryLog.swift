@@ -8,8 +8,8 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// Reads the circular buffers in which threads record queries, so that answers are not slowed down.
-/// Queries overwritten before they were read count as lost.
+/// Threads record queries in circular buffers, which this class reads, so that logging does not
+/// delay answers. Queries overwritten before they were read count as lost.
 @ServiceLoop
 package final class QueryLog {
     package typealias Source =
@@ -23,7 +23,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Number of lost queries since the start; `unlogged` counts since the last warning.
+    /// Number of lost queries since the start; `unlogged` has those since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?

@@ -10,7 +10,7 @@ extension BillReply {
     /// Creates the bills of all vendors.
     ///
     /// - Parameters:
-    ///   - isMonthly: true for the costs of the month instead of the day.
+    ///   - isMonthly: true if the costs are those of the month, false if of the day.
     ///   - seconds: time since the counters were zero.
     ///   - counts: counts from the vendors, or the errors of fetching them.
     @ServiceLoop
@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Each avoided look-up saves the units of one billed item. Batches of names save units
-            // only if requests are billed.
+            // Each avoided look-up saves the units of one billed item. A batch of names in one
+            // request saves units only if requests are billed, not names.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -79,7 +79,7 @@ extension BillRules {
 extension BilledCost {
     /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// Earlier days of the month use the free units first.
+    /// The free units of a month are first used by its earlier days.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday
@@ -121,7 +121,7 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Minimum period of the counts for a daily rate, in seconds.
+    /// Minimum divisor for a rate, in seconds: shortly after the start, a rate would be too high.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0

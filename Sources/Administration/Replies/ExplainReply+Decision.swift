@@ -48,7 +48,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Creates the cost of a query now, and of the resolution after the cached answer expires.
+    /// Creates the cost of a query now, and of the next resolution if the answer is cached.
     ///
     /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop

@@ -4,7 +4,7 @@ internal import Control
 internal import Glibc
 
 enum ProcessNumbers {
-    /// Current numbers of this process; 0 for a value that cannot be read.
+    /// Current numbers of this process; a value that cannot be read is 0.
     static var now: ProcessStats {
         var stats = ProcessStats()
         stats.rssOctets = status("VmRSS:") * 1024

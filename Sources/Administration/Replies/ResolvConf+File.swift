@@ -4,7 +4,9 @@ internal import Control
 internal import Net
 
 extension ResolvConf {
-    /// Checks if resolv.conf(5) has this daemon as first server, directly or by systemd-resolved.
+    /// Checks if the first server in resolv.conf(5) is this daemon.
+    ///
+    /// A systemd-resolved that forwards to this daemon is sufficient.
     ///
     /// - Parameters:
     ///   - addresses: listen addresses of the daemon.

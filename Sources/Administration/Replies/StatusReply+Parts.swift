@@ -111,7 +111,7 @@ extension Instant {
         Int((self - earlier).components.seconds)
     }
 
-    /// Returns the seconds until this instant, rounded up; 0 if it has passed.
+    /// Returns the seconds until this instant, rounded up; 0 if the instant has passed.
     func seconds(from now: Instant) -> Int {
         guard now < self else { return 0 }
         let parts = (self - now).components

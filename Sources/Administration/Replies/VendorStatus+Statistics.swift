@@ -7,8 +7,9 @@ internal import Net
 extension VendorStatus {
     /// Creates the status of a vendor.
     ///
-    /// Down: the circuit breaker is open, or the last call to every server failed. Degraded: the
-    /// last call to the current server failed, or the budget is spent.
+    /// Down: the vendor refuses the account, all servers returned HTTP 429, or the last call to
+    /// every server failed. Degraded: the last call to the current server failed, or the budget
+    /// prevents calls.
     init(
         _ settings: VendorSettings,
         _ statistics: VendorStatistics,
@@ -177,7 +178,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Creates the sum; nil without costs, with an unknown cost, or with several currencies.
+    /// Creates the sum; nil if there are no costs, a cost is unknown, or the currencies differ.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,

@@ -161,7 +161,7 @@ extension ControlHandler {
 }
 
 extension RouteEntry {
-    /// Creates the entry of a route that the network or captive portal mode adds.
+    /// Creates the entry of a route that the network, or the captive portal mode, adds.
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,

@@ -66,7 +66,8 @@ extension ControlHandler {
                 part = []
                 try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
             }
-            // If `send` never suspended, the loop would block other work.
+            // `send` may return without a suspension; without `yield`, this loop would block other
+            // work.
             await Task.yield()
             try Task.checkCancellation()
         }

@@ -197,7 +197,8 @@ package final class ControlHandler: ControlHandling {
         let now = clocks.now()
         var count = await CacheSweep(cache, selection, action).finish(clocks)
         if daemon.isLoadingSnapshot {
-            // The snapshot may restore more answers that the flush must cover.
+            // The snapshot, which is being loaded, may restore more answers that the flush must
+            // cover.
             await daemon.snapshotLoaded()
             count += await CacheSweep(cache, selection, action, storedUpTo: now).finish(clocks)
         }

@@ -68,7 +68,7 @@ extension YAMLNode {
         return copy
     }
 
-    /// JSON literal of a plain scalar (core schema of YAML 1.2); nil for a string.
+    /// JSON literal of a plain scalar (core schema of YAML 1.2); nil if the scalar is a string.
     fileprivate var literal: String? {
         guard case .scalar(let text, plain: true) = content else { return nil }
         switch text {

@@ -26,7 +26,7 @@ package enum SettingsManual {
         /// Option that can replace this option; one of the two is required.
         var alternative: String?
 
-        /// True for a section that is off by default; the manual shows the section as an example.
+        /// True if the manual shows the section as an example, below the value `off`.
         var isOff = false
 
         var schema = YAMLNode.map([])

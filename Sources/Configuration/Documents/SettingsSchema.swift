@@ -101,7 +101,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for one of `words`, or for its YAML value: editors read the word `1.1` as a number.
+    /// Schema for any of `words` as text or as YAML value: editors read the word `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (

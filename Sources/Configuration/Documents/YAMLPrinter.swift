@@ -79,7 +79,7 @@ extension YAMLNode {
         }
     }
 
-    /// Returns true if the value fits on one line of `room` characters.
+    /// Returns true for a scalar, and for a collection of scalars that fits in `room` characters.
     func isFlat(room: Int) -> Bool {
         switch content {
         case .scalar, .taken, .refused: true

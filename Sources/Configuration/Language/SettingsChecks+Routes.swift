@@ -2,7 +2,7 @@
 internal import Control
 
 extension Settings {
-    /// Checks that vendors and upstreams exist, and that no domain has two routes.
+    /// Checks all routes: vendors and upstreams must exist, and no domain can have two routes.
     func checkRoutes(_ reading: inout SettingsReading) {
         var owners: [DomainPattern: YAMLPlace] = [:]
         let vendorNames = Set(vendors.map(\.name))

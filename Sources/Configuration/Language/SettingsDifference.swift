@@ -15,10 +15,10 @@ package struct SettingsChange: Sendable, Hashable {
     /// A route is identified by its first domain (`example.com`).
     package let path: String
 
-    /// Earlier value as YAML; nil for a new option or a secret.
+    /// Earlier value as YAML; nil if the option is new or a secret.
     package let old: String?
 
-    /// New value as YAML; nil for a removed option or a secret.
+    /// New value as YAML; nil if the option was removed or is a secret.
     package let new: String?
 
     package init(_ path: String, from old: String?, to new: String?) {
@@ -256,7 +256,9 @@ extension VendorSettings {
         return self == other
     }
 
-    /// Returns true if account and client subnet are unchanged, so that cached answers stay valid.
+    /// Returns true if cached answers of `other` stay valid.
+    ///
+    /// Account, servers and client subnet must be equal; limits, timeouts and prices can differ.
     ///
     /// A secret with another value, but from the same file, belongs to the same account.
     package func givesSameAnswers(as other: VendorSettings) -> Bool {

@@ -61,7 +61,7 @@ private struct Scale: Sendable {
         return overflow ? .max : value
     }
 
-    /// Returns the error for a decimal such as `1.5s`; the hint is the same value, if possible.
+    /// Returns the error for a decimal such as `1.5s`, with a whole number (`1500ms`) as the hint.
     private func decimalPoint(in text: String) -> Mismatch {
         let number = text.prefix { $0 == "." || ("0"..."9").contains($0) }
         let unit = units.first { $0.name == text.dropFirst(number.count) }
@@ -73,7 +73,7 @@ private struct Scale: Sendable {
         )
     }
 
-    /// Returns the shortest form that `read` accepts.
+    /// Returns the value in the largest unit that gives a whole number, such as `2m`.
     func write(_ value: Int) -> String {
         if value == 0 { return "0" + (hasBareZero ? "s" : units[units.count - 1].name) }
         for unit in units where value.isMultiple(of: unit.factor) {

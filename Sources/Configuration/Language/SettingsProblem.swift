@@ -4,7 +4,7 @@
 package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
     package var file: String
 
-    /// Line from 1; 0 for a setting that is not from a file.
+    /// Line from 1; 0 if the setting is not from a file.
     package var line: Int
 
     /// Column in Unicode scalars, from 1.
@@ -23,10 +23,10 @@ package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     package var file: String
 
-    /// Line from 1; 0 for the whole file.
+    /// Line from 1; 0 if the problem concerns the whole file.
     package var line: Int
 
-    /// Column in Unicode scalars, from 1; 0 for the whole file.
+    /// Column in Unicode scalars, from 1; 0 if the problem concerns the whole file.
     package var column: Int
 
     package var message: String

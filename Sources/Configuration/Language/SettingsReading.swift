@@ -99,7 +99,9 @@ extension SettingsReading {
 
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// Removes positions and errors below `key`, because a later file replaces the values.
+    /// Removes the positions of values below `key`, because a later file replaces the values.
+    ///
+    /// For routes, also removes the paths of values with errors.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -158,7 +160,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong type, unless the YAML reader reported the value.
+    /// Reports a value of the wrong type, unless the YAML reader has already reported the value.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,

@@ -116,7 +116,7 @@ extension SettingsOption {
     ///
     /// - Parameters:
     ///   - standard: description of the default, if it depends on other options.
-    ///   - example: value that the manual shows; nil to show the default.
+    ///   - example: value that the manual shows; if nil, the manual shows the default.
     ///   - joining: combines the values of two files; by default, returns the later value.
     static func option<Value>(
         _ name: String,
@@ -222,7 +222,7 @@ extension SettingsOption {
     ///
     /// - Parameters:
     ///   - isOn: true if the section is on in files that omit the section.
-    ///   - isExample: true to show the section as an example in the manual.
+    ///   - isExample: true if the manual shows the section as an example.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,

@@ -93,7 +93,7 @@ import CYAML
         )
     }
 
-    /// Returns a text for a common error of libyaml; nil for other errors.
+    /// Returns a text for a common error of libyaml; nil if the error is not a common one.
     private static func complaint(
         context: String,
         problem: String,

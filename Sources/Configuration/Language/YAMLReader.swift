@@ -17,14 +17,14 @@ struct YAMLReader {
     /// Maximum number of values; 100,000 names in `hosts` have 300,000 values.
     static let maximumValues = 500_000
 
-    /// Root of the tree; nil for an empty text or after a syntax error.
+    /// Root of the tree; nil if the text is empty or has a syntax error.
     private(set) var root: YAMLNode?
 
     private(set) var complaints: [YAMLComplaint] = []
 
     private var values = 0
 
-    /// Callback for each item of `longList`; returns nil to omit the item from the tree.
+    /// Callback for each item of `longList`; a nil result omits the item from the tree.
     typealias Taker = (_ item: YAMLNode) -> YAMLNode?
 
     init(complaint: YAMLComplaint) { complaints = [complaint] }
@@ -108,7 +108,8 @@ extension YAMLReader {
         var node = YAMLNode(content: .refused, place: event.place)
         switch event.kind {
         case .scalar(let text, let plain):
-            // Escapes such as `"\0"` produce characters that are not in the text.
+            // Escapes such as `"\0"` produce control characters that the check of the text cannot
+            // find.
             if text.unicodeScalars.contains(where: Self.isControl) {
                 complain(event.place, "a value must not contain newlines or control characters")
             } else {

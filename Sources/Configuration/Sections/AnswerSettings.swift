@@ -10,7 +10,7 @@ package struct AnswerSettings: Sendable, Equatable {
 
     package var order = Order.asReceived
 
-    /// Names and ports to measure for `order: fastest`; if empty, all names of vendors at port 443.
+    /// Names and ports to measure for `order: fastest`; if empty, port 443 of all names of vendors.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

@@ -184,7 +184,7 @@ extension DomainPattern {
 // MARK: - Literals
 
 extension DomainPattern {
-    /// Creates a pattern from a literal; traps if it is invalid.
+    /// Creates a pattern from a literal; traps if the literal is invalid.
     package init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal)

@@ -6,7 +6,7 @@ package enum FallbackDelay: Sendable, Hashable {
 
     case after(Duration)
 
-    /// Time to wait; nil to wait until all vendors have failed.
+    /// Time to wait; nil if upstreams are queried only after all vendors have failed.
     package var delay: Duration? {
         switch self {
         case .off: nil

@@ -4,14 +4,14 @@ package import Net
 
 /// Settings of the fleet: the machines that share the answers of vendors.
 package struct FleetSettings: Sendable, Equatable {
-    /// Addresses of the Redis server and its replicas; empty with `sentinel`.
+    /// Addresses of the Redis server and its replicas; empty if `sentinel` is set.
     package var servers: [SocketAddress] = []
 
     package var sentinel: Sentinel?
 
     package var tls = false
 
-    /// Name that the certificate of the Redis server must contain; nil for its IP address.
+    /// Name that the certificate of the Redis server must contain; if nil, the server's IP address.
     package var tlsName: String?
 
     package var caFile: String?
@@ -34,7 +34,7 @@ package struct FleetSettings: Sendable, Equatable {
 
     package var timeout = Duration.milliseconds(10)
 
-    /// Name of this machine; nil for the host name.
+    /// Name of this machine; if nil, the host name.
     package var name: String?
 
     package enum BudgetScope: String, Sendable, Hashable, CaseIterable {
@@ -56,7 +56,7 @@ package struct FleetSettings: Sendable, Equatable {
 
     package init() {}
 
-    /// Group in the settings; nil for `auto`.
+    /// Group in the settings; nil if the group is `auto`.
     package var groupName: String? { group == Self.automatic ? nil : group }
 
     var secrets: [(option: String, secret: SecretSetting?)] {

@@ -31,15 +31,15 @@ package struct RouteSettings: Sendable, Equatable {
     /// True if vendors' answers for the route's names are shared with the fleet.
     package var isShared = true
 
-    /// Minimum TTL of positive answers; nil for `cache.minimum-ttl`.
+    /// Minimum TTL of positive answers; if nil, `cache.minimum-ttl` applies.
     package var minimumTTL: Duration?
 
-    /// Maximum TTL of positive answers; nil for `cache.maximum-ttl`.
+    /// Maximum TTL of positive answers; if nil, `cache.maximum-ttl` applies.
     package var maximumTTL: Duration?
 
     package var clientSubnet: IPAddress?
 
-    /// `sdns` for the Alibaba vendors of this route; nil to use the `sdns` of each vendor.
+    /// `sdns` for the Alibaba vendors of this route; if nil, the `sdns` of each vendor applies.
     package var sdns: [String: String]?
 
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
@@ -49,7 +49,7 @@ package struct RouteSettings: Sendable, Equatable {
         case none
     }
 
-    /// Treatment of private addresses (RFC 1918, RFC 4193, also IPv4-mapped) in answers.
+    /// Treatment of private addresses (RFC 6890, also IPv4-mapped) in answers.
     package enum PrivateAnswers: String, Sendable, Hashable, CaseIterable {
         case drop
         case allow

@@ -39,7 +39,7 @@ package struct UpstreamSettings: Sendable, Equatable {
 
     private var hasInvalidURL = false
 
-    /// Value of the option `url`.
+    /// Value of the option `url`; nil if `from` is set or the URL is invalid.
     fileprivate var ownURL: UpstreamURL? {
         get { from == nil && !hasInvalidURL ? url : nil }
         set {

@@ -34,7 +34,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let port: UInt16
 
-    /// Path and query of an https URL; empty for other schemes.
+    /// Path and query of an https URL, otherwise empty.
     package let path: String
 
     package var address: SocketAddress? {
@@ -53,7 +53,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
-    /// Creates the URL of a server: DNS over TLS with a `tlsName`, plain DNS without.
+    /// Creates the URL of a server: DNS over TLS if `tlsName` is set, otherwise plain DNS.
     package init(to address: SocketAddress, tlsName: String?) {
         scheme = tlsName == nil ? .udp : .tls
         host = tlsName ?? address.host
@@ -61,7 +61,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         path = ""
     }
 
-    /// Creates a URL from a literal; traps if it is invalid.
+    /// Creates a URL from a literal; traps if the literal is invalid.
     init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")

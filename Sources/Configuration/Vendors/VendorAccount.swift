@@ -58,7 +58,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Vendor kinds by brand names and other names, which error messages correct.
+    /// Other names of vendor kinds; for such a name, the error message proposes the valid one.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -255,7 +255,9 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True if a secret is a credential; systemd copies credentials only when the service starts.
+    /// True if a vendor's secret is a credential.
+    ///
+    /// systemd copies credentials only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.secrets.contains { entry in

@@ -155,7 +155,9 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copies of these settings, one for each other protocol and encryption that has a key.
+    /// Copies of these settings, one for each other protocol or encryption of the vendor.
+    ///
+    /// A copy without the key of its protocol has no codec.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

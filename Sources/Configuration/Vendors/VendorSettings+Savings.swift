@@ -27,7 +27,7 @@ extension VendorSettings {
 }
 
 extension AlibabaSettings {
-    /// Changes to encryptions that cost less according to the vendor's public price page.
+    /// Other encryptions that cost less according to the vendor's public price page.
     fileprivate var savings: [Saving] {
         guard scheme == .https else { return [] }
         var savings: [Saving] = []

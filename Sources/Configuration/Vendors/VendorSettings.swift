@@ -65,7 +65,7 @@ package struct BillingSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Call that reads the unit count; nil without an access key.
+    /// Call that reads the unit count; nil if the settings have no access key.
     package var resolveCount: AlibabaResolveCount? {
         guard let keyID = billing?.accessKeyID, let keySecret = billing?.accessKeySecret else {
             return nil

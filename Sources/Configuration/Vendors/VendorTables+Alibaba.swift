@@ -6,7 +6,7 @@ internal import Net
 package struct AlibabaSettings: Sendable, Equatable {
     package var account = ""
 
-    /// Hexadecimal key; nil for unsigned calls.
+    /// Hexadecimal key; if nil, calls are not signed.
     package var secret: SecretSetting?
 
     package var aesKey: SecretSetting?
@@ -17,12 +17,12 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain; nil for the vendor's own names.
+    /// Name or IP address that the certificate must contain; if nil, one of the vendor's own names.
     package var tlsName: String?
 
     package var region = Alibaba.Region.cn
 
-    /// True to fetch server addresses from the vendor; nil means true unless `servers` is set.
+    /// True if the vendor is asked for server addresses; nil means true unless `servers` is set.
     package var schedule: Bool?
 
     /// Parameters of custom resolution, without the prefix `sdns-`.

@@ -8,7 +8,7 @@ package struct TencentSettings: Sendable, Equatable {
 
     package var region = Tencent.Region.cn
 
-    /// Account number for the channels `aes` and `des`.
+    /// Account number; required for the channels `aes` and `des`.
     package var id: Int?
 
     package var token: SecretSetting?
@@ -20,7 +20,7 @@ package struct TencentSettings: Sendable, Equatable {
 
     package var authExpiry = false
 
-    /// Name that the certificate must contain; nil for the server's IP address.
+    /// Name that the certificate must contain; if nil, the server's IP address.
     package var tlsName: String?
 
     /// Service that lists the server addresses (`/conf`); nil if only `servers` is used.

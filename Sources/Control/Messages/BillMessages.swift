@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct BillRequest: CallParameters, Equatable {
-    /// True for the current month, false for the current day.
+    /// True if the costs are those of the current month, false if of the current day.
     package var month: Bool?
 
-    /// Vendor whose stored counts are set to 0 before the reply; nil to reset none.
+    /// Vendor whose stored counts are set to 0 before the reply; if nil, no counts are reset.
     package var reset: String?
 
     package init(month: Bool? = nil, reset: String? = nil) {
@@ -51,7 +51,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
     /// Reason why the counts are unknown, or are lost when the process ends; otherwise nil.
     package var problem: String?
 
-    /// Count that the vendor reports for the month; nil without an access key.
+    /// Count that the vendor reports for the month; nil if the settings have no access key.
     package var counted: VendorCount?
 
     package init(name: String, units: BilledUnits, rules: BillRules) {
@@ -69,7 +69,7 @@ package struct VendorCount: Codable, Sendable, Equatable {
     /// Resolutions over HTTPS; nil if the vendor returned no count.
     package var https: UInt64?
 
-    /// Units of all resolutions, if all had the configured encryption.
+    /// Units of all resolutions, computed as if all had the configured encryption.
     package var units: UInt64?
 
     /// `units` minus the units that the daemon counted in the month.

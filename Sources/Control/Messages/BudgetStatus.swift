@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct BudgetStatus: Codable, Sendable, Equatable {
-    /// Allowed calls per UTC day; nil without this limit.
+    /// Allowed calls per UTC day; nil if there is no such limit.
     package var callsPerDay: UInt64?
 
     package var unitsPerDay: UInt64?
 
-    /// Allowed units per calendar month (UTC); nil without this limit.
+    /// Allowed units per calendar month (UTC); nil if there is no such limit.
     package var unitsPerMonth: UInt64?
 
     /// Calls of all daemons of the machine in the current UTC day.

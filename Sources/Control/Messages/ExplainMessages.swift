@@ -3,7 +3,7 @@
 package struct ExplainRequest: CallParameters, Equatable {
     package var name: String
 
-    /// Query type; nil for A.
+    /// Query type; if nil, A.
     package var type: String?
 
     /// True to resolve without the cache.
@@ -41,7 +41,9 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 }
 
 package struct ExplainStep: Codable, Sendable, Equatable {
-    /// Name of the stage: `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
+    /// Name of the stage.
+    ///
+    /// `question`, `hosts`, `special`, `route`, `cache`, `fleet`, `vendors`, `upstreams`, `dns64`.
     package var stage: String
 
     package var result: String
@@ -66,7 +68,7 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     /// Vendors that do not respond; a query does not wait for these vendors.
     package var silent: [String]
 
-    /// Names of the upstreams of the route; empty for the default upstreams.
+    /// Names of the upstreams of the route; empty if the route uses the default upstreams.
     package var upstreams: [String]
 
     /// Fallback of the route: `upstream` or `none`.
@@ -95,12 +97,12 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     package var vendor: String?
 
-    /// Seconds until the next resolution; nil without a cached answer.
+    /// Seconds until the next resolution; nil if there is no cached answer.
     package var nextSeconds: Int?
 
     /// Trigger of the next resolution: `refresh` (prefetch of a name in demand) or `query`.
     ///
-    /// Not refreshed are failures, answers with a short TTL, and answers whose refresh failed.
+    /// Failures, answers with a short TTL, and answers whose refresh failed are not refreshed.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
@@ -112,7 +114,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units that the cached answer cost; nil unless a vendor answered.
+    /// Upper bound of the units that the cached answer cost; nil if no vendor gave it.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
 

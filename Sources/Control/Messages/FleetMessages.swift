@@ -5,7 +5,7 @@ private import FoundationEssentials
 package struct FleetStatus: Codable, Sendable, Equatable {
     package var state: State
 
-    /// Address of the Redis server; nil unless connected.
+    /// Address of the Redis server; nil if not connected.
     package var server: String?
 
     /// Time of the latest change of `state` (RFC 3339); nil if off.
@@ -59,7 +59,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
 
     package var timeouts: UInt64 = 0
 
-    /// Ignored values and messages: foreign, forged, replayed, flushed or from the future.
+    /// Ignored values and messages: forged, unreadable, replayed, flushed and others.
     package var rejected: UInt64 = 0
 
     package var errors: UInt64 = 0

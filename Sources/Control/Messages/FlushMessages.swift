@@ -105,7 +105,7 @@ extension FlushRequest.Scope {
 package struct FlushReply: Codable, Sendable, Equatable {
     package var removed: Int
 
-    /// Number of entries marked stale; nil without `soft`.
+    /// Number of entries marked stale; nil if `soft` was not set.
     package var marked: Int?
 
     package init(removed: Int, marked: Int? = nil) {

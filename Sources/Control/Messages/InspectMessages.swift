@@ -12,7 +12,7 @@ package struct SettingsReply: Codable, Sendable, Equatable {
 }
 
 package struct RoutesRequest: CallParameters, Equatable {
-    /// Name whose route is returned; nil for all routes.
+    /// Name whose route is returned; if nil, all routes are returned.
     package var name: String?
 
     package init(name: String? = nil) { self.name = name }
@@ -62,7 +62,7 @@ package struct RouteEntry: Codable, Sendable, Equatable {
 }
 
 package struct LogLevelRequest: CallParameters, Equatable {
-    /// New level, or `settings` for the configured level; nil to only return the level.
+    /// New level, or `settings` for the configured level; if nil, the level is not changed.
     package var level: String?
 
     package init(level: String? = nil) { self.level = level }
@@ -82,7 +82,7 @@ package struct LogLevelReply: Codable, Sendable, Equatable {
 }
 
 package struct PortalRequest: CallParameters, Equatable {
-    /// Duration of the captive portal mode; nil for 180 s.
+    /// Duration of the captive portal mode; if nil, 180 s.
     package var forSeconds: Int?
 
     /// True to end the captive portal mode.
@@ -102,7 +102,7 @@ package struct PortalRequest: CallParameters, Equatable {
 package struct PortalReply: Codable, Sendable, Equatable {
     package var active: Bool
 
-    /// Time until the captive portal mode ends; nil while it is off.
+    /// Time until the captive portal mode ends; nil while the mode is off.
     package var seconds: Int?
 
     /// DNS servers of the current network.

@@ -3,7 +3,7 @@
 package struct LookupRequest: CallParameters, Equatable {
     package var name: String
 
-    /// Query type; nil for all types.
+    /// Query type; if nil, all types.
     package var type: String?
 
     package init(name: String, type: String? = nil) {
@@ -14,7 +14,7 @@ package struct LookupRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case name, type }
 }
 
-/// Reply to `Lookup`; without entries, the error `NotFound` is sent instead.
+/// Reply to `Lookup`; if the cache has no entry, the daemon sends the error `NotFound` instead.
 package struct LookupReply: Codable, Sendable, Equatable {
     package var entries: [CachedEntry]
 
@@ -38,7 +38,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// True if forged answers are detected; nil for local answers.
+    /// True if the transport detects forged answers; nil if the answer is local.
     package var protected: Bool?
 
     package var validated: Bool
@@ -46,7 +46,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
-    /// Machine of the fleet that shared the answer; nil for an answer of this machine.
+    /// Machine of the fleet that shared the answer; nil if this machine fetched the answer.
     package var fleet: String?
 
     package var ageSeconds: Int
@@ -58,7 +58,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// Number of hits; a refresh of the entry halves the number.
     package var hits: UInt64
 
-    /// Variant of the queries that the entry answers, such as `do` (DO flag); often empty.
+    /// Variant of the queries that the entry answers: `any`, or the flags DO and CD (`do=1 cd=0`).
     package var variant: String
 
     package var records: [String]

@@ -5,7 +5,7 @@
 /// The older fields differ: in ``Resolved``, `source` is the type of the source, and `server` is
 /// `name/server`; in ``CachedEntry``, `source` is the name, and `server` is the address.
 package struct AnswerOrigin: Sendable, Equatable {
-    /// Name in the settings, or `hosts`; nil for local answers.
+    /// Name in the settings, or `hosts`; nil if the answer is local.
     package let name: String?
 
     /// Address or URL of the server.

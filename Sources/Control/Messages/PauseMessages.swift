@@ -51,7 +51,7 @@ package struct PauseReply: Codable, Sendable, Equatable {
 
     package var inFlight: Int
 
-    /// Reason of the pause; nil if the vendor is in use.
+    /// Suspension after the call; nil if the vendor or upstream is in use.
     package var rest: VendorRest?
 
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {

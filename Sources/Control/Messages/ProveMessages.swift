@@ -3,7 +3,7 @@
 package struct ProveRequest: CallParameters, Equatable {
     package var vendor: String
 
-    /// Registered name to look up; nil for a name of the routes of the vendor.
+    /// Registered name to look up; if nil, a name of the vendor's routes.
     package var name: String?
 
     package var maxUnits: UInt64?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct CheckRequest: CallParameters, Equatable {
-    /// Settings to check; nil for the settings file of the daemon.
+    /// Text of the settings to check; if nil, the daemon's settings file is checked.
     package var text: String?
 
     package var file: String?
@@ -46,7 +46,7 @@ package struct SettingChange: Codable, Sendable, Equatable {
     package var path: String
     package var kind: Kind
 
-    /// Earlier value, as one line of YAML; nil for a secret.
+    /// Earlier value, as one line of YAML; nil if the option is new or a secret.
     package var old: String?
     package var new: String?
 

@@ -4,7 +4,7 @@ package struct ResolveRequest: CallParameters, Equatable {
     /// Names to resolve; ``ControlLimits`` bounds their number.
     package var names: [String]
 
-    /// Query type; nil for A and AAAA.
+    /// Query type; if nil, A and AAAA.
     package var type: String?
 
     package init(names: [String], type: String? = nil) {
@@ -47,13 +47,13 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// Source of the answer: `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
     package var source: String
 
-    /// Server such as `tencent/192.0.2.1:443`, also for a cached answer; nil for local answers.
+    /// Server such as `tencent/192.0.2.1:443`, also of a cached answer; nil if local.
     package var server: String?
 
-    /// Name of the vendor or upstream; nil for local answers.
+    /// Name of the vendor or upstream; nil if the answer is local.
     package private(set) var origin: String?
 
-    /// Address or URL of the server; nil for local answers.
+    /// Address or URL of the server; nil if the answer is local.
     package private(set) var originServer: String?
 
     package var records: [String]
@@ -65,7 +65,7 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
-    /// Duration of the resolution; nil for an answer that `Explain` predicts.
+    /// Duration of the resolution; nil if `Explain` predicts the answer.
     package var tookUs: Int?
 
     package init(

@@ -106,7 +106,7 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     /// True if the network has a captive portal, or the captive portal mode is on.
     package var portal: Bool?
 
-    /// Time until the captive portal mode ends; nil while it is off.
+    /// Time until the captive portal mode ends; nil while the mode is off.
     package var portalSeconds: Int?
 
     /// Families that work towards the Internet: `v4`, `v6`, `dual` or `none`.
@@ -114,7 +114,7 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
     package var nat64: String?
 
-    /// Upstream that returned the NAT64 prefix, or `settings`.
+    /// Upstream or interface that gave the NAT64 prefix, or `settings`.
     package var nat64From: String?
 
     package var nat64AgeSeconds: Int?

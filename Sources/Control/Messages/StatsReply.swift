@@ -14,7 +14,7 @@ package struct StatsRequest: CallParameters, Equatable {
         self.everySeconds = everySeconds
     }
 
-    /// Returns the interval between replies; nil for a single reply.
+    /// Returns the interval between replies; nil if the call gets a single reply.
     ///
     /// - Throws: `invalidArgument` if the interval is out of range, or together with `reset`.
     package func interval() throws(MethodError) -> Duration? {
@@ -58,7 +58,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
 
     package var network = NetworkStats()
 
-    /// Nil from an older daemon.
+    /// Counters of the fleet; nil in the reply of an older daemon.
     package var fleet: FleetStats?
 
     /// Counters of the log; nil if the daemon has no log.
@@ -78,7 +78,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
     /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain` and others; `none` without a reply.
+    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain` and others; `none` if there was no reply.
     package var byRcode: Counts = [:]
 
     package var byTransport: Counts = [:]

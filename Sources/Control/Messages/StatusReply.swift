@@ -21,7 +21,7 @@ package struct StatusReply: Codable, Sendable, Equatable {
 
     package var acceleration: AccelerationStatus?
 
-    /// Nil from an older daemon.
+    /// State of the fleet; nil in the reply of an older daemon.
     package var fleet: FleetStatus?
 
     package var resolvConf = ResolvConf()

@@ -4,7 +4,7 @@ package struct TopRequest: CallParameters, Equatable {
     /// Sort key: the raw value of a ``Kind``.
     package var kind: String
 
-    /// Number of entries; nil for 10.
+    /// Number of entries; if nil, 10.
     package var count: Int?
 
     package enum Kind: String, CaseIterable, Sendable {
@@ -118,7 +118,7 @@ package struct NameCost: Codable, Sendable, Equatable {
     /// Maximum error of `calls`, which can be too high.
     package var excess: UInt64
 
-    /// Upper bound of the units of `calls` minus `excess` calls.
+    /// Upper bound of the units of `calls - excess` calls.
     package var units: UInt64?
 
     package var route: String

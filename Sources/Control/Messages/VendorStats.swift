@@ -44,7 +44,7 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package var connectionsReused: UInt64 = 0
 
-    /// Avoided calls by reason: `cached`, `merged`, `paired`, `batched`.
+    /// Avoided calls by reason: `cached`, `merged`, `paired`, `batched`, `fleet`.
     package var avoided: Counts = [:]
 
     package var budget: BudgetStatus?

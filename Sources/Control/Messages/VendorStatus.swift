@@ -103,7 +103,7 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
 package struct VendorServer: Codable, Sendable, Equatable {
     package var address: String
 
-    /// True if calls query this server first.
+    /// True if calls go to this server first.
     package var current: Bool
 
     package var state: HealthStatus

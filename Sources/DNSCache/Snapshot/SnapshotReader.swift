@@ -27,12 +27,14 @@ package struct SnapshotReader {
     /// Servers by their number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds since the snapshot was written; nil if the clock is behind that time.
+    /// Seconds since the snapshot was written; nil if the clock is far behind that time.
     ///
     /// The answers are then restored as expired answers: their age is unknown.
     private var passed: UInt32? = 0
 
-    /// Seconds by which the clock may be behind a snapshot, which then counts as new.
+    /// Seconds by which the clock may be behind the time of writing.
+    ///
+    /// In this case, the snapshot counts as new.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {

@@ -26,7 +26,7 @@ package struct SnapshotWriter {
     }
 
     /// - Parameters:
-    ///   - now: time for which ages are computed.
+    ///   - now: time at which the ages are computed.
     ///   - wallTime: seconds since 1970.
     ///   - digests: digests of the settings, by names of at most 255 octets.
     package init(

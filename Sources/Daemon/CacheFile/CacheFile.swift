@@ -13,7 +13,7 @@ internal import Resolver
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Receives the most frequent questions before the restart, in descending order.
+    /// Receives the questions that were most frequent before the restart, the most frequent first.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
@@ -95,7 +95,7 @@ final class CacheFile {
         }
     }
 
-    /// Writes the cache to the file now and at intervals, unless the file is not a snapshot.
+    /// Writes the cache to the file now and at intervals, unless the path has another kind of file.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm

@@ -49,7 +49,7 @@ extension Components {
         )
     }
 
-    /// Creates the resolver's interface to the fleet; nil without a fleet.
+    /// Creates the resolver's interface to the fleet; nil if there is no fleet.
     func exchange() -> FleetExchange? {
         guard let fleet else { return nil }
         return FleetExchange(
@@ -139,7 +139,7 @@ extension Daemon {
         }
     }
 
-    /// Applies a flush of another machine to cached answers stored before the flush.
+    /// Applies a flush by another machine to cached answers stored before the flush.
     ///
     /// Answers of a snapshot that is being loaded are included.
     private func carryOut(_ flush: FleetFlush, age: Duration) {
@@ -169,6 +169,6 @@ extension Daemon {
 extension UsageRecord {
     fileprivate var month: Int64 { Self.month(of: day) }
 
-    /// Counts, each at the index of its limit in a shared budget.
+    /// Counts in the order of the limits of a shared budget.
     fileprivate var amounts: [UInt64] { [callsToday, unitsToday, unitsThisMonth] }
 }

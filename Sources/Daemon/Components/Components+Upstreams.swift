@@ -15,7 +15,7 @@ struct UpstreamHTTP: Sendable {
 }
 
 extension Components {
-    /// Creates one `Forwarder` per server address; throws for unreadable CA certificates.
+    /// Creates one `Forwarder` per server address; throws if CA certificates are unreadable.
     static func upstreams(
         _ all: [UpstreamSettings],
         _ dependencies: Dependencies,
@@ -79,7 +79,8 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // An address on a given link gets no NAT64 address: the prefix may be of another link.
+            // An address that is bound to a link gets no NAT64 address: the prefix may be of
+            // another link.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)
             }

@@ -37,7 +37,7 @@ struct Components {
 
     let routeNames: RouteNames
 
-    /// Exchange of answers with other machines; nil without `fleet` in the settings.
+    /// Exchange of answers with other machines; nil if the settings have no `fleet`.
     let fleet: Fleet?
 
     /// Creates all components except unchanged components of `old`.

@@ -16,17 +16,17 @@ package struct Dependencies {
 
     var transport: () -> any HTTPTransport
 
-    /// Creates the transport to an upstream server without HTTPS.
+    /// Creates the transport to an upstream server for all protocols except HTTPS.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
     var probe: AddressProber.Probe
 
-    /// Loads the BPF program; nil with simulated clocks.
+    /// Loads the BPF program; nil if tests simulate the clock.
     var kernel: Kernel?
 
     var usage: any UsageStore = UsageMemory()
 
-    /// File with this machine's parts of shared budgets; nil to keep no parts across restarts.
+    /// File with this machine's parts of shared budgets; if nil, a restart loses the parts.
     var fleetState: FleetStateFile?
 
     var hasIPv6: @Sendable () -> Bool = { false }

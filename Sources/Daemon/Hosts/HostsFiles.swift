@@ -5,7 +5,9 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Reader of the hosts files, also after changes; a missing file counts as empty.
+/// Reader of the hosts files, which reads them again after changes.
+///
+/// A missing file counts as empty.
 @ServiceLoop
 final class HostsFiles {
     /// Maximum octets of a hosts file; longer files are ignored.

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Resolver
 
-/// Ignored lines of a hosts file; line numbers begin with 1.
+/// Lines with errors in a hosts file; line numbers begin with 1.
 struct HostsFaults: Equatable {
     private(set) var first: (line: Int, reason: String)?
 
@@ -20,7 +20,7 @@ struct HostsFaults: Equatable {
 }
 
 extension HostsTable {
-    /// Adds the lines of a hosts(5) file; counts and ignores invalid lines.
+    /// Adds the addresses and valid names of a hosts(5) file; counts lines with errors.
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0

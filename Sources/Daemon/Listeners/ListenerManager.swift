@@ -80,9 +80,10 @@ final class ListenerManager {
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
     /// - Passed sockets that are not in `listen` are also served.
-    /// - A default address is skipped if another address remains and the machine lacks the address;
-    ///   with passed sockets, also if the daemon may not bind the address.
-    /// - An absent address of `listen` is bound, because an interface may get the address later.
+    /// - A default address that the machine lacks is skipped if another address remains. With
+    ///   passed sockets, a default address that the daemon may not bind is skipped as well.
+    /// - Other addresses of `listen` are bound even if absent: an interface may get the address
+    ///   later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {

@@ -94,7 +94,8 @@ final class SelfCheck {
 
     /// Queries all listen addresses; returns true if all addresses pass within `time`.
     ///
-    /// An address that has never answered, or is overloaded, passes: a restart would not help.
+    /// An address that has never answered, or is overloaded, passes: a restart of the daemon would
+    /// not help.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
@@ -132,7 +133,8 @@ final class SelfCheck {
     /// Returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
-        // For example, IPv6 was switched off: a restart would not help.
+        // An address can become unreachable, for example because IPv6 was switched off. A restart
+        // of the daemon by the watchdog would not help.
         guard !check.query.isUnreachable else { return true }
         let before = standings[address]
         switch (before, check.query.isAnswered) {

@@ -33,7 +33,9 @@ extension Daemon {
         }
     }
 
-    /// Checks the settings file, or another text, like a reload; omits addresses and hosts files.
+    /// Checks the settings file, or another text, like a reload.
+    ///
+    /// Does not bind addresses, and does not read hosts files.
     ///
     /// A check and a reload do not overlap: each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
@@ -188,7 +190,8 @@ extension Daemon {
 extension Daemon {
     /// Replaces the components; does not wait and cannot fail.
     ///
-    /// - Returns: removal of the invalid cache entries; nil if all entries are valid.
+    /// - Returns: the sweep that removes the invalid cache entries, not yet started; nil if all
+    ///   entries are valid.
     private func putInForce(
         _ new: Components,
         _ newHosts: HostsFiles?,

@@ -44,7 +44,7 @@ final class OldRoutes: Sendable {
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
-    /// Returns nil for few routes; `renamed` maps old names of routes to new names.
+    /// Returns nil if there are few routes; `renamed` maps old names of routes to new names.
     @ServiceLoop
     init?(_ components: Components, _ renamed: [String: String] = [:]) {
         let routes = components.settings.routes

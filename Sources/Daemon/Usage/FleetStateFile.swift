@@ -73,7 +73,7 @@ extension FleetStateFile {
         return Array(text.utf8)
     }
 
-    /// Returns the identifier in a file; nil without a valid identifier.
+    /// Returns the identifier in a file; nil if the file has no valid identifier.
     nonisolated static func identifier(_ octets: some Collection<UInt8>) -> [UInt8]? {
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
         guard lines.first == header[...], lines.count > 1 else { return nil }

@@ -9,7 +9,8 @@ internal import Net
 /// `former` and `ahead` of a ``UsageRecord``. Earlier versions treat these names as vendors.
 ///
 /// A damaged or empty file counts as an exhausted budget of every vendor until ``reset(_:today:)``.
-/// If the file cannot be opened, counts are in memory, except for budgets that stop calls.
+/// If the file cannot be opened, counts are kept in memory; the usage of a vendor with a budget
+/// that stops calls is then unknown.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile

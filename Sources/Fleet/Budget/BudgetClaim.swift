@@ -86,7 +86,7 @@ package struct BudgetClaim: Sendable, Hashable {
         min(max(1, members), FleetLimits.mostMembers)
     }
 
-    /// Amount that this machine may use of each limit; nil without a limit.
+    /// Amount that this machine may use of each limit; nil if there is no such limit.
     package var allowed: [UInt64?] {
         limits.map { $0.map { $0.claimed + min($0.share, .max - $0.claimed) } }
     }
@@ -104,7 +104,7 @@ package struct BudgetClaim: Sendable, Hashable {
         if isAlone { beginShares() }
     }
 
-    /// Returns the amounts of the whole budget that are left for this machine; nil without a limit.
+    /// Returns what is left of the whole budget for this machine; nil if there is no such limit.
     ///
     /// Without Redis, this is the unused part of the claim and the share of this machine.
     package func left(_ use: [UInt64]) -> [UInt64?] {
@@ -118,6 +118,8 @@ package struct BudgetClaim: Sendable, Hashable {
     }
 
     /// Returns true if half of the advance (``block``) is used, or if less than one call is left.
+    ///
+    /// A limit that is fully claimed counts only if this machine has used more than its claim.
     ///
     /// - Parameter costs: maximum amount for one call, for each limit.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {

@@ -12,7 +12,7 @@ package final class FleetBudget {
         /// Text that identifies the account and its budget.
         package let identity: String
 
-        /// Calls per day, units per day and units per month; nil for no limit.
+        /// Calls per day, units per day and units per month; nil if there is no such limit.
         package let limits: [UInt64?]
 
         /// Maximum amount for one call, for each limit.
@@ -93,7 +93,7 @@ package final class FleetBudget {
         if link.isUsable { connected() }
     }
 
-    /// Returns the claim of this machine; nil for an unshared budget.
+    /// Returns the claim of this machine; nil if the budget is not shared.
     ///
     /// - Parameter use: amounts that this machine has used or reserved.
     package func claim(
@@ -111,7 +111,7 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // By then, machines that connected at the same time have also claimed.
+        // By the first confirmation, machines that connected at the same time have also claimed.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -187,7 +187,7 @@ package final class FleetBudget {
             isSettled: link.isSettled
         )
         guard let claim = entries[vendor]?.claim else { return }
-        // Allows the next request immediately, unless the budget is used up.
+        // Allows the next request immediately, unless a limit is fully claimed.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {
             entries[vendor]?.nextAsk = nil
         }

@@ -19,7 +19,7 @@ package struct EngineAccess: Sendable {
     package var place: Place
     package var user: String?
 
-    /// Returns the password; nil without one.
+    /// Returns the password; nil if Redis needs none.
     package var password: (@Sendable () -> [UInt8])?
 
     package var open: Opening
@@ -58,7 +58,7 @@ package struct EngineAccess: Sendable {
         }
     }
 
-    /// AUTH command; nil without a password.
+    /// AUTH command; nil if there is no password.
     var authentication: [UInt8]? {
         guard let password else { return nil }
         let words = ["AUTH"] + (user.map { [$0] } ?? [])

@@ -29,7 +29,7 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the seconds by which the Redis clock wrongly went back; nil for a permitted step.
+    /// Returns the seconds by which the Redis clock wrongly went back; nil if this is permitted.
     ///
     /// A wrong step could make expired answers valid again. The new time may be at most
     /// ``FleetLimits/clockStep`` behind the highest accepted time. A Redis clock that was ahead of

@@ -2,7 +2,9 @@
 internal import Net
 
 extension EngineLink {
-    /// Sends commands together; the timeout of the settings applies.
+    /// Sends commands together, with the timeout of the settings.
+    ///
+    /// A timeout counts for the circuit breaker; an error reply closes the connections.
     func send(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands, !breaker.isOpen else {
             return completion(.failure(.lost("the Redis server is not used")))
@@ -14,7 +16,9 @@ extension EngineLink {
         commands.send(list, deadline: clocks.now() + timeout, judged)
     }
 
-    /// Sends commands for which no client waits; an error reply closes the connection.
+    /// Sends commands for which no client waits.
+    ///
+    /// A timeout does not count for the circuit breaker; an error reply closes the connections.
     func sendWithoutWaiting(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands else {
             return completion(.failure(.lost("the Redis server is not used")))

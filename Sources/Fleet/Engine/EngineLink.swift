@@ -160,7 +160,8 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // The budget claims of `becomeConnected` need the number of machines.
+        // First, `beat` reads the number of machines, which the budget claims of `becomeConnected`
+        // need.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)
@@ -273,7 +274,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // While disconnected, reports only the first failure after the start.
+            // If the link is already alone, reports only the first failure after the start.
             if known == nil { onChange?(reason) }
             return
         }

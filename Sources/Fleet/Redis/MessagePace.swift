@@ -3,8 +3,8 @@ internal import Net
 
 /// Leaky bucket that limits the rate of messages of a subscription.
 ///
-/// Every client of Redis can publish messages. Without a limit, a flood of messages
-/// would occupy a processor.
+/// Every client of Redis can publish messages. Without a limit, a flood of messages would occupy a
+/// processor.
 struct MessagePace {
     private var octets = 0
     private var updated: Instant

@@ -68,7 +68,7 @@ extension FleetValue {
 
     private static let maximumAddresses = 100
 
-    /// Encoded value; nil if it is too large to share.
+    /// Encoded value; nil if too large to share.
     var octets: [UInt8]? {
         guard [v4, v6].allSatisfy({ $0?.addresses.count ?? 0 <= Self.maximumAddresses }) else {
             return nil

@@ -340,7 +340,9 @@ package final class QueryHandler {
         return length
     }
 
-    /// Counts and records an answered query; `scratch` has the reply, or the query's question.
+    /// Counts and records an answered query.
+    ///
+    /// `scratch` has the reply or, if the caller renders the reply later, the query's question.
     private func note(_ resolution: Resolution, _ open: Open) {
         let source = QuerySource(resolution)
         let outcome = QueryOutcome(

@@ -7,7 +7,9 @@ package import DNSWire
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 
-    /// Alibaba's custom parameters with full names `sdns-…`, sorted; nil for the vendor's settings.
+    /// Alibaba's custom parameters, sorted; nil if those of the vendor's settings apply.
+    ///
+    /// The names have the prefix `sdns-`.
     let sdns: [Alibaba.Parameter]?
 
     private let hash: Int

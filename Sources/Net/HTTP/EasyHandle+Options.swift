@@ -147,8 +147,8 @@ extension EasyHandle {
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // The meter does not measure handshakes, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)
-        // One call of libcurl reads HTTP/2 frames that belong to no reply as long as they arrive.
-        // This callback ends the connection during such a call.
+        // A call of libcurl does not return while HTTP/2 frames that belong to no reply arrive.
+        // This callback can end the connection during such a call.
         // SAFETY: the pool retains the meter until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in
             guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter

@@ -73,7 +73,7 @@ extension Resolution {
         rcode == .nxDomain || rcode == .noError && sections.answerCount == 0
     }
 
-    /// Limits the lifetime and the TTLs of an answer to `question`, in seconds.
+    /// Limits the lifetime of this answer to `question`, and the TTLs of its records, to `seconds`.
     mutating func shorten(to seconds: UInt32, _ question: Question) {
         lifetime = min(lifetime, seconds)
         sections = sections.mappingTTLs(of: question) { min($0, seconds) }

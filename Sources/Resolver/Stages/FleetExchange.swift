@@ -48,7 +48,7 @@ package final class FleetExchange {
         return facts.joined(separator: "\n")
     }
 
-    /// Returns the question to the fleet; nil if the answer is not shared.
+    /// Returns the question that the fleet is asked; nil if the fleet is not used.
     ///
     /// - Parameter patience: maximum time that a client waits; nil if no client waits.
     func question(

@@ -26,7 +26,10 @@ extension Alibaba {
     /// Regions in Alibaba Cloud document 616049; `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// Accepted seconds after the signed expiry, because clients of document 435286 sign the time.
+    /// Seconds for which a call is accepted after the signed expiry.
+    ///
+    /// Clients that follow Alibaba Cloud document 435286 sign the current time instead of an
+    /// expiry.
     private static let pastSeconds = 150
 
     /// Maximum time until the signature expires (Alibaba Cloud document 111585).

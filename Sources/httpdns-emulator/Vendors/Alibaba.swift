@@ -20,7 +20,7 @@ struct Alibaba: Vendor {
         var servers: [Server] = []
         /// Value of `service_status` in `ss`, which the Android SDK obeys.
         var status: ServiceStatus?
-        /// Value of `no_ip_code` in v2; if empty, the field is omitted.
+        /// Value of `no_ip_code` for unregistered names in v2; if empty, the field is omitted.
         var unlistedCode = "DomainNotExist"
     }
 

@@ -6,7 +6,7 @@ import Foundation
 /// Source: Baidu Cloud document Vjwvxm96x; errors and values of `type` are from the Android SDK.
 /// Unverified:
 /// - An error is a `msg` with status 200.
-/// - A signature is valid without limit.
+/// - The validity of a signature has no limit.
 /// - An unregistered name has no entry.
 /// - No `tag` is configured, and `detail` adds nothing.
 struct Baidu: Vendor {
@@ -84,7 +84,7 @@ struct Baidu: Vendor {
                 ("timestamp", .number(Int(time.timeIntervalSince1970))),
             ]
             if saysServers {
-                // The SDK switches to the first server; 180.76.76.200 is documented.
+                // The SDK switches to the first of these servers; the documents name 180.76.76.200.
                 let servers = families.map { family in
                     (Self.key(family), JSONText.strings(family == .v4 ? ["180.76.76.200"] : []))
                 }

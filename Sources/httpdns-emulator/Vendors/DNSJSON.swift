@@ -58,7 +58,7 @@ struct DNSJSON: Vendor {
         var isShort = false
         var contentType: String
 
-        /// Queried address families; empty for types other than A, AAAA and ANY.
+        /// Queried address families; empty if the type is not A, AAAA or ANY.
         var families: [Family] {
             switch type {
             case 1: [.v4]
@@ -166,7 +166,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Checks the signature; returns false for an unsigned call, if permitted.
+    /// Checks the signature; returns false if the call has none and needs none.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

@@ -8,7 +8,7 @@ extension Tencent {
         var type: RecordType
         var saysTTL: Bool
         var saysClient: Bool
-        /// True to begin the line with the name, as always in a batch.
+        /// True if the line begins with the name, as always in a batch.
         var saysName: Bool
         /// Client address: parameter `ip`, or the source address of the request.
         var client: String

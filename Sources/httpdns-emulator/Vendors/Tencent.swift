@@ -103,7 +103,8 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // The documents require `alg`, but omit `alg` in the examples for DES.
+            // The documents require `alg`, but omit it in the examples for DES, which is therefore
+            // the default.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }

@@ -14,7 +14,7 @@ struct Address: Sendable, Equatable {
 
     var family: Family { octets.count == 4 ? .v4 : .v6 }
 
-    /// Parses an address without zone index or short form (`inet_pton(3)`).
+    /// Parses an address (`inet_pton(3)`); a zone index or a form such as `127.1` is invalid.
     init?(_ text: String) {
         let version = text.contains(":") ? AF_INET6 : AF_INET
         var octets = [UInt8](repeating: 0, count: version == AF_INET6 ? 16 : 4)

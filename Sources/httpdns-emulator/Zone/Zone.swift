@@ -5,7 +5,7 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of the clients; nil for clients outside all subnets of the name.
+        /// Subnet of the clients that get the address; nil if clients outside all subnets get it.
         var subnet: Subnet?
     }
 
@@ -23,7 +23,7 @@ struct Zone: Sendable {
         }
 
         var links: [Link] = []
-        /// Name at the end; nil for a loop or too many aliases.
+        /// Name at the end; nil if the chain is a loop or too long.
         var end: String?
     }
 
@@ -32,7 +32,7 @@ struct Zone: Sendable {
         var ttl: Int
     }
 
-    /// Records for each lower-case name without final dot; empty for a name without addresses.
+    /// Records by lower-case name without final dot; empty if the name has no address.
     ///
     /// A name with an alias has no records (RFC 1034 §3.6.2).
     private var records: [String: [Record]] = [:]
@@ -46,7 +46,7 @@ struct Zone: Sendable {
 
     // MARK: - Making
 
-    /// Registers a name, with `record` if given; returns false if the name has an alias.
+    /// Registers a name, with `record` if given; returns false if an alias conflicts with `record`.
     @discardableResult
     mutating func register(_ name: String, _ record: Record? = nil) -> Bool {
         let name = name.asKey

@@ -73,10 +73,11 @@ struct ControlClient {
         try call(try prepared(method, arguments))
     }
 
-    /// Makes a call that may take minutes; throws if the daemon also does not answer another call.
+    /// Makes a call that may take minutes; throws if the daemon answers no other call either.
     ///
     /// - Parameter progress: receives the elapsed time after each `limit` without a reply.
-    /// - Throws: like `call`; without a reply, the daemon may or may not execute the call.
+    /// - Throws: like `call`; if no reply arrives, the daemon may or may not have executed the
+    ///   call.
     func slowCall(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters = NoParameters(),

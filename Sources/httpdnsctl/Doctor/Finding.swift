@@ -53,7 +53,7 @@ struct Check: Sendable {
         }
     }
 
-    /// All checks; causes come before their effects.
+    /// All checks, in the order of the report.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, proxy, nameCache, getaddrinfo, containers,

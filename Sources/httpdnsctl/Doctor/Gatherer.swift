@@ -5,7 +5,8 @@ import Glibc
 
 /// Collector of the facts for the checks.
 ///
-/// By default, no packet leaves the machine: the daemon answers the test queries locally.
+/// By default, the daemon answers the test queries locally. If programs use another resolver, that
+/// resolver gets a query for a random name below `test.`.
 struct Gatherer {
     let tree: FileTree
 
@@ -16,7 +17,7 @@ struct Gatherer {
     var progress: (String) -> Void = { _ in }
 
     struct Options {
-        /// Name for getaddrinfo to resolve; nil for a random name below `test.`.
+        /// Name for getaddrinfo to resolve; if nil, a random name below `test.`.
         var name: Name?
         var usesNetwork = false
         var settings: String?

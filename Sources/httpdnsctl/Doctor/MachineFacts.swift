@@ -5,7 +5,7 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// True for this machine, false for a machine image in a directory.
+    /// True if the facts are of this machine, false if of a machine image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
@@ -24,7 +24,7 @@ struct MachineFacts: Sendable {
 
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, without originals in a journal.
+    /// Files that `setup apply` wrote, and whose originals are not in a journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
@@ -47,10 +47,10 @@ struct MachineFacts: Sendable {
 
     var socketPath = Product.defaultSocket
 
-    /// Reply of the daemon to the method `Check`; nil if no daemon runs.
+    /// Reply of the daemon to the method `Check`; nil if the daemon did not check the file.
     var settingsCheck: ReloadReply?
 
-    /// Result of `httpdnsd --check`; nil if httpdnsd is not installed.
+    /// Result of `httpdnsd --check`; nil if the program did not run or did not end in time.
     var settings: Subprocess.Outcome?
 
     var settingsPath = Self.settings
@@ -95,7 +95,7 @@ struct MachineFacts: Sendable {
         var name: String
         var addresses: Set<IPAddress> = []
         var duration: Duration?
-        /// Addresses that the daemon returns; nil if no name was given.
+        /// Addresses that the daemon returns; nil if no name was given or a query failed.
         var expected: Set<IPAddress>?
         /// Number of queries that the daemon answered locally during the lookup; nil if unknown.
         var seenByDaemon: UInt64?

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Paths and link targets of an image are relative to its directory, which `..` cannot leave.
 struct FileTree: Sendable {
-    /// Directory of the image without a final slash; empty for this machine.
+    /// Directory of the machine image without a final slash; empty if the tree is this machine.
     let root: String
 
     static let maximumOctets = 1 << 20
@@ -157,7 +157,7 @@ struct FileTree: Sendable {
         return names.sorted()
     }
 
-    /// Returns true for a file with `chattr +i`, which even root cannot change.
+    /// Returns true if a file is immutable (`chattr +i`): even root cannot change the file.
     func isImmutable(_ path: String) -> Bool {
         guard let real = try? resolve(path, followsLast: true) else { return false }
         // SAFETY: open(2) reads a C string that lives during the call.

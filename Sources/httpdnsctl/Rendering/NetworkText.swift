@@ -20,7 +20,7 @@ enum NetworkText {
         return Table.Cell(all.joined(separator: ", "))
     }
 
-    /// Returns the remaining time of the captive portal mode; nil while it is off.
+    /// Returns the remaining time of the captive portal mode; nil while the mode is off.
     static func portal(_ network: NetworkStats) -> Table.Cell? {
         network.portalSeconds.map { seconds in
             let time = Units.seconds(seconds)
@@ -28,7 +28,7 @@ enum NetworkText {
         }
     }
 
-    /// Returns the NAT64 prefix with origin and age; nil if the machine has IPv4.
+    /// Returns the NAT64 prefix with origin and age; nil unless only IPv6 works.
     static func translation(_ network: NetworkStats) -> Table.Cell? {
         guard network.stack == "v6" else { return nil }
         guard let prefix = network.nat64 else {

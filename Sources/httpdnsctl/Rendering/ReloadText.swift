@@ -17,7 +17,7 @@ enum ReloadText {
         return text
     }
 
-    /// Prints errors in the settings, and throws a `Failure` unless `isWell` is true.
+    /// Prints the errors in the settings and throws a `Failure`, unless `isWell` is true.
     static func complain(
         _ reply: ReloadReply,
         _ end: String,

@@ -73,7 +73,7 @@ struct Table {
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Puts a cell below its title if it fits there, otherwise next to the previous cell.
+            // Puts the cell below its title if there is room, otherwise next to the previous cell.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)

@@ -35,8 +35,8 @@ struct ResolvConfText: Equatable, Sendable {
 
     /// Returns resolv.conf with `servers` as nameservers.
     ///
-    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; only
-    /// answers of loopback servers cannot be forged.
+    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; this
+    /// option is added only for loopback servers, whose answers cannot be forged.
     func pointing(at servers: [ServerAddress]) -> String {
         var options = options
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]

@@ -49,7 +49,7 @@ struct ResolvedSettings: Equatable, Sendable {
     /// True if queries are sent only over TLS.
     var requiresTLS: Bool { values["DNSOverTLS"].map(Self.isYes) ?? false }
 
-    /// Setting of DNS over TLS; nil if it is off.
+    /// Setting of DNS over TLS; nil if DNS over TLS is off.
     var overTLS: String? {
         values["DNSOverTLS"].flatMap { requiresTLS || $0 == "opportunistic" ? $0 : nil }
     }

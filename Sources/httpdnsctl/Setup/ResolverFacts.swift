@@ -21,7 +21,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths of files that `setup apply` wrote, without originals in a journal.
+    /// Paths of files that `setup apply` wrote, and whose originals are not in a journal.
     var lost: [String] = []
 
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
@@ -42,7 +42,8 @@ struct ResolverFacts: Sendable {
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
-        // In both directories, the last file in alphabetical order overrides the others.
+        // In each of the drop-in directories, the last file in alphabetical order overrides the
+        // others.
         static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
@@ -92,7 +93,7 @@ struct ResolverFacts: Sendable {
 extension ResolverFacts {
     /// Collects the facts; for a file that setup changed, uses the original in the journal.
     ///
-    /// - Parameter seesSetup: true to use the present content if the original is lost.
+    /// - Parameter seesSetup: true if the present content is used when the original is lost.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -115,7 +116,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Uses the target that the link had before setup replaced it, if it did.
+            // If setup replaced the link, uses the target that the link had before.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)

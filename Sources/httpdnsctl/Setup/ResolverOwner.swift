@@ -117,7 +117,7 @@ enum ResolverOwner: Equatable, Sendable {
             }
     }
 
-    /// Returns the program that is named in the first comments of the file; nil without a name.
+    /// Returns the program that is named in the first comments of the file; nil if there is none.
     init?(signedIn text: String?) {
         let head = (text ?? "").split(separator: "\n").prefix(12).filter {
             $0.hasPrefix("#") || $0.hasPrefix(";")

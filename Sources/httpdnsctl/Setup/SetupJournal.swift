@@ -19,7 +19,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands to run after a revert; nil to run `commands` again.
+    /// Commands to run after a revert; if nil, `commands` are run again.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {
@@ -28,7 +28,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var after: FileState
     }
 
-    /// Returns the journal; nil if it is absent, or if it is damaged and `ignoringDamage` is true.
+    /// Returns the journal; nil if absent, or if damaged and `ignoringDamage` is true.
     ///
     /// - Throws: if the journal is unreadable or from a newer version.
     static func read(

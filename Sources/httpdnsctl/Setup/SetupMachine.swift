@@ -250,7 +250,7 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Returns the reason why programs would not use the daemon; nil without such a reason.
+    /// Returns the reason why programs would not use the daemon; nil if there is none.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =

@@ -73,8 +73,8 @@ extension SetupPlan {
 
     /// Returns a command that puts the servers of the present leases into the restored resolv.conf.
     ///
-    /// The restored servers are those of the time of the setup. The client would replace them only
-    /// at the next renewal, perhaps hours later.
+    /// The restored servers are those of the time of the setup. The DHCP client would replace them
+    /// only at the next renewal, perhaps hours later.
     private static func renewal(from directory: String) -> [String] {
         let script = """
             cd \(directory) 2>/dev/null || exit 0
@@ -88,8 +88,8 @@ extension SetupPlan {
 
     /// Saves the nameservers for `from: network` if perhaps no program reports them.
     ///
-    /// The daemon uses the copy only while no other source has a server.  With NetworkManager or
-    /// systemd-resolved, a file of their own is not saved: the servers are those of one network.
+    /// The daemon uses the copy only while no other source has a server. A resolv.conf that
+    /// NetworkManager or systemd-resolved wrote is not saved: its servers are those of one network.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
         let isReported =

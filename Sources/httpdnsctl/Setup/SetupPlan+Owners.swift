@@ -6,9 +6,9 @@ extension SetupPlan {
 
     /// Plans a drop-in of systemd-resolved.
     ///
-    /// Programs use the daemon directly.  systemd-resolved sends names below a domain of a link to
-    /// the servers of the link, and each network can announce domains such as `com`.  Its other
-    /// settings stay, because `from: network` uses them.
+    /// By default, programs use the daemon directly: systemd-resolved sends names below a domain of
+    /// a link to the servers of the link, and each network can announce domains such as `com`. The
+    /// other settings of systemd-resolved stay, because `from: network` uses them.
     ///
     /// Programs use the daemon through systemd-resolved if `keepsStub` is true, if the port of the
     /// daemon is not 53, if resolv.conf cannot be replaced, or if nss-resolve queries
@@ -77,7 +77,7 @@ extension SetupPlan {
         }
     }
 
-    /// Plans a drop-in that stops NetworkManager writing resolv.conf.
+    /// Plans a drop-in that stops NetworkManager from writing resolv.conf.
     mutating func planNetworkManager(_ facts: ResolverFacts) {
         change(
             Paths.networkManagerConfig,
@@ -96,7 +96,7 @@ extension SetupPlan {
         }
     }
 
-    /// Returns the reason why programs must not query systemd-resolved; nil without such a reason.
+    /// Returns the reason why programs must not query systemd-resolved; nil if there is none.
     private func directUse(_ facts: ResolverFacts) -> String? {
         let links = facts.greedyLinks.joined(separator: ", ")
         if !links.isEmpty {

@@ -10,7 +10,7 @@ struct SetupPlan: Equatable, Sendable {
 
     var commands: [[String]] = []
 
-    /// Commands to run after a revert; nil to run `commands` again.
+    /// Commands to run after a revert; if nil, `commands` are run again.
     var undo: [[String]]?
 
     var notes: [String] = []

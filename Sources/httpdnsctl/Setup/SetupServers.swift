@@ -14,7 +14,7 @@ struct SetupServers {
     /// Detects and tests the addresses of the daemon.
     ///
     /// - Parameters:
-    ///   - given: addresses from the operator; empty to detect the addresses.
+    ///   - given: addresses from the operator; if empty, the addresses are detected.
     ///   - ask: returns true if a server answers.
     ///   - resolve: resolves an uncached name.
     init(

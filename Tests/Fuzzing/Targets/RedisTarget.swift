@@ -2,7 +2,7 @@
 import Fleet
 
 extension FuzzTarget {
-    /// Replies of the engine are read the same in any division into reads.
+    /// Replies of Redis are parsed equally, however the octets are divided into reads.
     ///
     /// The first octet sets the read sizes.
     static let redis = FuzzTarget(name: "redis") { octets in

@@ -56,7 +56,7 @@ struct VendorOracle {
         try promise((set.reason?.text.utf8.count ?? 0) <= VendorLimits.maximumCode, "a long reason")
     }
 
-    /// Addresses come from a reply with the name.
+    /// A vendor accepts addresses only from a reply that contains the name.
     private func judgeNaming(_ answers: [VendorAnswer], in body: [UInt8]) throws {
         guard let answer = answers.first, !answer.isEmpty,
             // Escapes allow many forms of a name.

@@ -6,7 +6,7 @@ extension FuzzTarget {
     static let tencent = FuzzTarget(name: "tencent") { body in
         let plain = try tencentPlain.get()
         try plain.judge(body)
-        // Trailing space is removed before and after decryption.
+        // Trailing space is removed before and after decryption, so the texts would differ.
         guard body.last.map({ $0 > 0x20 }) ?? false else { return }
         for (sealed, cipher) in try tencentSealed.get() {
             try sealed.judge(body)

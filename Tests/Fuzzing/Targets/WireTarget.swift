@@ -67,7 +67,8 @@ private enum WireOracle {
             try promise(asks == facts.edns?.asksKeepalive, "wrong keepalive")
             try judgeCookies(facts, octets, message)
         } else {
-            // In-place parsing ignores option contents.
+            // In-place parsing ignores the contents of options, so the comparison omits the
+            // options.
             let bare = Array(octets[..<(facts.questionEnd + 9)]) + [0, 0]
             try promise(facts.edns != nil, "accepted in place, refused as a message")
             try judge(facts, bare, try Message(parsing: bare))

@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A child must not keep another child's pipes open.
+/// Lock for the start of a child, which must not keep another child's pipes open.
 private let spawning = Mutex(())
 
 struct Run {
@@ -20,7 +20,7 @@ struct Run {
             .deletingLastPathComponent().appending(path: name)
     }
 
-    /// Standard error must fit into a pipe.
+    /// Runs a program, whose standard error must fit into a pipe.
     init(_ program: URL, _ arguments: [String]) throws {
         let process = Process()
         let output = Pipe()

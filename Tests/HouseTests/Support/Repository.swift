@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 struct SourceFile: Sendable, CustomTestStringConvertible {
-    /// Relative to the root.
+    /// Path relative to the root of the repository.
     let path: String
 
     let text: String

@@ -157,7 +157,7 @@ final class Child: @unchecked Sendable {
         ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
     }
 
-    /// True with a sanitizer, which needs memory.
+    /// True if programs are built with a sanitizer, which needs more memory and time.
     static var isWatched: Bool { !sanitizer.isEmpty }
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
@@ -170,9 +170,9 @@ final class Child: @unchecked Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Called with `changes` locked.
+    /// Takes the exit status of the ended child, after which the process ID may be reused.
     ///
-    /// Afterwards the process ID may be reused.
+    /// `changes` must be locked.
     private func reap() {
         var word: Int32 = 0
         guard waitpid(pid, &word, 0) == pid else { return }

@@ -3,7 +3,7 @@
 /// DNS client program.
 ///
 /// Each argument has two words: `both`, `ipv4`, `ipv6` or `texts` and a name, or `pointer` and an
-/// address.  For each argument the program prints a line: the addresses, the number of texts, the
+/// address. For each argument, the program prints a line: the addresses, the number of texts, the
 /// name, `no-data` or `no-name`.
 struct Client: Sendable {
     let command: [String]

@@ -15,7 +15,7 @@ struct Dig: Sendable {
     let answers: [Line]
     let authorities: [Line]
 
-    /// `UDP` or `TCP`.
+    /// Transport: `UDP` or `TCP`.
     let transport: String
 
     let text: String

@@ -8,7 +8,7 @@ final class ForwardingUnbound: Sendable {
 
     /// Starts unbound in front of `upstream`.
     ///
-    /// - Parameter anchor: the trust anchor, used at any date; nil disables validation.
+    /// - Parameter anchor: the trust anchor, used at any date; if nil, unbound does not validate.
     init(before upstream: TestUpstream, anchor: String? = nil) throws {
         let scratch = try Scratch()
         self.scratch = scratch

@@ -9,7 +9,7 @@ struct GeneratedZone {
 
     private(set) var owners: [String] = []
 
-    /// Names below which every name exists or is below a DNAME.
+    /// Owners of a DNAME, and names with a wildcard: each name below them has an answer.
     private(set) var parents: [String] = []
 
     private var random: Seeded

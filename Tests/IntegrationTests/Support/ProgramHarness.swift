@@ -28,10 +28,10 @@ final class ProgramHarness: Sendable {
     /// Routes example.com to the vendor.
     ///
     /// - Parameters:
-    /// - firstFaults: faults of an additional first server.
-    /// - route, vendor: further YAML. By default no upstream answers in place of a slow vendor:
-    ///   on a loaded machine, a vendor of these tests needs more than the default of 400 ms.
-    /// - options: arguments of the emulator.
+    ///   - firstFaults: faults of an additional first server.
+    ///   - route, vendor: further YAML. By default no upstream answers in place of a slow vendor:
+    ///     on a loaded machine, a vendor of these tests needs more than the default of 400 ms.
+    ///   - options: arguments of the emulator.
     init(
         _ channel: VendorText.Channel = .aes,
         faults: [String] = [],

@@ -5,8 +5,8 @@ enum RawMessage {
     /// Composes a query.
     ///
     /// - Parameters:
-    /// - flags: second 16 bits of the header; RD by default.
-    /// - version: EDNS version of an OPT with payload size 1,232; nil for no OPT.
+    ///   - flags: second 16 bits of the header; RD by default.
+    ///   - version: EDNS version of an OPT with payload size 1,232; if nil, the query has no OPT.
     static func query(
         _ name: String,
         type: UInt16 = 1,

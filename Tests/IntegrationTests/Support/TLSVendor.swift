@@ -167,10 +167,10 @@ final class TLSHarness: Sendable {
     /// Routes example.com to the vendor.
     ///
     /// - Parameters:
-    /// - certificate: names in the server's certificate, if not the right ones.
-    /// - trusted: authority that the daemon trusts, if not the server's.
-    /// - hasFile: true for `ca-file`, false for `SSL_CERT_FILE`.
-    /// - extra: further YAML of the vendor.
+    ///   - certificate: names in the server's certificate; if nil, the right names.
+    ///   - trusted: authority that the daemon trusts; if nil, the server's.
+    ///   - hasFile: true if `ca-file` names the authority, false if `SSL_CERT_FILE` does.
+    ///   - extra: further YAML of the vendor.
     init(
         _ vendor: TLSVendor,
         certificate: [String]? = nil,

@@ -15,14 +15,14 @@ final class TestDaemon: Sendable {
 
     let file: String
 
-    /// Waits until the daemon answers.
+    /// Starts a daemon, and waits until it answers.
     ///
     /// - Parameters:
-    /// - settings: YAML without `listen` and `control`.
-    /// - listen: by default a free port of 127.0.0.1.
-    /// - socket: path of the control socket.
-    /// - sockets: sockets to pass like systemd.
-    /// - command: command that executes the daemon's command line.
+    ///   - settings: YAML without `listen` and `control`.
+    ///   - listen: by default a free port of 127.0.0.1.
+    ///   - socket: path of the control socket.
+    ///   - sockets: sockets to pass like systemd.
+    ///   - command: command that executes the daemon's command line.
     init(
         _ settings: String,
         listen: String...,
@@ -100,7 +100,7 @@ final class TestDaemon: Sendable {
 }
 
 extension Child {
-    /// Passes sockets as systemd does (sd_listen_fds(3)).
+    /// Starts a program, and passes sockets as systemd does (sd_listen_fds(3)).
     convenience init(
         _ program: String,
         _ arguments: [String],

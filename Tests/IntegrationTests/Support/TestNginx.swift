@@ -43,9 +43,9 @@ final class TestNginx: Sendable {
     /// the port.
     ///
     /// - Parameters:
-    /// - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
-    /// - requests: maximum per connection.
-    /// - addresses: listen addresses in a namespace.
+    ///   - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
+    ///   - requests: maximum number of requests per connection.
+    ///   - addresses: listen addresses in a namespace.
     init(
         _ sites: [Site],
         backend: String? = nil,
@@ -169,7 +169,7 @@ final class Authority: Sendable {
         )
     }
 
-    /// Issues a certificate; an expired one ends when it begins (RFC 5280 §4.1.2.5).
+    /// Issues a certificate; if expired, its validity ends when it begins (RFC 5280 §4.1.2.5).
     func issue(
         _ title: String,
         for names: [String],

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// Real Redis server without files, or Sentinel.
+/// Real Redis server that saves nothing, or Sentinel.
 final class TestRedis: Sendable {
     let port: UInt16
     let program: Child
@@ -72,7 +72,7 @@ final class TestRedis: Sendable {
 
     deinit { _ = try? program.stop() }
 
-    /// Runs a command as another client of the engine; returns its output.
+    /// Runs a command as another client of Redis; returns its output.
     @discardableResult
     func command(_ words: String...) throws -> String {
         let end = try Child("redis-cli", ["-p", "\(port)"] + words).end()
@@ -94,7 +94,7 @@ final class FleetHarness: Sendable {
     ///   - engine: lines of `fleet`, such as its servers.
     ///   - secrets: secret of each daemon.
     ///   - extras: further lines of `fleet` for each daemon.
-    ///   - name: name of all daemons; nil for `m1`, `m2` and so on.
+    ///   - name: name of all daemons; if nil, the names are `m1`, `m2` and so on.
     init(
         _ engine: String,
         secrets: [String] = [String](repeating: FleetHarness.secret, count: 3),

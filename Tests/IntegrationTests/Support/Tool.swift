@@ -92,7 +92,7 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension Trait where Self == TimeLimitTrait {
-    /// Ends only hanging tests.
+    /// Time limit that only a test that hangs exceeds.
     ///
     /// The time includes the wait for a free thread.
     static var hangLimit: Self { .timeLimit(.minutes(15)) }

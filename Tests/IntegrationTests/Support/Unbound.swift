@@ -5,8 +5,8 @@ extension Child {
     /// Starts unbound and waits until it answers.
     ///
     /// - Parameters:
-    /// - server: options of the `server` clause.
-    /// - clauses: further clauses.
+    ///   - server: options of the `server` clause.
+    ///   - clauses: further clauses.
     static func unbound(
         _ server: String,
         _ clauses: String = "",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Certificates that are valid for an hour.
+/// Certificates that are valid for two days.
 struct Certificates: Sendable {
     static let name = "vendor.example.com"
     static let address = "192.0.2.7"

@@ -10,8 +10,8 @@ final class Program: Sendable {
     let pid: pid_t
 
     /// - Parameters:
-    /// - descriptors: inherited descriptors by their numbers in the program.
-    /// - errors: file for standard error; nil inherits it.
+    ///   - descriptors: inherited descriptors by their numbers in the program.
+    ///   - errors: file for standard error; if nil, standard error is inherited.
     init(
         _ path: String,
         _ arguments: [String],
@@ -39,7 +39,7 @@ final class Program: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Test threads may block signals.
+        // The program starts without blocked signals; test threads may block signals.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -73,7 +73,7 @@ final class Program: Sendable {
 
     deinit {
         guard !hasEnded.load(ordering: .relaxed) else { return }
-        // nginx ignores SIGTERM during its start, and then waits forever.
+        // Not SIGTERM: nginx ignores SIGTERM during its start, and then waits forever.
         kill(pid, SIGSTOP)
         for process in children + [pid] { kill(process, SIGKILL) }
         _ = end()

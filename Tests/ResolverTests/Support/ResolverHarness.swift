@@ -176,7 +176,7 @@ final class ResolverHarness {
 }
 
 extension ResolverHarness {
-    /// Starts a query that may take 4.8 s.
+    /// Starts a query that may take `time`, by default as long as a query of a client.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,

@@ -23,7 +23,7 @@ final class ScriptedUpstream: Forwarding {
     private let delay: Duration?
     private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
 
-    /// `script` fills an empty reply.
+    /// Creates an upstream; `script` fills an empty reply, or throws.
     init(
         _ name: String = "upstream",
         after delay: Duration? = .milliseconds(10),

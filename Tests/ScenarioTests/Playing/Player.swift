@@ -216,7 +216,7 @@ extension Player {
 }
 
 extension Duration {
-    /// The tested modules have a property with the shorter name.
+    /// Not named `milliseconds`, because tested modules have a property with this name.
     fileprivate var wholeMilliseconds: Int {
         let parts = components
         return Int(parts.seconds) * 1_000 + Int(parts.attoseconds / 1_000_000_000_000_000)

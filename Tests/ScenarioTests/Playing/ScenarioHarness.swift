@@ -16,8 +16,8 @@ import Upstream
 
 /// The daemon with a scenario's settings, in virtual time.
 ///
-/// It has no listeners and threads. Clients' messages go to the query handler of TCP connections,
-/// requests of operators to the control handler.
+/// This daemon has no listeners and threads. Clients' messages go to the query handler of TCP
+/// connections, requests of operators to the control handler.
 @ServiceLoop
 final class ScenarioHarness {
     let world = Simulation()
@@ -99,7 +99,7 @@ extension ScenarioHarness {
         daemon.network.react(to: "another network")
     }
 
-    /// Takes lines such as `tun0 192.0.2.53 ~corp.example.com`.
+    /// Changes the network's resolvers; a line is such as `tun0 192.0.2.53 ~corp.example.com`.
     func resolversChanged(_ lines: [String]) {
         let links = lines.map { line in
             let words = line.split(separator: " ").map(String.init)

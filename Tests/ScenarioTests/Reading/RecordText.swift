@@ -3,7 +3,7 @@ import DNSWire
 
 /// Records in zone file format (RFC 1035 §5.1).
 ///
-/// Data of other types has the form `\# 3 010203` (RFC 3597 §5).
+/// Data of types that this reader does not know has the form `\# 3 010203` (RFC 3597 §5).
 enum RecordText {
     struct Fault: Error {
         var message: String

@@ -48,7 +48,7 @@ extension Scenario {
         /// Vendor with one server, or with all its servers if `server` is nil.
         case vendor(String, server: String?)
 
-        /// Server at an address in answers, with the time until it accepts; nil for never.
+        /// Server at an address in answers; `accepts` is nil if the server never accepts.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
@@ -109,7 +109,7 @@ struct Entry: Sendable {
     var rcode = RCode.noError
     var dnssecOK = false
 
-    /// UDP payload size; nil without EDNS.
+    /// UDP payload size; nil if the message has no EDNS.
     var payloadSize: UInt16?
 
     var extendedErrors: [UInt16] = []

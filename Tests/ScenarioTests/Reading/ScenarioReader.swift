@@ -159,7 +159,7 @@ enum Words {
         return word.isEmpty ? words : words + [word]
     }
 
-    /// Parses `300ms`, `1.5s`, `5m` or `2h`; a number without a unit is in seconds.
+    /// Parses `300ms`, `1.5s`, `5m`, `2h` or `1d`; a number without a unit is in seconds.
     static func duration(_ text: String) -> Duration? {
         let units: [(suffix: String, milliseconds: Double)] = [
             ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
