@@ -159,7 +159,7 @@ extension ControlInterface {
         # failures: deprecated; use failures-by-kind
         # dropped: addresses removed from answers: private, unusable
         # + failures-by-kind: [string]int
-        # avoided: avoided calls by reason: cached, merged, paired, batched
+        # avoided: avoided calls by reason: cached, merged, paired, batched, fleet
         # cost: of the month. + client-address: ?string   as in VendorStatus
         # + billable-calls, billable-names, connections-opened, connections-reused: int
         type VendorStats (
@@ -343,7 +343,7 @@ extension ControlInterface {
         # source: as in Stats, or a vendor or upstream. rcode: as in QueryEvent
         # + slower-us: ?int
         # + slower-ms: ?float                  deprecated
-        # missed: number of matching queries that were too many to send
+        # missed: number of recorded queries, matching or not, that were too many to send
         method Watch(
           name: ?string,
           type: ?string,

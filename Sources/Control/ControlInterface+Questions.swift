@@ -22,7 +22,7 @@ extension ControlInterface {
           synthesized: ?bool
         )
 
-        # stage: question, hosts, special, route, cache, vendors, upstreams, dns64
+        # stage: question, hosts, special, route, cache, fleet, vendors, upstreams, dns64
         # result: action of the stage
         type Step (stage: string, result: string, notes: []string)
 

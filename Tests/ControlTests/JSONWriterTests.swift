@@ -21,6 +21,8 @@ struct JSONWriterTests {
         var reply = Samples.dump
         #expect(reply.entries.contains { $0.protected == nil })
         reply.entries[0].protected = true
+        reply.entries[0].synthesized = true
+        reply.entries[0].fleet = "machine-2"
         reply.entries[0].hits = .max
         reply.entries[0].ageSeconds = .min
         for entries in [reply.entries, [], [reply.entries[0]]] {

@@ -19,7 +19,7 @@ package struct ReloadOutcome: Sendable {
     /// Changed options that are read only at the start.
     package var needsRestart: [String] = []
 
-    /// True if vendors have credentials, which systemd copies only when the service starts.
+    /// True if secrets are credentials, which systemd copies only when the service starts.
     package var usesCredentials = false
 
     package var removedAnswers = 0

@@ -255,14 +255,14 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True if a vendor's secret is a credential.
+    /// True if a secret of a vendor or of the fleet is a credential.
     ///
     /// systemd copies credentials only when the service starts.
     package var usesCredentials: Bool {
-        vendors.contains { vendor in
-            vendor.secrets.contains { entry in
-                if case .credential = entry.secret?.source { true } else { false }
-            }
+        let secrets =
+            vendors.flatMap { $0.secrets.map(\.secret) } + [fleet?.secret, fleet?.password]
+        return secrets.contains { secret in
+            if case .credential = secret?.source { true } else { false }
         }
     }
 }

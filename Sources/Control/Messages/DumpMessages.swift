@@ -32,6 +32,10 @@ extension CachedEntry: JSONWritable {
         writer.object { writer in
             writer.name("age-seconds")
             writer.value(ageSeconds)
+            if let fleet {
+                writer.name("fleet")
+                writer.value(fleet)
+            }
             writer.name("hits")
             writer.value(hits)
             writer.name("name")
@@ -58,6 +62,10 @@ extension CachedEntry: JSONWritable {
             writer.value(source)
             writer.name("stale")
             writer.value(stale)
+            if let synthesized {
+                writer.name("synthesized")
+                writer.value(synthesized)
+            }
             writer.name("ttl-seconds")
             writer.value(ttlSeconds)
             writer.name("type")

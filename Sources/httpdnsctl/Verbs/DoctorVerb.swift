@@ -11,8 +11,8 @@ struct DoctorVerb: Verb {
         discussion: """
             Checks the port 53, getaddrinfo, containers, vendors and upstreams, the clock, \
             certificates, settings, secrets and the unit. Also works when the daemon is down. Takes \
-            at most about 10 s. More checks run as root. No packet leaves the machine without \
-            --network or --name.
+            at most about 10 s. More checks run as root. Servers outside the machine are \
+            queried only with --network or --name, or if programs use them instead of the daemon.
 
             Exits with 4 if there is a warning or a failure.
 
