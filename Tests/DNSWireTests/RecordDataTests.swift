@@ -58,6 +58,8 @@ struct RecordDataTests {
                 .badRDATA(at: 63)
             ),
             ("SVCB of none", 64, "", .badRDATA(at: 41)),
+            ("DNAME with an invalid label type", 39, "93", .reservedLabel(at: 41)),
+            ("DNAME with octets after it", 39, "C00C 00", .badRDATA(at: 43)),
             ("NAPTR cut", 35, "0001 0001 01", .badRDATA(at: 46)),
         ] as [(String, Int, String, WireError)]
     )
@@ -93,8 +95,9 @@ struct RecordDataTests {
             "SIG", 24, "0001 05 03 00000e10 00000002 00000001 1234 C00C AABB",
             "0001 05 03 00000e10 00000002 00000001 1234 N AABB"
         ),
-        // Compression is forbidden (RFC 6672 §2.5, RFC 4034 §3.1.7), so the data stays as it is.
-        ("DNAME is not decompressed", 39, "C00C", "C00C"),
+        // RFC 6672 §2.5 forbids compression, but a forwarded pointer would mean another name.
+        ("DNAME", 39, "C00C", "N"),
+        // Compression is forbidden (RFC 4034 §3.1.7), so the data stays as it is.
         ("RRSIG is not decompressed", 46, "C00C", "C00C"),
     ])
     func `compressed names are expanded before data is stored`(

@@ -28,6 +28,8 @@ struct NamesInside {
             parts = [.name, .rest]
         case (35, .in):  // NAPTR
             parts = [.octets(4), .string, .string, .string, .name]
+        case (39, _):  // DNAME: must not be compressed (RFC 6672 §2.5), but other servers accept it
+            parts = [.name]
         default:
             return nil
         }

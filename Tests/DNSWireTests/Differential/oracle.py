@@ -30,7 +30,7 @@ import dns.rrset
 NOTES = set()
 
 # Types that dnspython parses in any class, or only in class IN.
-ANY_CLASS = {2, 5, 6, 12, 15, 16, 17, 18, 21}
+ANY_CLASS = {2, 5, 6, 12, 15, 16, 17, 18, 21, 39}
 INTERNET = {1, 28, 33, 26, 35, 64, 65}
 # Types with compressed names (RFC 1035, RFC 3597 §4) that dnspython does not know.
 LAYOUTS = {
