@@ -264,6 +264,24 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
+    func `the query after a lost test of the letter case repeats the test`() async throws {
+        let probes = Count()
+        let server = try ScriptedServer { query in
+            let question = (try? Message(parsing: query))?.question
+            let isLost =
+                question == Query.otherProbe.question
+                && probes.value.add(1, ordering: .relaxed).oldValue == 0
+            return isLost ? [] : Self.changedCase(query)
+        }
+        defer { server.stop() }
+        let upstream = Self.upstream(server.address, timeout: .milliseconds(700))
+        _ = await Self.result(upstream)
+        #expect(try await Self.result(upstream).get().answers.count == 1)
+        #expect(probes.value.load(ordering: .relaxed) == 2)
+    }
+
+    @Test
+    @ServiceLoop
     func `a name with changed case does not make the server believed`() async throws {
         let server = try ScriptedServer { query in
             let question = (try? Message(parsing: query))?.question

@@ -85,35 +85,45 @@ extension PlainTransport {
     /// probe. A client's query alone must not decide this, because a client can choose a name that
     /// gets such replies.
     func received(otherCase reply: Message, for attempt: Attempt) {
-        if attempt === caseTest { anyCaseUntil = clocks.now() + UpstreamLimits.anyCase }
-        if let anyCaseUntil, clocks.now() < anyCaseUntil {
+        let now = clocks.now()
+        if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }
+        if let anyCaseUntil, now < anyCaseUntil {
+            // Renews the period before its end, so that no query waits for the test.
+            if anyCaseUntil - now < UpstreamLimits.anyCase / 10 { testCase(until: now) }
             return attempt.end(.success(.message(reply)))
         }
         repeatOverStream(attempt) { [self] error in failedOverStream(attempt, error) }
     }
 
     private func failedOverStream(_ attempt: Attempt, _ error: UpstreamError) {
-        let now = clocks.now()
-        if caseTest == nil {
-            if let caseTestedAt, now - caseTestedAt < UpstreamLimits.caseTestSpacing {
-                return attempt.end(.failure(error))
-            }
-            caseTestedAt = now
-            let end = max(attempt.deadline, now + UpstreamLimits.fairWait)
-            let test = Attempt(.otherProbe, deadline: end, Completion { [self] _ in caseTested() })
-            caseTest = test
-            datagrams.ask(test, of: self)
-        }
-        if caseTest != nil, now < attempt.deadline {
+        testCase(until: attempt.deadline)
+        if caseTest != nil, clocks.now() < attempt.deadline {
             undecided.append((attempt, error))
         } else {
             attempt.end(.failure(error))
         }
     }
 
-    private func caseTested() {
+    /// Sends a probe, unless one is in flight or the server replied to one recently.
+    private func testCase(until deadline: Instant) {
+        let now = clocks.now()
+        if let caseTestedAt, now - caseTestedAt < UpstreamLimits.caseTestSpacing { return }
+        guard caseTest == nil else { return }
+        let end = max(deadline, now + UpstreamLimits.fairWait)
+        let test = Attempt(
+            .otherProbe,
+            deadline: end,
+            Completion { [self] in caseTested($0.outcome) }
+        )
+        caseTest = test
+        datagrams.ask(test, of: self)
+    }
+
+    private func caseTested(_ result: Attempt.Outcome) {
         let waiting = undecided
         (undecided, caseTest) = ([], nil)
+        // The next query repeats a test whose datagram was lost.
+        if case .success = result { caseTestedAt = clocks.now() }
         let now = clocks.now()
         let isAccepted = anyCaseUntil.map { now < $0 } ?? false
         for (attempt, error) in waiting {
