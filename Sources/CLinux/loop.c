@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 int linux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
@@ -23,6 +24,19 @@ int linux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 int linux_eventfd_signal(int fd) {
     const uint64_t one = 1;
     return write(fd, &one, sizeof one) == sizeof one ? 0 : -1;
+}
+
+int linux_timerfd(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+int linux_timerfd_set(int fd, uint64_t microseconds) {
+    const uint64_t second = 1000000;
+    struct itimerspec value = {0};
+    value.it_value.tv_sec = (time_t)(microseconds / second);
+    value.it_value.tv_nsec = (long)(microseconds % second * 1000);
+    // Zero would disarm the timer.
+    if (microseconds == 0)
+        value.it_value.tv_nsec = 1;
+    return timerfd_settime(fd, TFD_TIMER_ABSTIME, &value, NULL);
 }
 
 void linux_return_free_memory(void) { malloc_trim(0); }

@@ -94,7 +94,7 @@ int timerfd_settime(int timer, int flags, const struct itimerspec *value, struct
     if (timer == fifo_descriptor)
         return 0;
     struct itimerspec real = *value;
-    // sd-event uses only absolute timers of CLOCK_BOOTTIME.
+    // The daemon and sd-event use only absolute timers of CLOCK_BOOTTIME.
     if (flags & TFD_TIMER_ABSTIME && (real.it_value.tv_sec || real.it_value.tv_nsec)) {
         real.it_value = moved(real.it_value, -offsets[2]);
         if (real.it_value.tv_sec < 0)

@@ -9,6 +9,11 @@ int linux_eventfd(void);
 /// Adds one to an eventfd; each call is a new edge.
 int linux_eventfd_signal(int fd);
 
+int linux_timerfd(void);
+
+/// Arms a timerfd for an instant of CLOCK_BOOTTIME, which may have passed; each expiry is an edge.
+int linux_timerfd_set(int fd, uint64_t microseconds);
+
 int linux_accept(int fd);
 
 /// Names the calling thread; `name` has at most 15 octets.

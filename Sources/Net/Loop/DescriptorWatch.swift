@@ -4,7 +4,7 @@ private import CSystemd
 /// Watch of a file descriptor by the service loop.
 ///
 /// Cancel the watch before closing the descriptor: the kernel may reuse the number.
-// SAFETY: see `source`.
+// SAFETY: see `handler`.
 @safe
 @ServiceLoop
 final class DescriptorWatch {
@@ -22,12 +22,15 @@ final class DescriptorWatch {
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 
-    // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
-    private var source: OpaquePointer?
+    private var descriptor: Int32
+    private var events: Events
+
+    /// True while the descriptor is registered with epoll.
+    private var isActive = false
 
     // SAFETY: isolated to the loop; only `report` calls the handler, after a thread check.
     // Converted once, because each conversion allocates.
-    fileprivate nonisolated(unsafe) let handler: (Events) -> Void
+    private nonisolated(unsafe) let handler: (Events) -> Void
 
     /// Watches `descriptor` until cancelled or released; throws if memory or epoll watches run out.
     init(
@@ -36,66 +39,64 @@ final class DescriptorWatch {
         handler: @escaping @ServiceLoop (Events) -> Void
     ) throws(SocketError) {
         unsafe self.handler = unsafeBitCast(handler, to: ((Events) -> Void).self)
-        unsafe source = nil
-        // SAFETY: `report` calls the handler on the loop only. `cancel` ends all callbacks; a
-        // running callback retains the object.
-        let status = unsafe sd_event_add_io(
-            LoopExecutor.shared.event,
-            &source,
-            descriptor,
-            events.rawValue,
-            report,
-            Unmanaged.passUnretained(self).toOpaque()
-        )
-        guard status >= 0 else { throw .system(call: "epoll_ctl", code: -status) }
+        self.descriptor = descriptor
+        self.events = events
+        try check(activate())
     }
 
     func change(to events: Events) {
-        guard let source = unsafe source else { return }
-        let status = unsafe sd_event_source_set_io_events(source, events.rawValue)
-        precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
+        self.events = events
+        guard isActive else { return }
+        require(LoopExecutor.shared.poller.change(descriptor, events.rawValue, self))
     }
 
     func suspend(_ isSuspended: Bool) {
-        let status = enable(!isSuspended)
-        precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
+        if isSuspended { deactivate() } else { require(activate()) }
     }
 
     /// Continues a suspended watch with another descriptor.
     func resume(on descriptor: Int32) throws(SocketError) {
-        var status = unsafe sd_event_source_set_io_fd(source, descriptor)
-        if status >= 0 { status = enable(true) }
-        guard status >= 0 else { throw .system(call: "epoll_ctl", code: -status) }
+        deactivate()
+        self.descriptor = descriptor
+        try check(activate())
     }
 
-    private func enable(_ isEnabled: Bool) -> Int32 {
-        unsafe sd_event_source_set_enabled(
-            source,
-            Int32(isEnabled ? SD_EVENT_ON : SD_EVENT_OFF)
-        )
-    }
-
+    /// Ends the watch, without another call of the handler.
     func cancel() {
-        unsafe sd_event_source_disable_unref(source)
-        unsafe source = nil
+        deactivate()
+        descriptor = -1
     }
 
-    isolated deinit { cancel() }
-}
+    isolated deinit { deactivate() }
 
-/// Callback of sd-event.
-///
-/// A closure would cost an isolation check (Swift 6.3) and an allocation per event.
-private func report(
-    _: OpaquePointer?,
-    _: Int32,
-    _ reported: UInt32,
-    _ data: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let data = unsafe data else { return 0 }
-    LoopExecutor.shared.checkIsolated()
-    // SAFETY: `data` is the watch that added this source; the thread is checked.
-    let watch = unsafe Unmanaged<DescriptorWatch>.fromOpaque(data).takeUnretainedValue()
-    unsafe watch.handler(DescriptorWatch.Events(rawValue: reported))
-    return 0
+    /// Returns `errno`, or 0 for success.
+    private func activate() -> Int32 {
+        guard !isActive else { return 0 }
+        let error = LoopExecutor.shared.poller.add(descriptor, events.rawValue, self)
+        isActive = error == 0
+        return error
+    }
+
+    private func deactivate() {
+        guard isActive else { return }
+        isActive = false
+        LoopExecutor.shared.poller.remove(descriptor, self)
+    }
+
+    private func check(_ error: Int32) throws(SocketError) {
+        guard error == 0 else { throw .system(call: "epoll_ctl", code: error) }
+    }
+
+    private func require(_ error: Int32) {
+        precondition(error == 0, "cannot watch a descriptor: \(errorText(error))")
+    }
+
+    /// Calls the handler.
+    ///
+    /// Nonisolated, because a closure would cost an isolation check (Swift 6.3) and an allocation
+    /// per event.
+    nonisolated func report(_ events: UInt32) {
+        LoopExecutor.shared.checkIsolated()
+        unsafe handler(Events(rawValue: events))
+    }
 }

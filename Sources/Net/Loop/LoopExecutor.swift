@@ -5,11 +5,13 @@ private import Glibc
 private import Locks
 private import Synchronization
 
-/// Thread that alternates between polling an sd-event loop and running Swift jobs.
+/// Thread that alternates between polling descriptors and running Swift jobs.
 ///
 /// The executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
-/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then it dispatches
-/// at most 16 sources, so neither jobs nor sockets starve.
+/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then it polls at
+/// most 16 descriptors, so neither jobs nor sockets starve. One of these descriptors is the
+/// epoll instance of sd-event, which D-Bus and signals use: sd-event needs thousands of
+/// instructions per event.
 ///
 /// **Waking.** A lock guards the queue and `polling`. The loop sets `polling` before a poll if the
 /// queue is empty. A thread that queues a job while `polling` is set clears `polling` and writes to
@@ -46,16 +48,20 @@ package final class LoopExecutor: SerialExecutor {
     private nonisolated(unsafe) var flush: () -> Void = {}
     private nonisolated(unsafe) var isFlushDue = false
 
-    /// True if a timer was set after the last `sd_event_prepare`, which arms timers.
-    // SAFETY: used on the loop's thread only.
-    private nonisolated(unsafe) var hasUnarmedTimer = false
-
-    private static let sourcesPerTurn = 16
+    let poller = EventPoll()
 
     private let alarm: Int32
 
     // SAFETY: set once, never freed; used on the loop's thread only, except in `init`.
     nonisolated(unsafe) let event: OpaquePointer
+
+    /// Watch of sd-event's epoll instance.
+    // SAFETY: used on the loop's thread only.
+    private nonisolated(unsafe) var eventWatch: DescriptorWatch?
+
+    /// True if sd-event may have an event, or must prepare its sources.
+    // SAFETY: used on the loop's thread only.
+    private nonisolated(unsafe) var isEventDue = false
 
     /// The thread's `pthread_t`; 0 while no thread runs.
     private let thread = Atomic<UInt>(0)
@@ -69,17 +75,9 @@ package final class LoopExecutor: SerialExecutor {
             preconditionFailure("cannot create the sd-event loop: \(errorText(-status))")
         }
         unsafe event = made
-        // SAFETY: the handler needs no data. The eventfd is edge-triggered and therefore never
-        // read.
-        let added = unsafe sd_event_add_io(
-            event,
-            nil,
-            alarm,
-            EPOLLIN.rawValue | EPOLLET.rawValue,
-            { _, _, _, _ in 0 },
-            nil
-        )
-        precondition(added >= 0, "cannot watch the eventfd: \(errorText(-added))")
+        // The eventfd is edge-triggered and therefore never read.
+        let error = poller.add(alarm, EPOLLIN.rawValue | EPOLLET.rawValue, nil)
+        precondition(error == 0, "cannot watch the eventfd: \(errorText(error))")
     }
 }
 
@@ -176,7 +174,10 @@ extension LoopExecutor {
     private func run() {
         _ = unsafe linux_name_thread("service")
         thread.store(UInt(pthread_self()), ordering: .relaxed)
-        ServiceLoop.assumeIsolated { LoopTimer.prepare() }
+        ServiceLoop.assumeIsolated {
+            LoopTimer.prepare()
+            watchEvents()
+        }
         // SAFETY: this is the loop's thread; no executor is ever freed.
         let serial = unsafe asUnownedSerialExecutor()
         let task = unsafe LoopTaskExecutor.shared.asUnownedTaskExecutor()
@@ -213,9 +214,6 @@ extension LoopExecutor {
         thread.store(0, ordering: .relaxed)
     }
 
-    /// Records that a timer was set: the thread calls `sd_event_prepare` again before it waits.
-    func noteTimer() { unsafe hasUnarmedTimer = true }
-
     @ServiceLoop
     func setFlush(_ flush: @escaping @ServiceLoop () -> Void) {
         unsafe self.flush = unsafeBitCast(flush, to: (() -> Void).self)
@@ -231,43 +229,58 @@ extension LoopExecutor {
         unsafe flush()
     }
 
-    /// Dispatches at most ``sourcesPerTurn`` sources, and waits for them if no job is queued.
+    /// Sends the queued datagrams, then dispatches the ready descriptors.
+    ///
+    /// Waits for a descriptor if no work is left.
     private func poll() {
-        for _ in 0..<Self.sourcesPerTurn { guard dispatch() else { break } }
         flushIfDue()
+        let waits =
+            unsafe own.isEmpty && !isFlushDue && !isEventDue
+            && state.withLock { state in
+                state.polling = state.jobs.isEmpty && state.wakeups.isEmpty && !state.stopping
+                return state.polling
+            }
+        poller.poll(waits: waits)
+        if waits { state.withLock { $0.polling = false } }
+        poller.dispatch()
+        dispatchEvent()
+    }
+}
+
+// MARK: - sd-event
+
+// SAFETY: used on the loop's thread only; `event` is never freed.
+extension LoopExecutor {
+    @ServiceLoop
+    private func watchEvents() {
+        do throws(SocketError) {
+            unsafe eventWatch = try DescriptorWatch(sd_event_get_fd(event), .readable) { _ in
+                LoopExecutor.shared.noteEvent()
+            }
+        } catch {
+            preconditionFailure("cannot watch sd-event: \(error)")
+        }
+        noteEvent()
     }
 
-    /// Dispatches one source; returns false if none was ready, or if another thread queued a job.
+    /// Makes sd-event prepare its sources before the thread waits.
     ///
-    /// If no source is ready, flushes the datagrams, then waits unless a job is queued.
-    private func dispatch() -> Bool {
-        var status = unsafe sd_event_prepare(event)
-        var isSignalled = false
-        if status == 0 {
-            unsafe hasUnarmedTimer = false
-            flushIfDue()
-            let waits =
-                unsafe own.isEmpty && !isFlushDue && !hasUnarmedTimer
-                && state.withLock { state in
-                    state.polling =
-                        state.jobs.isEmpty && state.wakeups.isEmpty && !state.stopping
-                    return state.polling
-                }
-            status = unsafe sd_event_wait(event, waits ? .max : 0)
-            if waits {
-                isSignalled = state.withLock { state in
-                    defer { state.polling = false }
-                    return !state.polling
-                }
-            }
-        }
-        let isReady = status > 0
-        if isReady { status = unsafe sd_event_dispatch(event) }
+    /// Call this after each change of a source, for example after a call to a D-Bus service: only
+    /// the preparation arms timers and updates the watched events.
+    @ServiceLoop
+    func noteEvent() { unsafe isEventDue = true }
+
+    /// Dispatches one event of sd-event, if there may be one.
+    ///
+    /// When none is left, the sources have been prepared.
+    private func dispatchEvent() {
+        guard unsafe isEventDue else { return }
+        let status = unsafe sd_event_run(event, 0)
         precondition(
             status >= 0 || status == -EINTR,
-            "the event loop failed: \(errorText(-status))"
+            "sd-event failed: \(errorText(-status))"
         )
-        return isReady && !isSignalled
+        if status == 0 { unsafe isEventDue = false }
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-private import CSystemd
+private import CLinux
 private import Glibc
 
 @ServiceLoop
@@ -23,11 +23,9 @@ final class LoopTimer: Cancellable {
     func cancel() { TimerQueue.shared.remove(self) }
 }
 
-/// All timers of the service loop: a binary heap on one sd-event source.
+/// All timers of the service loop: a binary heap on one timerfd.
 ///
-/// Only an earlier timer re-arms the source, so the source may fire early after a cancellation.
-// SAFETY: see `source`.
-@safe
+/// Only an earlier timer re-arms the timerfd, so the timerfd may expire early after a cancellation.
 @ServiceLoop
 private final class TimerQueue {
     static let shared = TimerQueue()
@@ -42,7 +40,7 @@ private final class TimerQueue {
     private enum Phase {
         case idle
 
-        /// The ready sources run first, then the timers that were due at the instant.
+        /// The ready descriptors are handled first, then the timers that were due at the instant.
         case sources(Instant)
 
         case jobs
@@ -50,29 +48,20 @@ private final class TimerQueue {
 
     private var phase = Phase.idle
 
-    // SAFETY: made once, used on the loop only, never freed.
-    private let source: OpaquePointer
+    private let descriptor: Int32
+    private var watch: DescriptorWatch?
 
     private init() {
-        var made: OpaquePointer?
-        // SAFETY: the handler needs no data. The accuracy of 1 µs prevents coalescing by sd-event;
-        // 0 would mean 250 ms.
-        let status = unsafe sd_event_add_time(
-            LoopExecutor.shared.event,
-            &made,
-            CLOCK_BOOTTIME,
-            UInt64.max,
-            1,
-            { _, _, _ in
-                ServiceLoop.assumeIsolated { TimerQueue.shared.fire() }
-                return 0
-            },
-            nil
-        )
-        guard status >= 0, let made = unsafe made else {
-            preconditionFailure("no timer for the service loop: \(errorText(-status))")
+        descriptor = linux_timerfd()
+        precondition(descriptor >= 0, "no timer for the service loop: \(errorText(errno))")
+        do throws(SocketError) {
+            // Edge-triggered, and therefore never read.
+            watch = try DescriptorWatch(descriptor, [.readable, .edges]) { _ in
+                TimerQueue.shared.fire()
+            }
+        } catch {
+            preconditionFailure("no timer for the service loop: \(error)")
         }
-        unsafe source = made
     }
 
     func insert(_ timer: LoopTimer) {
@@ -94,8 +83,9 @@ private final class TimerQueue {
 
     /// Runs the due timers.
     ///
-    /// If the loop is late, the ready sources and their tasks run first. Otherwise a server would
-    /// be marked as slow although its reply waits unread in a socket.
+    /// If the loop is late, the ready descriptors and their tasks run first. Otherwise a server
+    /// would be marked as slow although its reply waits unread in a socket. The timerfd expires
+    /// again, and epoll reports it after all descriptors that were ready before.
     private func fire() {
         armed = nil
         switch phase {
@@ -129,11 +119,8 @@ private final class TimerQueue {
         guard let first = heap.first?.deadline else { return }
         if let armed, armed <= first { return }
         armed = first
-        LoopExecutor.shared.noteTimer()
-        // SAFETY: the source is alive. sd-event disables the source when it fires.
-        let status = unsafe sd_event_source_set_time(source, Clock.bootMicroseconds(first))
-        let enabled = unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
-        precondition(status >= 0 && enabled >= 0, "cannot arm the timer of the service loop")
+        let status = linux_timerfd_set(descriptor, Clock.bootMicroseconds(first))
+        precondition(status == 0, "cannot arm the timer of the service loop: \(errorText(errno))")
     }
 
     // MARK: - Heap

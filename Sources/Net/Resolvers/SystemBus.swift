@@ -114,6 +114,7 @@ package final class SystemBus {
             for service in services { try watch(service) }
             let event = unsafe LoopExecutor.shared.event
             try Self.check(unsafe sd_bus_attach_event(made, event, 0), "sd_bus_attach_event")
+            LoopExecutor.shared.noteEvent()
         } catch {
             close()
             throw error
@@ -259,6 +260,7 @@ package final class SystemBus {
         _ status: Int32,
         _ call: String
     ) throws(SocketError) {
+        LoopExecutor.shared.noteEvent()
         guard status >= 0 else {
             // SAFETY: no slot has the box.
             unsafe box.release()

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+private import CSystemd
+private import Glibc
+
+/// Epoll instance of the service loop.
+///
+/// The kernel reports ready descriptors in turn (epoll_wait(2)), so no descriptor starves.
+// SAFETY: used on the loop's thread only, except `init`. `events` is never freed. The data of an
+// event is a registered watch: `drop` clears the unread events of a watch that ends.
+@safe
+final class EventPoll: @unchecked Sendable {
+    /// Maximum number of events per poll.
+    private static let capacity = 16
+
+    private let descriptor: Int32
+    private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+    private var count = 0
+
+    init() {
+        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        precondition(descriptor >= 0, "cannot create an epoll instance: \(errorText(errno))")
+    }
+
+    /// Adds a descriptor, whose events ``dispatch()`` reports to `watch`.
+    ///
+    /// - Returns: `errno`; 0 for success.
+    func add(_ descriptor: Int32, _ mask: UInt32, _ watch: DescriptorWatch?) -> Int32 {
+        control(EPOLL_CTL_ADD, descriptor, mask, watch)
+    }
+
+    func change(_ descriptor: Int32, _ mask: UInt32, _ watch: DescriptorWatch) -> Int32 {
+        drop(watch)
+        return control(EPOLL_CTL_MOD, descriptor, mask, watch)
+    }
+
+    /// Removes a descriptor; `watch` gets no further event, even if an event was polled.
+    func remove(_ descriptor: Int32, _ watch: DescriptorWatch) {
+        drop(watch)
+        // Fails if the owner has closed the descriptor too early.
+        _ = control(EPOLL_CTL_DEL, descriptor, 0, watch)
+    }
+
+    private func control(
+        _ operation: Int32,
+        _ descriptor: Int32,
+        _ mask: UInt32,
+        _ watch: DescriptorWatch?
+    ) -> Int32 {
+        let data = unsafe epoll_data_t(ptr: watch.map { unsafe Self.address($0) })
+        var event = unsafe epoll_event(events: mask, data: data)
+        return unsafe epoll_ctl(self.descriptor, operation, descriptor, &event) == 0 ? 0 : errno
+    }
+
+    private func drop(_ watch: DescriptorWatch) {
+        let address = unsafe Self.address(watch)
+        for index in 0..<count where unsafe events[index].data.ptr == address {
+            unsafe events[index].data.ptr = nil
+        }
+    }
+
+    private static func address(_ watch: DescriptorWatch) -> UnsafeMutableRawPointer {
+        unsafe Unmanaged.passUnretained(watch).toOpaque()
+    }
+
+    /// Polls the ready descriptors; blocks until one is ready if `waits` is true.
+    func poll(waits: Bool) {
+        let found = unsafe epoll_wait(descriptor, events, Int32(Self.capacity), waits ? -1 : 0)
+        precondition(found >= 0 || errno == EINTR, "cannot poll: \(errorText(errno))")
+        count = max(0, Int(found))
+    }
+
+    /// Reports the polled events to their watches.
+    func dispatch() {
+        for index in 0..<count {
+            guard let data = unsafe events[index].data.ptr else { continue }
+            let watch = unsafe Unmanaged<DescriptorWatch>.fromOpaque(data).takeUnretainedValue()
+            unsafe watch.report(events[index].events)
+        }
+        count = 0
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+import Dispatch
+import Glibc
+import Testing
+
+@testable import Net
+
+@Suite("Descriptors that the loop polls", .timeLimit(.minutes(15)))
+struct EventPollTests {
+    /// Socket that stays ready because its datagram is never read, and a watch of the socket.
+    @ServiceLoop
+    private final class Source {
+        let descriptor: Int32
+        private let peer: Int32
+        private(set) var watch: DescriptorWatch?
+        var count = 0
+        var action: @ServiceLoop (Source) -> Void = { _ in }
+
+        init(isReady: Bool = true, _ events: DescriptorWatch.Events = .readable) throws {
+            var pair: [Int32] = [-1, -1]
+            let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+            try #require(socketpair(AF_UNIX, type, 0, &pair) == 0)
+            (descriptor, peer) = (pair[0], pair[1])
+            if isReady { ring() }
+            watch = try DescriptorWatch(descriptor, events) { [unowned self] _ in
+                count += 1
+                action(self)
+            }
+        }
+
+        func ring() {
+            var octet: UInt8 = 1
+            _ = write(peer, &octet, 1)
+        }
+
+        func end() {
+            watch?.cancel()
+            watch = nil
+        }
+
+        isolated deinit {
+            end()
+            close(descriptor)
+            close(peer)
+        }
+    }
+
+    private static let many = 50
+
+    @ServiceLoop
+    private func turns(_ count: Int) async { for _ in 0..<count { await Task.yield() } }
+
+    @ServiceLoop
+    @Test
+    func `a watch that ends while its event is pending is not called`() async throws {
+        for round in 0..<200 {
+            var sources = try (0..<10).map { _ in try Source() }
+            var idle: [Source] = []
+            var called = 0
+            for source in sources {
+                source.action = { _ in
+                    called += 1
+                    switch round % 3 {
+                    case 0: for source in sources { source.end() }
+                    case 1: for source in sources { source.watch?.suspend(true) }
+                    default: sources = []
+                    }
+                    // Watches of silent descriptors may get the memory of the released watches.
+                    for _ in 0..<20 {
+                        guard let source = try? Source(isReady: false) else { continue }
+                        source.action = { _ in called += 1000 }
+                        idle.append(source)
+                    }
+                }
+            }
+            await turns(50)
+            #expect(called == 1)
+            for source in sources { source.action = { _ in } }
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a watch may be released in its own handler`() async throws {
+        let done = Waiter()
+        var source: Source? = try Source()
+        source?.action = { _ in
+            source = nil
+            done.resume(.ready)
+        }
+        #expect(await done.wait(until: nil) == .ready)
+        #expect(source == nil)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a suspended watch continues with a new descriptor and its latest events`()
+        async throws
+    {
+        let source = try Source()
+        let other = try Source(isReady: false)
+        other.end()
+        await turns(50)
+        let before = source.count
+        source.watch?.suspend(true)
+        source.watch?.suspend(true)
+        await turns(50)
+        #expect(before > 0 && source.count == before)
+        source.watch?.change(to: .writable)
+        try source.watch?.resume(on: other.descriptor)
+        await turns(50)
+        #expect(source.count > before)
+        source.end()
+    }
+
+    @ServiceLoop
+    @Test
+    func `an edge is reported once, and again after the watch was suspended`() async throws {
+        let source = try Source([.readable, .edges])
+        await turns(50)
+        #expect(source.count == 1)
+        source.ring()
+        await turns(50)
+        #expect(source.count == 2)
+        source.watch?.suspend(true)
+        source.watch?.suspend(false)
+        await turns(50)
+        #expect(source.count == 3)
+    }
+
+    @ServiceLoop
+    @Test
+    func `ready descriptors take turns`() async throws {
+        let sources = try (0..<Self.many).map { _ in try Source() }
+        let done = Waiter()
+        var total = 0
+        for source in sources {
+            source.action = { _ in
+                total += 1
+                if total == 20 * Self.many { done.resume(.ready) }
+            }
+        }
+        #expect(await done.wait(until: nil) == .ready)
+        for source in sources { source.end() }
+        let counts = sources.map(\.count)
+        let difference = (counts.max() ?? 0) - (counts.min() ?? 0)
+        #expect(difference <= 1)
+    }
+
+    @ServiceLoop
+    @Test
+    func `descriptors that are always ready starve neither timers nor jobs`()
+        async throws
+    {
+        let sources = try (0..<Self.many).map { _ in try Source() }
+        try await ServiceLoop.sleep(until: Clock.now + .milliseconds(5))
+        // A timer that is late lets the ready descriptors run first.
+        let until = Clock.now
+        while Clock.now < until + .milliseconds(5) {}
+        let counted = sources[0].count
+        try await ServiceLoop.sleep(until: until)
+        #expect(sources[0].count - counted < 10)
+
+        let called = Waiter()
+        let wakeup = LoopWakeup { called.resume(.ready) }
+        Task.detached { wakeup.ring() }
+        #expect(await called.wait(until: nil) == .ready)
+        for source in sources { source.end() }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a watch of a descriptor that is watched or closed is an error`() throws {
+        let source = try Source(isReady: false)
+        let error = #expect(throws: SocketError.self) {
+            try DescriptorWatch(source.descriptor, .readable) { _ in }
+        }
+        #expect(error?.code == EEXIST)
+        #expect(throws: SocketError.self) { try DescriptorWatch(-1, .readable) { _ in } }
+    }
+
+    @Test
+    func `a loop that is about to sleep misses no wake-up`() async throws {
+        let answered = DispatchSemaphore(value: 0)
+        let wakeup = await Task { @ServiceLoop in LoopWakeup { answered.signal() } }.value
+        // Other jobs wake the loop at unrelated instants; then the loop sleeps between the rings.
+        let jobs = Task.detached { for _ in 0..<20_000 { await onLoop {} } }
+        for _ in 0..<2 {
+            try await WorkerThread.run(named: "rings") {
+                for number in 0..<20_000 {
+                    // Varies the time between the loop's last turn and the ring.
+                    for _ in 0..<number % 200 { _ = Clock.now }
+                    wakeup.ring()
+                    answered.wait()
+                }
+            }
+            await jobs.value
+        }
+    }
+}
