@@ -46,6 +46,27 @@ struct StreamTransportTests {
         }
     }
 
+    @Test
+    @ServiceLoop
+    func `a probe uses the connection for queries if the server refuses another one`() async throws
+    {
+        let server = try StreamServer { client in
+            guard client.number == 0 else { return }
+            while let query = await client.next() {
+                await client.write(framed(reply(to: query)))
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let deadline = Clock.now + .seconds(20)
+        _ = await ask(upstream, ["www.example.com"])
+        for query in [Query.otherProbe, Query.probe] {
+            let message = try await upstream.exchange(query, deadline: deadline)
+            #expect(message.question == query.question)
+        }
+        #expect(server.connections > 1)
+    }
+
     @ServiceLoop
     private func ask(
         _ upstream: Forwarder,

@@ -86,11 +86,21 @@ final class StreamExchanger {
         do throws(UpstreamError) {
             octets = try await connection.ask(exchange.message, for: attempt)
         } catch {
-            guard isLost(connection, error, attempt) else { throw error }
-            let next = self.connection(for: purpose, receivedSince: nil)
-            attempt.place?.update { $0.isReused = false }
-            let octets = try await next.ask(exchange.message, for: attempt)
-            return try validate(octets, exchange, on: next)
+            var failure = error
+            if isLost(connection, error, attempt) {
+                let next = self.connection(for: purpose, receivedSince: nil)
+                attempt.place?.update { $0.isReused = false }
+                do throws(UpstreamError) {
+                    let octets = try await next.ask(exchange.message, for: attempt)
+                    return try validate(octets, exchange, on: next)
+                } catch {
+                    failure = error
+                }
+            }
+            guard purpose == .probes, let working = workingConnection(after: failure, attempt)
+            else { throw failure }
+            let octets = try await working.ask(exchange.message, for: attempt)
+            return try validate(octets, exchange, on: working)
         }
         adopt(connection, for: purpose)
         return try validate(octets, exchange, on: connection)
@@ -107,6 +117,20 @@ final class StreamExchanger {
         (connection.wasOpen || error == Self.dropped) && connection.end != nil
             && error != .timedOut && !attempt.isCancelled && !attempt.isOver
             && clocks.now() < attempt.deadline
+    }
+
+    /// Returns the connection for queries, for a probe whose own connection was refused.
+    ///
+    /// A server may limit the connections of a client, and still answer on the existing one.
+    private func workingConnection(
+        after error: UpstreamError,
+        _ attempt: Attempt
+    ) -> PipelinedConnection? {
+        guard error != .timedOut, !attempt.isCancelled, !attempt.isOver,
+            clocks.now() < attempt.deadline, let queries = current[.queries],
+            queries.isUsable, queries.wasOpen
+        else { return nil }
+        return queries
     }
 
     private func adopt(_ connection: PipelinedConnection, for purpose: Purpose) {
