@@ -7,7 +7,7 @@ internal import Net
 extension VendorClient {
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {
         let lookup = VendorQuery(
-            names: names.map(\.question.name),
+            names: Self.names(of: names),
             families: names[0].question.families,
             clientSubnet: settings.clientSubnet,
             parameters: names[0].question.parameters
@@ -16,14 +16,19 @@ extension VendorClient {
             preconditionFailure("no server although a call was permitted")
         }
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
-        let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
+        var deadline: Instant?
+        for name in names {
+            for lookUp in name.lookUps {
+                deadline = max(deadline ?? lookUp.deadline, lookUp.deadline)
+            }
+        }
         callsBegun += 1
         let call = VendorCall(
             callsBegun,
             lookup,
             names: names,
             of: client,
-            course: course(order, until: deadline),
+            course: course(order, until: deadline ?? now),
             start: now,
             suspectAt: now + suspicionTime
         )
@@ -31,6 +36,10 @@ extension VendorClient {
         insert(call)
         counters.batched += UInt64(names.count - 1)
         perform(call.course.begin(now: now), of: call, .first)
+    }
+
+    private nonisolated static func names(of names: [PendingName]) -> [Name] {
+        names.map(\.question.name)
     }
 
     func course(_ order: [SocketAddress], until deadline: Instant) -> AttemptPlan {
@@ -54,13 +63,13 @@ extension VendorClient {
 
     func arm(_ call: VendorCall) {
         guard calls.contains(call) else { return }
-        call.wake = call.course.wake
-        if let suspectAt = call.suspectAt { call.wake = min(call.wake ?? suspectAt, suspectAt) }
+        var wake = call.course.wake
+        if let suspectAt = call.suspectAt { wake = min(wake ?? suspectAt, suspectAt) }
         for name in call.names {
-            guard let end = name.firstDeadline else { continue }
-            call.wake = call.wake.map { min($0, end) } ?? end
+            for lookUp in name.lookUps { wake = min(wake ?? lookUp.deadline, lookUp.deadline) }
         }
-        if let wake = call.wake { callAlarm.bring(forward: wake) }
+        call.wake = wake
+        if let wake { callAlarm.bring(forward: wake) }
     }
 
     func tickCalls() {

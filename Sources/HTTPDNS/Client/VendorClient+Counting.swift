@@ -41,7 +41,7 @@ extension VendorClient {
 
     func noteReply(_ reply: HTTPReply, _ question: some VendorRequest) {
         guard !question.charges.isEmpty else { return }
-        records[question.server]?.latency.note(reply.duration)
+        record(of: question.server)?.latency.note(reply.duration)
         if reply.connectionReused {
             counters.connectionsReused += 1
         } else {
@@ -109,7 +109,8 @@ extension VendorClient {
     }
 
     private func update(_ server: SocketAddress, _ change: (inout ServerStatistics) -> Void) {
-        let record = records[server] ?? ServerRecord(server)
+        if let record = record(of: server) { return change(&record.statistics) }
+        let record = ServerRecord(server)
         change(&record.statistics)
         records[server] = record
     }

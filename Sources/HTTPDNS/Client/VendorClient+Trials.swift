@@ -58,9 +58,6 @@ extension VendorClient {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
-    /// Time without a reply to a call after which a health probe begins.
-    var suspicionTime: Duration { settings.timeout / 2 }
-
     /// Lets a health probe begin early if names wait for the calls in flight.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }

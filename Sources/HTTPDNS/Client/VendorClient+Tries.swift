@@ -56,7 +56,7 @@ extension VendorClient {
         switch result {
         case .success((let answers, let reply)):
             let isFirst = call.course.answered(number)
-            records[running.attempt.server]?.statistics.failuresInRow = 0
+            record(of: running.attempt.server)?.statistics.failuresInRow = 0
             let outcome = isFirst ? EndpointPool.Outcome.answered : .answeredLate
             note(pool.end(running.attempt, outcome, now: clocks.now()), for: call.trace)
             gate.accepted()
@@ -134,10 +134,12 @@ extension VendorClient {
         to call: VendorCall
     ) {
         for name in call.names {
-            let answer =
-                call.lookup.names.firstIndex(of: name.question.name)
-                .flatMap { answers.indices.contains($0) ? answers[$0] : nil }
-                ?? VendorAnswer(name: name.question.name)
+            var answer = VendorAnswer(name: name.question.name)
+            if let index = call.lookup.names.firstIndex(of: name.question.name),
+                answers.indices.contains(index)
+            {
+                answer = answers[index]
+            }
             counters.droppedAddresses += UInt64(answer.dropped)
             let found = VendorReply(
                 answer: answer,

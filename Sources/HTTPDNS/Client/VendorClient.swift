@@ -50,7 +50,18 @@ package final class VendorClient {
     var clientAddress: IPAddress?
 
     /// Counters of the servers in `pool`, and of removed servers with requests in flight.
-    var records: [SocketAddress: ServerRecord] = [:]
+    var records: [SocketAddress: ServerRecord] = [:] {
+        didSet { latestRecord = nil }
+    }
+
+    /// Record of the latest request; a comparison is faster than a hash.
+    private var latestRecord: ServerRecord?
+
+    func record(of server: SocketAddress) -> ServerRecord? {
+        if let latestRecord, latestRecord.statistics.address == server { return latestRecord }
+        latestRecord = records[server]
+        return latestRecord
+    }
 
     package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
@@ -72,6 +83,9 @@ package final class VendorClient {
     var shares: CallShares
 
     var callsBegun: UInt64 = 0
+
+    /// Time without a reply to a call after which a health probe begins.
+    let suspicionTime: Duration
 
     /// Value of `callsBegun` when `suspectCalls` last ran.
     var suspectedCalls: UInt64 = 0
@@ -121,6 +135,7 @@ package final class VendorClient {
         self.vendor = vendor
         facts = vendor.facts
         self.settings = settings
+        suspicionTime = settings.timeout / 2
         self.transport = transport
         self.clocks = clocks
         self.entropy = entropy

@@ -83,34 +83,43 @@ private struct Chain {
         var records: [Record] = []
         for element in elements { records.append(try Record(element)) }
         set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)
-        var own = records.filter { $0.owner == lookup.names[0] }
-        guard records.isEmpty || !own.isEmpty else { throw .wrongName }
+        var owner = lookup.names[0]
+        var first = records.firstIndex { $0.owner == owner }
+        guard records.isEmpty || first != nil else { throw .wrongName }
         for _ in 0...VendorLimits.maximumAliases {
-            guard let alias = own.first(where: { $0.type == Record.alias }) else {
-                try finish(own, lookup.recordType)
+            let own = records[(first ?? records.endIndex)...]
+            guard let alias = own.first(where: { $0.type == Record.alias && $0.owner == owner })
+            else {
+                try finish(own, of: owner, lookup.recordType)
                 return
             }
             guard let target = try? Name(alias.data) else { throw .unreadable(.member("data")) }
             set.ttl = min(set.ttl, alias.ttl)
-            own = records.filter { $0.owner == target }
+            owner = target
+            first = records.firstIndex { $0.owner == owner }
         }
         throw .unreadable(.member("Answer"))
     }
 
     private mutating func finish(
-        _ records: [Record],
+        _ records: ArraySlice<Record>,
+        of owner: Name,
         _ family: Families
     ) throws(VendorError) {
-        let ours = records.filter { $0.type == Self.number(of: family) }
+        let number = Self.number(of: family)
         var found: [IPAddress] = []
-        for record in ours {
-            guard let address = AddressSet.address(record.data, of: family) else { continue }
+        var unreadable = 0
+        for record in records where record.type == number && record.owner == owner {
+            guard let address = AddressSet.address(record.data, of: family) else {
+                unreadable += 1
+                continue
+            }
             set.ttl = min(set.ttl, record.ttl)
             found.append(address)
         }
-        guard ours.isEmpty || !found.isEmpty else { throw .unreadable(.member("data")) }
+        guard unreadable == 0 || !found.isEmpty else { throw .unreadable(.member("data")) }
         set.keep(found)
-        set.dropped += ours.count - found.count
+        set.dropped += unreadable
     }
 
     static func number(of family: Families) -> Int64 { family == .v6 ? 28 : 1 }

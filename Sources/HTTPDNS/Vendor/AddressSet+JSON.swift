@@ -16,13 +16,17 @@ extension AddressSet {
 
     /// Appends usable addresses, up to the limit, without duplicates (RFC 2181 §5).
     mutating func keep(_ found: [IPAddress]) {
+        // A single address needs no search for duplicates.
+        if addresses.isEmpty, found.count == 1 { return keep(found[0]) }
         var known = Set(addresses)
-        for address in found where known.insert(address).inserted {
-            if !address.isUnusable, addresses.count < VendorLimits.maximumAddresses {
-                addresses.append(address)
-            } else {
-                dropped += 1
-            }
+        for address in found where known.insert(address).inserted { keep(address) }
+    }
+
+    private mutating func keep(_ address: IPAddress) {
+        if !address.isUnusable, addresses.count < VendorLimits.maximumAddresses {
+            addresses.append(address)
+        } else {
+            dropped += 1
         }
     }
 

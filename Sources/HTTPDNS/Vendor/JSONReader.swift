@@ -96,22 +96,30 @@ extension JSONReader {
     ///
     /// For small objects, comparing keys is faster than hashing.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
+        guard count > Self.comparedKeys else { return !hasKey(of: object) }
         let latest = nodes.count - 1
-        var key = object + 1
+        var key = count == Self.comparedKeys + 1 ? object + 1 : latest
         while key < latest {
-            if count > Self.comparedKeys + 1 { break }
-            if count == Self.comparedKeys + 1 {
-                keys.insert(Key(object: object, text: text(of: key)))
-            } else if isSameText(key, latest) {
-                return false
-            }
+            keys.insert(Key(object: object, text: text(of: key)))
             key = nodes[key + 1].end
         }
-        guard count > Self.comparedKeys else { return true }
         return keys.insert(Key(object: object, text: text(of: latest))).inserted
     }
 
     private static let comparedKeys = 16
+
+    /// Returns true if an earlier key of `object` equals the latest string.
+    private func hasKey(of object: Int) -> Bool {
+        let nodes = nodes.span
+        let latest = nodes.count - 1
+        let length = nodes[latest].range.count
+        var key = object + 1
+        while key < latest {
+            if nodes[key].range.count == length, isSameText(key, latest) { return true }
+            key = nodes[key + 1].end
+        }
+        return false
+    }
 
     private func isSameText(_ first: Int, _ second: Int) -> Bool {
         let (a, b) = (nodes[first].range, nodes[second].range)
@@ -219,8 +227,10 @@ extension JSONReader {
     }
 
     /// Skips ASCII characters except controls, quotes and backslashes, quickly.
-    private mutating func skipPlain() {
-        let text = text
+    private mutating func skipPlain() { position = endOfPlain() }
+
+    private func endOfPlain() -> Int {
+        let text = text.span
         var end = position
         while end < text.count {
             let octet = text[end]
@@ -228,7 +238,7 @@ extension JSONReader {
             else { break }
             end += 1
         }
-        position = end
+        return end
     }
 
     private static func isUTF8(_ octets: ArraySlice<UInt8>) -> Bool {

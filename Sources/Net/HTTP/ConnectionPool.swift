@@ -76,25 +76,31 @@ final class ConnectionPool {
             CURLMOPT_MAX_HOST_CONNECTIONS,
             limits.connectionsPerServer
         )
-        unsafe curl_multi_set_socket_callback(
-            multi,
-            { _, descriptor, what, owner, _ in
-                guard let owner = unsafe owner else { return 0 }
-                let pool = unsafe Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
-                return ServiceLoop.assumeIsolated { pool.watch(descriptor, what) }
-            },
-            owner
-        )
-        unsafe curl_multi_set_timer_callback(
-            multi,
-            { _, milliseconds, owner in
-                guard let owner = unsafe owner else { return 0 }
-                let pool = unsafe Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
-                ServiceLoop.assumeIsolated { pool.wake(in: milliseconds) }
-                return 0
-            },
-            owner
-        )
+        unsafe curl_multi_set_socket_callback(multi, Self.socketChanged, owner)
+        unsafe curl_multi_set_timer_callback(multi, Self.timeoutChanged, owner)
+    }
+
+    // Not isolated: Swift would check the isolation of an isolated callback once more.
+
+    private nonisolated static let socketChanged: curl_socket_callback = {
+        _,
+        descriptor,
+        what,
+        owner,
+        _ in
+        guard let owner = unsafe owner else { return 0 }
+        let pool = unsafe Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
+        return ServiceLoop.assumeIsolated { pool.watch(descriptor, what) }
+    }
+
+    private nonisolated static let timeoutChanged: curl_multi_timer_callback = {
+        _,
+        milliseconds,
+        owner in
+        guard let owner = unsafe owner else { return 0 }
+        let pool = unsafe Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
+        ServiceLoop.assumeIsolated { pool.wake(in: milliseconds) }
+        return 0
     }
 }
 
@@ -112,6 +118,9 @@ extension ConnectionPool {
     }
 
     private func setSocketCallbacks(of handle: EasyHandle) {
+        guard !handle.hasSocketCallbacks else { return }
+        handle.hasSocketCallbacks = true
+        handle.received.corks = sockets.corks
         // SAFETY: `sockets` outlives the multi handle and all connections.
         unsafe curl_easy_set_socket_callbacks(
             handle.easy,
@@ -204,7 +213,7 @@ extension ConnectionPool {
         if LibraryVersion.hasStaleHeaders, let handles = transfer.handles {
             next?.received.begin()
             if !isRepeated { handles.dropIdle() }
-            next = try? transfer.prepare(try handles.make(), EasyHandle.Kind(transfer.request))
+            next = try? transfer.prepare(try handles.make())
         }
         guard let handle = next else { return false }
         setSocketCallbacks(of: handle)
@@ -218,7 +227,7 @@ extension ConnectionPool {
     private func remove(_ transfer: Transfer, _ handle: EasyHandle) {
         if isKnown(transfer) {
             transfer.connectionsOpened += handle.connectionsOpened
-            if handle.wasSent { transfer.wasSent = true }
+            if !transfer.wasSent, handle.wasSent { transfer.wasSent = true }
         }
         transfers[handle.key] = nil
         // SAFETY: the handle is in this multi handle; libcurl is not on the stack.
@@ -275,6 +284,7 @@ extension ConnectionPool {
         meter.begin(reads: !isSecure, inFlight: transfers.count)
         // SAFETY: the multi handle is alive and libcurl is not on the stack.
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
+        sockets.corks.uncork()
         let time = meter.end()
         guard code == CURLM_OK else {
             // libcurl fails only if descriptors or memory are exhausted.
@@ -287,12 +297,19 @@ extension ConnectionPool {
         } else if !meter.charge(time, transfers: ended.count) {
             isAbandoned = true
         }
-        for (transfer, handle, code) in ended where transfers[handle.key] === transfer {
-            var result = handle.result(code, socketFailure: sockets.failure)
+        for (transfer, handle, code) in ended where transfer.handle === handle {
+            var result = handle.result(
+                code,
+                socketFailure: sockets.failure,
+                since: transfer.started
+            )
             let isSentAgain =
                 handle.received.needsNewHandle
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
-            if case .success = result { sockets.replied(on: handle.localPort) }
+            if case .success = result {
+                sockets.replied(on: handle.localPort)
+                transfer.wasSent = true
+            }
             remove(transfer, handle)
             if isAbandoned, case .failure = result {
                 result = .failure(Self.overload)

@@ -14,29 +14,15 @@ extension EasyHandle {
     }
 
     func set(url: String) throws(HTTPError) {
-        let code: CURLcode? = unsafe url.withCString { text in
-            var count = 0
-            while unsafe text[count] > 0x20, unsafe text[count] < 0x7F { count += 1 }
-            guard count == url.utf8.count else { return nil }
-            return unsafe curl_easy_set_text(easy, CURLOPT_URL, text)
-        }
-        guard let code else {
+        let octets = url.utf8Span.span
+        for index in octets.indices where !(0x21...0x7E).contains(octets[index]) {
             throw .invalidRequest("the URL has octets that must be percent-encoded")
         }
-        try check(code)
+        try check(unsafe curl_easy_set_text(easy, CURLOPT_URL, url))
     }
 
     func set(body: [UInt8]) throws(HTTPError) {
         try check(unsafe curl_easy_set_body(easy, body, body.count))
-    }
-
-    /// Sets libcurl's timeouts, 1 s longer than `time`, after which `ConnectionPool` ends requests.
-    ///
-    /// With a shorter connect timeout, every request to a slow server would fail.
-    func set(time: Duration) throws(HTTPError) {
-        let last = time.millisecondsRoundedUp + 1000
-        try set(CURLOPT_TIMEOUT_MS, last)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, last)
     }
 
     func check(_ code: CURLcode) throws(HTTPError) {
@@ -150,17 +136,7 @@ extension EasyHandle {
         // A call of libcurl does not return while HTTP/2 frames that belong to no reply arrive.
         // This callback can end the connection during such a call.
         // SAFETY: the pool retains the meter until the connection is freed.
-        unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in
-            guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter
-            else { return }
-            LoopExecutor.shared.checkIsolated()
-            var isAllowed = unsafe HandshakeLimit.allows(connection)
-            if type == SSL3_RT_HEADER, unsafe SSL_in_init(connection) == 0 {
-                isAllowed = unsafe Unmanaged<LoopMeter>.fromOpaque(meter).takeUnretainedValue()
-                    .noteRecord()
-            }
-            if !isAllowed { unsafe HandshakeLimit.end(connection) }
-        }
+        unsafe SSL_CTX_set_msg_callback(context, Self.noteMessage)
         unsafe SSL_CTX_ctrl(
             context,
             SSL_CTRL_SET_MSG_CALLBACK_ARG,
@@ -169,6 +145,22 @@ extension EasyHandle {
         )
         return CURLE_OK
     }
+
+    /// Ends a connection with too many handshake messages, or whose reads use too much CPU time.
+    private nonisolated static let noteMessage:
+        @convention(c) (
+            Int32, Int32, Int32, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?
+        ) -> Void = { isSent, _, type, _, _, connection, meter in
+            guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter
+            else { return }
+            LoopExecutor.shared.checkIsolated()
+            var isAllowed = unsafe HandshakeLimit.allows(connection)
+            if type == SSL3_RT_HEADER, unsafe SSL_in_init(connection) == 0 {
+                isAllowed = unsafe Unmanaged<LoopMeter>.fromOpaque(meter)
+                    ._withUnsafeGuaranteedRef { $0.noteRecord() }
+            }
+            if !isAllowed { unsafe HandshakeLimit.end(connection) }
+        }
 
     static let sharesOpenSSL =
         LibraryVersion.curl.contains("OpenSSL/\(OPENSSL_VERSION_MAJOR).")
@@ -191,14 +183,9 @@ extension EasyHandle {
         for line in request.headers where Self.hasControl(line) {
             throw .invalidRequest("a header line has a control character")
         }
-        var headers = request.headers
-        if request.body != nil {
-            try set(CURLOPT_POST, 1)
-            headers.append("Expect:")
-        } else {
-            try set(CURLOPT_HTTPGET, 1)
-        }
-        try set(CURLOPT_HTTPHEADER, to: headers)
+        // libcurl adds `Expect` to bodies of more than 1 MiB only.
+        try set(request.body != nil ? CURLOPT_POST : CURLOPT_HTTPGET, 1)
+        try set(CURLOPT_HTTPHEADER, to: request.headers)
     }
 
     /// True if `line` has a control character, which could end the line.

@@ -22,6 +22,9 @@ final class EasyHandle {
 
     private var wantsTimes = false
 
+    /// True if the pool has set its callbacks; all transfers of a handle are in one pool.
+    var hasSocketCallbacks = false
+
     private var lists: [UnsafeMutablePointer<curl_slist>]
 
     private let words: UnsafeMutableBufferPointer<CChar>
@@ -59,7 +62,7 @@ extension EasyHandle {
         private let server: SocketAddress
         private let headers: [String]
         private let version: HTTPVersion
-        fileprivate let isSecure: Bool
+        let isSecure: Bool
         private let hasBody: Bool
 
         /// Returns nil if the options of `request` must not be reused.
@@ -71,30 +74,35 @@ extension EasyHandle {
             isSecure = request.isSecure
             hasBody = request.body != nil
         }
+
+        /// Returns true if `request` has this kind.
+        func isKind(of request: HTTPRequest) -> Bool {
+            request.proxy == nil && !request.wantsFreshConnection && server == request.server
+                && version == request.version && hasBody == (request.body != nil)
+                && isSecure == request.isSecure && headers == request.headers
+        }
     }
 
-    func prepare(
-        _ request: HTTPRequest,
-        _ wanted: Kind?,
-        time: Duration
-    ) throws(HTTPError) {
+    func isPrepared(for request: HTTPRequest) -> Bool { kind?.isKind(of: request) ?? false }
+
+    func prepare(_ request: HTTPRequest) throws(HTTPError) {
         received.begin(
             isSentOnce: request.isSentOnce,
             isTunnelled: request.proxy != nil && !Self.isForwardable(request),
-            requiresHTTP2: LibraryVersion.hasStaleHeaders && kind != nil
+            requiresHTTP2: LibraryVersion.hasStaleHeaders && kind != nil,
+            hasBody: request.body != nil
         )
         wantsTimes = request.wantsTimes
-        if wanted == nil || kind != wanted {
+        if !isPrepared(for: request) {
             forget()
             // SAFETY: the buffer and `received` live as long as the handle.
             unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, words.baseAddress)
             unsafe received.attach(to: easy)
             try setUp(for: request)
+            kind = Kind(request)
         }
         try set(url: request.url)
         if let body = request.body { try set(body: body) }
-        try set(time: time)
-        kind = wanted
     }
 
     /// True if another transfer may use the handle; see ``LibraryVersion/hasStaleHeaders``.
@@ -108,6 +116,7 @@ extension EasyHandle {
     /// Resets the handle, which must be in no pool.
     func forget() {
         kind = nil
+        hasSocketCallbacks = false
         // SAFETY: the handle is in no multi handle; libcurl drops every pointer.
         unsafe curl_easy_reset(easy)
         freeLists()
@@ -172,16 +181,25 @@ extension EasyHandle {
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
     /// `socketFailure` is the `errno` of a failed `socket` call, which libcurl does not record.
-    func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
-        code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
+    func result(
+        _ code: CURLcode,
+        socketFailure: Int32,
+        since start: Instant
+    ) -> Result<HTTPReply, HTTPError> {
+        guard code == CURLE_OK else {
+            return .failure(received.fault ?? error(code, socketFailure))
+        }
+        return .success(reply(since: start))
     }
 
-    private var reply: HTTPReply {
+    private func reply(since start: Instant) -> HTTPReply {
         var reply = HTTPReply(status: long(CURLINFO_RESPONSE_CODE), body: received.body)
-        reply.date = received.headers.date
-        reply.retryAfter = received.headers.retryAfter
-        reply.contentType = received.headers.contentType
-        reply.age = received.headers.age
+        reply.duration = start.duration(to: Clock.now)
+        let headers = received.headers
+        reply.date = headers.date
+        reply.retryAfter = headers.retryAfter
+        reply.contentType = headers.contentType
+        reply.age = headers.age
         reply.connectionReused = connectionsOpened == 0
         if wantsTimes { reply.times = times }
         reply.version =
@@ -196,9 +214,8 @@ extension EasyHandle {
     }
 
     func wasCutOff(_ code: CURLcode) -> Bool {
-        guard [CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code) else {
-            return false
-        }
+        guard code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
+        else { return false }
         return received.headers.octets == 0 && isReusing
     }
 
@@ -296,14 +313,15 @@ final class EasyHandles {
     }
 
     /// Returns an idle handle, preferably of the same kind, or a new one.
-    func take(for kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
-        if let kind, let index = idle.lastIndex(where: { $0.kind == kind }) {
+    func take(for request: HTTPRequest) throws(HTTPError) -> EasyHandle {
+        for index in idle.indices.reversed() where idle[index].isPrepared(for: request) {
             idle.swapAt(index, idle.endIndex - 1)
-        } else if LibraryVersion.hasStaleHeaders {
+            return idle.removeLast()
+        }
+        guard !LibraryVersion.hasStaleHeaders, let handle = idle.popLast() else {
             return try make()
         }
-        if let handle = idle.popLast() { return handle }
-        return try make()
+        return handle
     }
 
     func make() throws(HTTPError) -> EasyHandle {

@@ -42,6 +42,9 @@ package final class HTTPClient: HTTPTransport {
 
     private(set) var providers: [String: HTTPProvider] = [:]
 
+    /// Provider of the latest request; a comparison is faster than a hash.
+    private var latest: (name: String, provider: HTTPProvider)?
+
     private let memory: ReplyMemory
 
     package init(limits: Limits = Limits()) {
@@ -66,12 +69,9 @@ package final class HTTPClient: HTTPTransport {
     ) -> any RequestHandle {
         statistics.requests += 1
         statistics.inFlight += 1
-        let transfer = Transfer(request, until: deadline) { [self] transfer, result in
-            end(transfer, result)
-            completion(result)
-        }
+        let transfer = Transfer(request, of: self, until: deadline, completion)
         do throws(HTTPError) {
-            try begin(transfer, request)
+            try begin(transfer)
         } catch {
             // The completion handler must run after `send` has returned.
             ServiceLoop.task { transfer.end(.failure(error)) }
@@ -89,25 +89,31 @@ package final class HTTPClient: HTTPTransport {
     }
 
     private func provider(of request: HTTPRequest) -> HTTPProvider {
-        if let provider = providers[request.provider] { return provider }
+        if let latest, latest.name == request.provider { return latest.provider }
+        if let provider = providers[request.provider] {
+            latest = (request.provider, provider)
+            return provider
+        }
         let now = Clock.now
         providers = providers.filter { $0.value.lastUsed + limits.idleTime * 2 > now }
         let provider = HTTPProvider(limits, memory)
         providers[request.provider] = provider
+        latest = (request.provider, provider)
         return provider
     }
 
-    private func begin(_ transfer: Transfer, _ request: HTTPRequest) throws(HTTPError) {
+    private func begin(_ transfer: Transfer) throws(HTTPError) {
         guard transfer.deadline > transfer.started else { throw .timedOut(reused: false) }
         guard statistics.inFlight <= limits.inFlight else {
             throw .exhausted("too many requests in flight")
         }
-        let group = try provider(of: request).group(for: request)
+        let group = try provider(of: transfer.request).group(for: transfer.request)
         let handle = try transfer.prepare(from: group.handles)
         try group.pool.add(transfer, on: handle)
     }
 
-    private func end(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPError>) {
+    /// Counts an ended transfer and releases its handle.
+    func end(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPError>) {
         statistics.inFlight -= 1
         statistics.connectionsOpened += transfer.connectionsOpened
         switch result {

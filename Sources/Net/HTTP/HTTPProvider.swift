@@ -11,20 +11,25 @@ final class HTTPProvider {
     /// libcurl would reuse a connection for a request with other trusted certificates.
     private var groups: [TrustSource?: Group] = [:]
 
+    private var latest: Group?
+
     private let limits: HTTPClient.Limits
     private(set) var lastUsed = Clock.now
 
     @ServiceLoop
     final class Group {
+        let source: TrustSource?
         let pool: ConnectionPool
         let handles: EasyHandles
 
         init(
+            _ source: TrustSource?,
             _ limits: HTTPClient.Limits,
             _ memory: ReplyMemory.Share,
             _ meter: LoopMeter,
             trusting store: TrustStore?
         ) {
+            self.source = source
             pool = ConnectionPool(limits: limits, metering: meter, isSecure: store != nil)
             handles = EasyHandles(limits, memory, meter, trusting: store)
         }
@@ -53,16 +58,19 @@ final class HTTPProvider {
                 throw .invalidRequest("\(error)")
             }
         }
-        if let group = groups[source], group.handles.trusted === store, !group.pool.isAbandoned {
-            return group
+        let known = latest?.source == source ? latest : groups[source]
+        if let known, known.handles.trusted === store, !known.pool.isAbandoned {
+            latest = known
+            return known
         }
-        let group = Group(limits, memory, meter, trusting: store)
+        let group = Group(source, limits, memory, meter, trusting: store)
         groups[source] = group
+        latest = group
         return group
     }
 
     func reset() -> [ConnectionPool] {
-        defer { groups = [:] }
+        defer { (groups, latest) = ([:], nil) }
         return groups.values.map(\.pool)
     }
 }

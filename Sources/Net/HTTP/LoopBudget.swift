@@ -104,6 +104,8 @@ final class LoopMeter {
     /// Thread CPU time at the first read of the current call.
     private var start: Duration?
 
+    private var firstRead = Clock.now
+
     private var callStart: Duration = .zero
 
     private var octets = 0
@@ -127,6 +129,7 @@ final class LoopMeter {
         (octets, isStopped, self.inFlight) = (0, false, inFlight)
         callStart = Clock.threadTime
         start = reads ? callStart : nil
+        if reads { firstRead = Clock.now }
     }
 
     func gain(_ octets: Int) { self.octets += octets }
@@ -135,11 +138,17 @@ final class LoopMeter {
     func noteRecord() -> Bool {
         guard let start else {
             start = Clock.threadTime
+            firstRead = Clock.now
             return true
         }
-        let time = Clock.threadTime - start
-        if budget.overflows(time, octets: octets, inFlight: inFlight) { isStopped = true }
+        // The CPU time is at most the elapsed time, which needs no system call.
+        guard isStopped || overflows(firstRead.duration(to: Clock.now)) else { return true }
+        if overflows(Clock.threadTime - start) { isStopped = true }
         return !isStopped
+    }
+
+    private func overflows(_ time: Duration) -> Bool {
+        budget.overflows(time, octets: octets, inFlight: inFlight)
     }
 
     func end() -> Duration {

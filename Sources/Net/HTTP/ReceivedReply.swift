@@ -18,6 +18,11 @@ final class ReceivedReply {
 
     private var sendings = 0
 
+    /// Sockets of the pool; set with the callbacks.
+    var corks: CorkedSockets?
+
+    private var hasBody = false
+
     /// Octets of the proxy's reply to CONNECT; nil without a tunnel, or once the tunnel is open.
     private var tunnelOctets: Int?
 
@@ -44,17 +49,21 @@ final class ReceivedReply {
     func begin(
         isSentOnce: Bool = false,
         isTunnelled: Bool = false,
-        requiresHTTP2: Bool = false
+        requiresHTTP2: Bool = false,
+        hasBody: Bool = false
     ) {
+        self.hasBody = hasBody
         self.requiresHTTP2 = requiresHTTP2
         needsNewHandle = false
         sendings = 0
         tunnelOctets = isTunnelled ? 0 : nil
         self.isSentOnce = isSentOnce
-        memory.octets -= body.count + headers.octets
-        body = []
-        headers = ReplyHeaders()
         fault = nil
+        let octets = body.count + headers.octets
+        guard octets > 0 else { return }
+        memory.octets -= octets
+        body = []
+        headers.clear()
     }
 
     func attach(to easy: UnsafeMutableRawPointer) {
@@ -72,17 +81,18 @@ final class ReceivedReply {
             },
             owner
         )
-        let sending: curl_prereq_callback = { owner, _, _, _, _ in
+        let sending: curl_prereq_callback = { owner, _, _, _, localPort in
             guard let owner = unsafe owner else { return CURL_PREREQFUNC_ABORT }
             LoopExecutor.shared.checkIsolated()
             let reply = unsafe Unmanaged<ReceivedReply>.fromOpaque(owner).takeUnretainedValue()
-            return reply.takeSending() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            let isAllowed = reply.takeSending(from: UInt16(truncatingIfNeeded: localPort))
+            return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
         unsafe curl_easy_set_sending_callback(easy, sending, owner)
     }
 
     /// Counts how often libcurl sends the request; returns false to abort the transfer.
-    private func takeSending() -> Bool {
+    private func takeSending(from localPort: UInt16) -> Bool {
         // The tunnel is open now; on a reused connection, an earlier request opened it.
         tunnelOctets = nil
         sendings += 1
@@ -90,10 +100,13 @@ final class ReceivedReply {
             fault = .cutOff(reused: true)
             return false
         }
-        guard requiresHTTP2 else { return true }
-        // SAFETY: libcurl is preparing the transfer, so the connection is alive.
-        needsNewHandle = unsafe !tls_uses_http2(curl_easy_get_tls(easy))
-        return !needsNewHandle
+        if requiresHTTP2 {
+            // SAFETY: libcurl is preparing the transfer, so the connection is alive.
+            needsNewHandle = unsafe !tls_uses_http2(curl_easy_get_tls(easy))
+        }
+        guard !needsNewHandle else { return false }
+        corks?.noteRequest(from: localPort, hasBody: hasBody)
+        return true
     }
 
     /// Passes octets from libcurl to `take`; returns -1 to abort the transfer.

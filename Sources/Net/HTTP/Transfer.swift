@@ -2,8 +2,6 @@
 
 @ServiceLoop
 final class Transfer: RequestHandle {
-    typealias Completion = @ServiceLoop (Transfer, Result<HTTPReply, HTTPError>) -> Void
-
     let started = Clock.now
 
     let deadline: Instant
@@ -26,9 +24,17 @@ final class Transfer: RequestHandle {
 
     private(set) var isSecond = false
 
-    private var completion: Completion?
+    private let client: HTTPClient
 
-    init(_ request: HTTPRequest, until deadline: Instant, _ completion: @escaping Completion) {
+    private var completion: HTTPTransport.Handler?
+
+    init(
+        _ request: HTTPRequest,
+        of client: HTTPClient,
+        until deadline: Instant,
+        _ completion: @escaping HTTPTransport.Handler
+    ) {
+        self.client = client
         self.deadline = deadline
         self.request = request
         self.completion = completion
@@ -36,15 +42,14 @@ final class Transfer: RequestHandle {
 
     /// Takes an idle or new handle from `handles`, and sets its options.
     func prepare(from handles: EasyHandles) throws(HTTPError) -> EasyHandle {
-        let kind = EasyHandle.Kind(request)
         self.handles = handles
-        return try prepare(try handles.take(for: kind), kind)
+        return try prepare(try handles.take(for: request))
     }
 
     /// Sets the options of `handle` for the request.
-    func prepare(_ handle: EasyHandle, _ kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
+    func prepare(_ handle: EasyHandle) throws(HTTPError) -> EasyHandle {
         self.handle = handle
-        try handle.prepare(request, kind, time: Clock.now.duration(to: deadline))
+        try handle.prepare(request)
         return handle
     }
 
@@ -63,9 +68,8 @@ final class Transfer: RequestHandle {
         guard let completion else { return }
         self.completion = nil
         pool = nil
-        guard case .success(var reply) = result else { return completion(self, result) }
-        reply.duration = started.duration(to: Clock.now)
-        completion(self, .success(reply))
+        client.end(self, result)
+        completion(result)
     }
 
     func cancel() {

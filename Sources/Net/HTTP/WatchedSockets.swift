@@ -46,6 +46,8 @@ final class WatchedSockets {
 
     private(set) var all: [Int32: Socket] = [:]
 
+    let corks = CorkedSockets()
+
     /// Silent sockets and their local ports.
     private var suspects: [Int32: UInt16] = [:]
 
@@ -122,11 +124,13 @@ final class WatchedSockets {
                 return -1
             }
         }
+        corks.opened(descriptor)
         return descriptor
     }
 
     func close(_ descriptor: Int32) -> Int32 {
         forget(descriptor)
+        corks.closed(descriptor)
         suspects[descriptor] = nil
         defer { SpareDescriptors.refill() }
         return Glibc.close(descriptor)

@@ -58,12 +58,14 @@ package final class TranslatingTransport: HTTPTransport {
         deadline: Instant,
         _ completion: @escaping Handler
     ) -> any RequestHandle {
-        var request = request
-        if let proxy = request.proxy {
-            request.proxy = translation.address(for: proxy)
-        } else {
-            request.server = translation.address(for: request.server)
+        let address = request.proxy ?? request.server
+        let translated = translation.address(for: address)
+        // A copy of the request costs more than the comparison.
+        guard translated != address else {
+            return transport.send(request, deadline: deadline, completion)
         }
+        var request = request
+        if request.proxy != nil { request.proxy = translated } else { request.server = translated }
         return transport.send(request, deadline: deadline, completion)
     }
 

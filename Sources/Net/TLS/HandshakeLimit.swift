@@ -25,6 +25,7 @@ enum HandshakeLimit {
         // SAFETY: the connection is alive. The pointer is a number, never dereferenced.
         let last = unsafe UInt(bitPattern: SSL_get_ex_data(connection, index))
         let count = unsafe SSL_in_init(connection) == 0 ? 0 : last + 1
+        guard count != last else { return true }
         unsafe SSL_set_ex_data(connection, index, UnsafeMutableRawPointer(bitPattern: count))
         return count <= events
     }

@@ -16,16 +16,28 @@ package final class TrustStores {
 
     package var observer: (@ServiceLoop (Notice) -> Void)?
 
-    private struct Entry {
+    private final class Entry {
+        let source: TrustSource
         var store: TrustStore
         var version: [FileVersion?]
         var checkedAt: Instant
         var isLoading = false
 
         var loads = 1
+
+        init(_ source: TrustSource, _ store: TrustStore, _ version: [FileVersion?], at now: Instant)
+        {
+            self.source = source
+            self.store = store
+            self.version = version
+            checkedAt = now
+        }
     }
 
     private var entries: [TrustSource: Entry] = [:]
+
+    /// Entry of the latest call; a comparison is faster than a hash.
+    private var latest: Entry?
 
     private static let checkInterval: Duration = .seconds(1)
 
@@ -42,28 +54,32 @@ package final class TrustStores {
     /// Returns the store of `source`; throws if its certificates were never readable.
     func store(for source: TrustSource) throws(TLSError) -> TrustStore {
         let now = Clock.now
-        guard let entry = entries[source] else {
+        guard let entry = latest?.source == source ? latest : entries[source] else {
             let version = source.version
             let first =
                 source == .system ? try Self.system.get() : (try TrustStore(source), version)
-            entries[source] = Entry(store: first.0, version: first.1, checkedAt: now)
+            let entry = Entry(source, first.0, first.1, at: now)
+            entries[source] = entry
+            latest = entry
             return first.0
         }
+        latest = entry
         guard !entry.isLoading, entry.checkedAt + Self.checkInterval <= now else {
             return entry.store
         }
-        entries[source]?.checkedAt = now
+        entry.checkedAt = now
         let version = source.version
-        if version != entry.version { reload(source, version) }
+        if version != entry.version { reload(entry, version) }
         return entry.store
     }
 
     func loads(of source: TrustSource) -> Int { entries[source]?.loads ?? 0 }
 
-    private func reload(_ source: TrustSource, _ version: [FileVersion?]) {
-        entries[source]?.isLoading = true
+    private func reload(_ entry: Entry, _ version: [FileVersion?]) {
+        let source = entry.source
+        entry.isLoading = true
         // After a failure, the next attempt waits for another change of the files.
-        entries[source]?.version = version
+        entry.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>
             do throws(SocketError) {
@@ -73,11 +89,11 @@ package final class TrustStores {
             } catch {
                 result = .failure(.socket(error))
             }
-            entries[source]?.isLoading = false
-            entries[source]?.loads += 1
+            entry.isLoading = false
+            entry.loads += 1
             switch result {
             case .success(let store):
-                entries[source]?.store = store
+                entry.store = store
                 observer?(.reloaded(source: source.text))
             case .failure(let error):
                 observer?(.failed(source: source.text, error))

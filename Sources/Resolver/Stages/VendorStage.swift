@@ -191,7 +191,7 @@ package final class VendorStage {
             choice: match.route.options.families,
             parameters: match.route.options.parameters,
             mayFallBack: match.route.fallsBack && match.route.options.fallbackAfter != nil,
-            deadline: now + (work.end - now) / vendors.count,
+            deadline: vendors.count == 1 ? work.end : now + (work.end - now) / vendors.count,
             trace: query.trace,
             cancellation: query,
             found
@@ -320,8 +320,9 @@ package final class VendorStage {
 
     /// Records that a vendor has an address for a name.
     private func note(_ answer: VendorAnswer, of vendor: VendorClient, _ name: Name) {
-        let sets = [answer.v4, answer.v6].compactMap(\.self)
-        guard let set = sets.first(where: { !$0.addresses.isEmpty }) else { return }
+        guard let set = answer.v4?.addresses.isEmpty == false ? answer.v4 : answer.v6,
+            !set.addresses.isEmpty
+        else { return }
         let until = clocks.now() + .seconds(Int64(max(set.ttl, policy.negative.upperBound)))
         knownNames.insert((vendor.name, set.ttl), of: name, until: until)
     }

@@ -65,12 +65,9 @@ package final class HTTPSTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        var request = request(exchange)
         // If data arrived since the earlier attempt, the name is slow, not the connection.
-        request.wantsFreshConnection = attempt.earlier.map { (lastReceived ?? $0) <= $0 } ?? false
-        request.wantsTimes = attempt.place != nil
-        attempt.place?.update { $0.request = request.redacted }
-        send(request, for: attempt, exchange, over: isProbe ? probes : http, isRepeated: false)
+        let isFresh = attempt.earlier.map { (lastReceived ?? $0) <= $0 } ?? false
+        send(exchange, for: attempt, isFresh: isFresh, isRepeated: false)
     }
 
     private func request(_ exchange: UpstreamExchange) -> HTTPRequest {
@@ -115,15 +112,21 @@ package final class HTTPSTransport: UpstreamTransport {
     }
 
     private func send(
-        _ request: HTTPRequest,
-        for attempt: Attempt,
         _ exchange: UpstreamExchange,
-        over way: any HTTPTransport,
+        for attempt: Attempt,
+        isFresh: Bool,
         isRepeated: Bool
     ) {
-        let transfer = way.send(request, deadline: attempt.deadline) { [self] sent in
+        var request = request(exchange)
+        request.wantsFreshConnection = isFresh
+        if let place = attempt.place {
+            request.wantsTimes = true
+            place.update { $0.request = request.redacted }
+        }
+        let transport = attempt.query.isProbe ? probes : http
+        let transfer = transport.send(request, deadline: attempt.deadline) { [self] sent in
             if case .failure(.broken) = sent, !isRepeated, clocks.now() < attempt.deadline {
-                return send(request, for: attempt, exchange, over: way, isRepeated: true)
+                return send(exchange, for: attempt, isFresh: isFresh, isRepeated: true)
             }
             if case .failure(.timedOut(reused: true)) = sent, !attempt.query.isProbe {
                 openConnection()
