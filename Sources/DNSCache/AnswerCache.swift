@@ -8,7 +8,8 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    private let hash: NameHash
+    /// Keyed hash of names, also for other tables with keys that clients choose.
+    package let hash: NameHash
 
     /// Instant from which the cache counts time.
     package let origin: Instant
@@ -87,24 +88,29 @@ package final class AnswerCache: Sendable {
     }
 
     /// Stores an answer, unless its lifetime is 0 or its size exceeds half of the cache.
-    package func insert(_ answer: CachedAnswer, now: Instant) {
+    ///
+    /// - Parameter hash: the hash of the question; nil if unknown.
+    package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
         guard answer.lifetime > 0 else { return }
         let now = milliseconds(now)
-        _ = table.withLock { $0.insert(answer, now: now) }
+        _ = table.withLock { $0.insert(answer, hash: hash, now: now) }
     }
 
     /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale, and counts a hit.
     ///
-    /// - Parameter ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
+    /// - Parameters:
+    ///   - hash: the hash of the question; nil if unknown.
+    ///   - ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
     package func staleAnswer(
         for question: Question,
+        hash: UInt64? = nil,
         variant: AnswerVariant,
         ttl: UInt32,
         now: Instant
     ) -> StaleAnswer? {
         let now = milliseconds(now)
         return table.withLock {
-            $0.staleAnswer(for: question, variant: variant, ttl: ttl, now: now)
+            $0.staleAnswer(for: question, hash: hash, variant: variant, ttl: ttl, now: now)
         }
     }
 

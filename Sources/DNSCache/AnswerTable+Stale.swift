@@ -4,13 +4,13 @@ internal import DNSWire
 extension AnswerTable {
     mutating func staleAnswer(
         for question: Question,
+        hash: UInt64? = nil,
         variant: AnswerVariant,
         ttl: UInt32,
         now: UInt64
     ) -> StaleAnswer? {
-        guard let (newest, isHeld) = newest(for: question, variant: variant, now: now) else {
-            return nil
-        }
+        let found = newest(for: question, hash: hash, variant: variant, now: now)
+        guard let (newest, isHeld) = found else { return nil }
         let entry = ring.noteHit(newest)
         let age = entry.age(now)
         let isFresh = entry.isFresh(now)
@@ -30,11 +30,12 @@ extension AnswerTable {
     /// Returns the newest NOERROR or NXDOMAIN entry; `isHeld` is true if a failure is cached.
     func newest(
         for question: Question,
+        hash: UInt64? = nil,
         variant: AnswerVariant,
         now: UInt64
     ) -> (reference: Int, isHeld: Bool)? {
         let name = question.name.octets
-        let hash = hash(name.rawSpan, type: question.type.rawValue)
+        let hash = hash ?? self.hash(name.rawSpan, type: question.type.rawValue)
         var probe = index.probe(hash)
         var newest: Int?
         var isHeld = false

@@ -9,9 +9,9 @@ extension AnswerTable {
     private static var mostSplits: Int { 64 }
 
     /// Stores an answer; returns false if the cache rejects the answer because of its size.
-    mutating func insert(_ answer: CachedAnswer, now: UInt64) -> Bool {
+    mutating func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: UInt64) -> Bool {
         let name = answer.question.name.octets
-        let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
+        let hash = hash ?? self.hash(name.rawSpan, type: answer.question.type.rawValue)
         var header = EntryHeader(answer, hash: hash, storedAt: Int64(bitPattern: now))
         guard Int(header.length) <= ring.capacity / 2, admits(header, now: now) else {
             return false
@@ -70,7 +70,7 @@ extension AnswerTable {
         let reference = ring.append(
             header,
             name: answer.question.name.octets,
-            ttlOffsets: answer.sections.ttlOffsets,
+            ttlOffsets: answer.sections.ttlOffsets.rawSpan,
             sections: answer.sections.octets,
             options: answer.options.prefix(Int(header.optionCount))
         )

@@ -42,8 +42,7 @@ struct EntryHeader {
     var nameCount: UInt8
     var optionCount: UInt8
 
-    init(_ answer: CachedAnswer, hash: UInt64, storedAt: Int64) {
-        let sections = answer.sections
+    init(_ answer: borrowing CachedAnswer, hash: UInt64, storedAt: Int64) {
         length = 0
         isLive = true
         variant = answer.variant.rawValue
@@ -57,11 +56,11 @@ struct EntryHeader {
         refreshAt = answer.refreshAfter == 0 ? Self.never : min(answer.refreshAfter, Self.never)
         type = answer.question.type.rawValue
         server = answer.server
-        answerCount = sections.answerCount
-        authorityCount = sections.authorityCount
-        additionalCount = sections.additionalCount
-        ttlCount = UInt16(sections.ttlOffsets.count)
-        sectionCount = UInt16(sections.octets.count)
+        answerCount = answer.sections.answerCount
+        authorityCount = answer.sections.authorityCount
+        additionalCount = answer.sections.additionalCount
+        ttlCount = UInt16(answer.sections.ttlOffsets.count)
+        sectionCount = UInt16(answer.sections.octets.count)
         nameCount = UInt8(answer.question.name.octets.count)
         optionCount = UInt8(exactly: answer.options.count) ?? 0
         if !answer.isFailure, optionCount == 0, sectionCount <= MirroredAnswer.mostOctets,

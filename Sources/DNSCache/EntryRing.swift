@@ -135,7 +135,7 @@ struct EntryRing: ~Copyable {
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
-        ttlOffsets: [UInt16],
+        ttlOffsets: RawSpan,
         sections: [UInt8],
         options: ArraySlice<UInt8>
     ) -> Int {

@@ -131,7 +131,9 @@ package final class Resolver {
             addressOrdering
         )
         self.sharedResolution = sharedResolution
-        singleFlight = SingleFlight(statistics, clocks) { sharedResolution.begin($0) }
+        singleFlight = SingleFlight(statistics, clocks, hash: cache.hash) {
+            sharedResolution.begin($0)
+        }
         staticHosts = StaticHosts(localAnswers, origins: statistics.origins)
         prefetcher = Prefetcher(
             freshness.prefetch,
@@ -148,10 +150,12 @@ package final class Resolver {
     /// Answers `query` by `deadline`; the answer is SERVFAIL if no source has answered.
     ///
     /// - Parameters:
+    ///   - hash: the cache's hash of the question; nil if unknown.
     ///   - client: the client that the query counts against; nil for the daemon itself.
     ///   - completion: may be called before this function returns.
     package func resolve(
         _ query: Query,
+        hash: UInt64? = nil,
         of client: ClientNetwork? = nil,
         deadline: Instant,
         _ completion: consuming Completion<Resolution>
@@ -160,14 +164,14 @@ package final class Resolver {
         if let own = ownAnswer(query.question, match) { return completion(own.answer) }
         let now = clocks.now()
         if let answer = bypassed(query, match, now: now) { return completion(answer) }
-        if let lastResort = serveStale.lastResort(query, match, now: now) {
+        if let lastResort = serveStale.lastResort(query, hash: hash, match, now: now) {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
             // The delay starts with the first client's query, so that later clients wait less.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
                 completion(lastResort.unless(found))
             }
-            ask(query, match, of: client, now: now, deadline: end, fallback)
+            ask(query, hash, match, of: client, now: now, deadline: end, fallback)
         } else if snapshotWaiters.isLoading {
             let added = snapshotWaiters.add(
                 query,
@@ -185,14 +189,15 @@ package final class Resolver {
             let resolved = Completion<Resolution> { [snapshotWaiters] in
                 snapshotWaiters.resolved(waiting, $0)
             }
-            ask(query, match, of: client, now: now, deadline: deadline, resolved)
+            ask(query, hash, match, of: client, now: now, deadline: deadline, resolved)
         } else {
-            ask(query, match, of: client, now: now, deadline: deadline, completion)
+            ask(query, hash, match, of: client, now: now, deadline: deadline, completion)
         }
     }
 
     private func ask(
         _ query: Query,
+        _ hash: UInt64?,
         _ match: RouteTable.Match?,
         of client: ClientNetwork?,
         now: Instant,
@@ -201,6 +206,7 @@ package final class Resolver {
     ) {
         let joined = singleFlight.ask(
             query,
+            hash: hash,
             match,
             for: client,
             now: now,

@@ -10,116 +10,137 @@ protocol AttemptCarrier: AnyObject {
 
 /// One query to one server, from its start to its result.
 ///
-/// ``Forwarder`` and the transports store their state of the query here.
+/// ``Forwarder`` and the transports store their state of the query here. A ``Run`` is its own first
+/// attempt, which saves an object.
 @ServiceLoop
-package final class Attempt {
-    package let query: Query
+package class Attempt {
+    package final let query: Query
 
-    package let deadline: Instant
+    package final let cancellation: CancellationSignal?
 
-    package let cancellation: CancellationSignal?
+    package final var deadline: Instant { due }
+    private final var due = Instant(nanoseconds: 0)
 
     /// Record of this attempt in a trace of the query; nil if the query is not traced.
-    package let place: Trace.Place?
+    final private(set) var place: Trace.Place?
 
     /// Start of an earlier unanswered attempt at the same server; nil if there was none.
     ///
     /// A connection that has received no data since this time is not used.
-    private(set) var earlier: Instant?
+    final private(set) var earlier: Instant?
 
     /// True if the query has an OPT record; false for a server without EDNS (RFC 6891 §7).
-    package var usesEDNS: Bool { !omitsEDNS }
-    private var omitsEDNS = false
+    package final var usesEDNS: Bool { !omitsEDNS }
+    private final var omitsEDNS = false
 
     /// True if the query is repeated because the server rejected EDNS.
-    private(set) var hasRejectedEDNS = false
+    final private(set) var hasRejectedEDNS = false
 
     /// Number of the attempt in the group's plan, and index of the server in the group.
-    let (number, server): (Int, Int)
+    final private(set) var (number, server) = (0, 0)
 
     /// Time at which an ``UpstreamGroup`` sent the query; 0 if no group sent it.
-    let began: Instant
+    final private(set) var began = Instant(nanoseconds: 0)
 
-    private(set) var sent = Instant(nanoseconds: 0)
+    final private(set) var sent = Instant(nanoseconds: 0)
 
     /// Result; valid in the completion handler.
-    package var outcome: Outcome { result }
-    private var result: Outcome = .failure(.timedOut)
+    package final var outcome: Outcome { result }
+    private final var result: Outcome = .failure(.timedOut)
 
     /// Time of the result; nil if `forwarder` did not count the attempt.
-    private(set) var ended: Instant?
+    final private(set) var ended: Instant?
 
     package typealias Outcome = Result<UpstreamReply, UpstreamError>
 
     /// Forwarder that counts the result; nil before the query was sent, and after the result.
-    private var forwarder: Forwarder?
+    private final var forwarder: Forwarder?
 
     /// Socket that waits for the reply; nil before the query was sent, and after the result.
-    private var carrier: (any AttemptCarrier)?
+    private final var carrier: (any AttemptCarrier)?
 
     /// Query in a datagram; nil unless a ``UDPExchanger`` waits for the reply.
-    var datagram: (exchange: UpstreamExchange, transport: PlainTransport)?
+    final var datagram: Datagram?
+
+    struct Datagram {
+        let exchange: UpstreamExchange
+        let transport: PlainTransport
+    }
 
     /// Next attempt that waits at the same UDP socket.
-    var next: Attempt?
+    final var next: Attempt?
 
-    private var completion: Completion<Attempt>?
+    private final var completion: Completion<Attempt>?
+
+    /// Creates an attempt that the caller completes with ``prepare(_:number:server:began:_:)``.
+    init(_ query: Query, cancellation: CancellationSignal?) {
+        self.query = query
+        self.cancellation = cancellation
+    }
 
     /// Creates an attempt without sending the query.
     ///
     /// - Parameter completion: receives the ended attempt, possibly before ``Forwarding/ask(_:)``
     ///   returns.
-    package init(
+    package convenience init(
         _ query: Query,
         deadline: Instant,
         repeating earlier: Instant? = nil,
         cancellation: CancellationSignal? = nil,
+        _ completion: consuming Completion<Attempt>
+    ) {
+        self.init(query, cancellation: cancellation)
+        prepare(deadline: deadline, repeating: earlier, completion)
+    }
+
+    final func prepare(
+        deadline: Instant,
+        repeating earlier: Instant?,
         place: Trace.Place? = nil,
         number: Int = 0,
         server: Int = 0,
         began: Instant = Instant(nanoseconds: 0),
         _ completion: consuming Completion<Attempt>
     ) {
-        self.query = query
-        self.deadline = deadline
-        self.earlier = earlier
-        self.cancellation = cancellation
-        self.place = place
-        (self.number, self.server) = (number, server)
-        self.began = began
-        self.completion = consume completion
+        (due, self.earlier) = (deadline, earlier)
+        (self.number, self.server, self.began) = (number, server, began)
+        // Unlike an assignment, `swap` needs no run-time exclusivity check.
+        var place = place
+        swap(&self.place, &place)
+        var next: Completion<Attempt>? = consume completion
+        swap(&self.completion, &next)
     }
 
     /// Client whose limits apply to the query; nil for a query of the daemon itself.
-    var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
+    final var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
     /// True after the completion, for example because the server was withdrawn.
-    var isOver: Bool { completion == nil }
+    final var isOver: Bool { completion == nil }
 
-    var isCancelled: Bool { cancellation?.isCancelled ?? false }
+    final var isCancelled: Bool { cancellation?.isCancelled ?? false }
 
-    func begin(at forwarder: Forwarder, _ now: Instant, usesEDNS: Bool) {
+    final func begin(at forwarder: Forwarder, _ now: Instant, usesEDNS: Bool) {
         self.forwarder = forwarder
         (sent, omitsEDNS) = (now, !usesEDNS)
     }
 
-    func dropEDNS() {
+    final func dropEDNS() {
         (omitsEDNS, hasRejectedEDNS, earlier) = (true, true, nil)
     }
 
     /// Records the socket that waits for the reply, so that the query can be cancelled.
-    func wasSent(by carrier: any AttemptCarrier) {
+    final func wasSent(by carrier: any AttemptCarrier) {
         self.carrier = carrier
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }
     }
 
-    func withdraw() {
+    final func withdraw() {
         carrier?.cancel(self)
         complete(.failure(.withdrawn))
     }
 
     /// Receives the transport's result, once for each call of ``UpstreamTransport/carry(_:)``.
-    package func end(_ outcome: consuming Outcome) {
+    package final func end(_ outcome: consuming Outcome) {
         if let forwarder {
             forwarder.received(outcome, to: self)
         } else {
@@ -127,16 +148,23 @@ package final class Attempt {
         }
     }
 
-    func complete(_ outcome: consuming Outcome, at ended: Instant? = nil) {
+    final func complete(_ outcome: consuming Outcome, at ended: Instant? = nil) {
         (forwarder, carrier) = (nil, nil)
         guard let completion = completion.take() else { return }
-        result = outcome
+        swap(&result, &outcome)
         self.ended = ended
         completion(self)
     }
 
+    /// Removes and returns ``datagram`` without a copy.
+    final func takeDatagram() -> Datagram? {
+        var taken: Datagram?
+        swap(&taken, &datagram)
+        return taken
+    }
+
     /// Returns the result without a copy.
-    func takeOutcome() -> Outcome {
+    final func takeOutcome() -> Outcome {
         var taken = Outcome.failure(.timedOut)
         swap(&taken, &result)
         return taken

@@ -5,14 +5,12 @@ package import DNSWire
 ///
 /// EDNS options of the client are not forwarded, because they are hop-by-hop (RFC 6891 §6.1.1).
 package struct UpstreamExchange {
-    package private(set) var message: [UInt8]
-
     let id: UInt16
 
-    private let type: RecordType
+    private let query: OutgoingQuery
 
-    /// Offset of the end of the question in the query and in each reply.
-    private let questionEnd: Int
+    /// Random letter case of the name; nil over streams.
+    private let letterCase: LetterCase?
 
     package enum Transport {
         /// UDP: off-path attackers must guess random ID and letter case (0x20; RFC 5452 §9.2).
@@ -45,26 +43,41 @@ package struct UpstreamExchange {
         header.authenticData = validates
         if transport == .datagram {
             header.id = UInt16(truncatingIfNeeded: random.next())
+            letterCase = LetterCase(of: query.question.name, using: &random)
+        } else {
+            letterCase = nil
         }
         id = header.id
-        type = query.question.type
-        let name = query.question.name.octets
-        questionEnd = Self.nameStart + name.count + 4
-        message = OutgoingQuery.octets(
+        self.query = OutgoingQuery(
             header,
             query.question,
-            payload: UInt16(QueryFacts.largestPayload),
+            payload: usesEDNS ? UInt16(QueryFacts.largestPayload) : nil,
             dnssecOK: query.dnssecOK,
-            hasEDNS: usesEDNS,
             block: transport == .encrypted ? UpstreamLimits.padding : nil
         )
-        if transport == .datagram {
-            message.drawCase(in: Self.nameStart..<questionEnd - 4, using: &random)
-        }
+    }
+
+    /// Encoded query.
+    package var message: [UInt8] {
+        var octets = query.octets
+        octets.withMutableRawSpan { letterCase?.apply(to: &$0, name) }
+        return octets
+    }
+
+    /// Size of the query in octets.
+    var count: Int { query.count }
+
+    /// Writes the query of a datagram to the first ``count`` octets of `buffer`.
+    func write(to buffer: inout MutableRawSpan) {
+        query.write(to: &buffer)
+        letterCase?.apply(to: &buffer, name)
     }
 
     /// Offset of the name in a message (RFC 1035 §4.1.1).
     private static let nameStart = QueryFacts.headerCount
+
+    /// Range of the name in a message.
+    private var name: Range<Int> { Self.nameStart..<query.questionEnd - 4 }
 
     package enum Validation {
         /// Not a reply to this query; ignored, so that a forged reply cannot end the exchange
@@ -92,35 +105,36 @@ package struct UpstreamExchange {
     ///
     /// The question is compared without decoding: the first name of a message is not compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
-        if isBareError(octets) { return .doubtful }
-        guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
+        let (received, question, end) = (octets.rawSpan, query.question, query.questionEnd)
+        if received.byteCount == Self.nameStart, isBareError(received) { return .doubtful }
+        guard received.byteCount >= end, received.uint16(at: 0) == id,
             // QR set, OPCODE 0, QDCOUNT 1.
-            octets[2] & 0xF8 == 0x80, octets[4] == 0, octets[5] == 1
+            received.uint8(at: 2) & 0xF8 == 0x80, received.uint16(at: 4) == 1,
+            received.uint16(at: end - 4) == question.type.rawValue,
+            received.uint16(at: end - 2) == question.recordClass.rawValue
         else { return .foreign }
-        let name = Self.nameStart..<questionEnd - 4
-        let (sent, received) = (message.rawSpan, octets.rawSpan)
-        guard received.extracting(name).isSameName(as: sent.extracting(name)),
-            received.uint32(at: name.upperBound) == sent.uint32(at: name.upperBound)
-        else { return .foreign }
-        let keepsCase = received.extracting(name).hasSameCase(as: sent.extracting(name))
-        if keepsCase, let reply = plain(octets) { return .reply(.plain(reply)) }
+        let (name, asked) = (received.extracting(name), question.name.octets.rawSpan)
+        guard name.isSameName(as: asked) else { return .foreign }
+        let keepsCase =
+            letterCase?.isKept(in: received, self.name) ?? name.hasSameCase(as: asked)
+        if keepsCase,
+            let reply = PlainReply(copying: octets, asked: question.type, questionEnd: end)
+        {
+            return .reply(.plain(reply))
+        }
         guard let reply = try? Message(parsing: octets) else { return .doubtful }
         if reply.header.isTruncated { return .truncated }
         return keepsCase ? .reply(.message(reply)) : .otherCase(reply)
     }
 
-    private func plain(_ octets: Span<UInt8>) -> PlainReply? {
-        PlainReply(copying: octets, asked: type, questionEnd: questionEnd)
-    }
-
-    /// True for a bare header with FORMERR or NOTIMP and the ID of the query.
+    /// True for a header with FORMERR or NOTIMP, the ID of the query, and no counts.
     ///
     /// A server that cannot parse a query may send such a header. Over UDP the header could be
     /// forged, so the query is repeated over TCP.
-    private func isBareError(_ octets: Span<UInt8>) -> Bool {
-        octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
-            && octets[2] & 0xF8 == 0x80 && (4..<Self.nameStart).allSatisfy { octets[$0] == 0 }
-            && [RCode.formErr.rawValue, RCode.notImp.rawValue].contains(UInt16(octets[3] & 0x0F))
+    private func isBareError(_ header: RawSpan) -> Bool {
+        let rcode = RCode(rawValue: UInt16(header.uint8(at: 3) & 0x0F))
+        return header.uint16(at: 0) == id && header.uint8(at: 2) & 0xF8 == 0x80
+            && header.octets8(at: 4) == 0 && (rcode == .formErr || rcode == .notImp)
     }
 
     /// Returns a reply received over a stream, where letter case is irrelevant; nil if unmatched.
@@ -138,31 +152,55 @@ package struct UpstreamExchange {
     }
 }
 
-extension [UInt8] {
-    /// Randomizes the case of each letter.
-    ///
-    /// Length octets of labels are at most 63, and therefore not letters.
-    ///
-    /// - Parameter name: the range of the name, which starts at offset 7 or later.
-    fileprivate mutating func drawCase(
-        in name: Range<Int>,
-        using random: inout some RandomNumberGenerator
-    ) {
-        withMutableRawSpan { buffer in
-            var bits: UInt64 = 0
-            let offsets = stride(from: name.lowerBound, to: name.upperBound, by: 8)
-            for (word, offset) in offsets.enumerated() {
-                // One random number has 64 bits: one bit for each of 64 octets.
-                bits = word % 8 == 0 ? random.next() : bits << 1 | bits >> 63
-                // The last eight octets end with the name; octets before `offset` are not changed
-                // again.
-                let start = Swift.min(offset, name.upperBound - 8)
-                let octets = buffer.bytes.octets8(at: start)
-                let letters = octets.caseBits & ~0 << UInt64(8 * (offset - start))
-                let drawn = octets & ~letters | bits & letters
-                buffer.storeBytes(of: drawn.littleEndian, toByteOffset: start, as: UInt64.self)
-            }
+/// Random letter case of a name: one bit for each octet (0x20).
+private struct LetterCase {
+    /// One random number for each 64 octets of a name.
+    private var bits = InlineArray<4, UInt64>(repeating: 0)
+
+    init(of name: Name, using random: inout some RandomNumberGenerator) {
+        for index in 0..<(name.octets.count + 63) / 64 { bits[index] = random.next() }
+    }
+
+    /// Sets the case of each letter of a name, which starts at offset 7 or later.
+    func apply(to buffer: inout MutableRawSpan, _ name: Range<Int>) {
+        for offset in stride(from: 0, to: name.count, by: 8) {
+            let octets = octets(offset, of: name, in: buffer.bytes)
+            let drawn = octets.value & ~octets.letters | bits(offset) & octets.letters
+            buffer.storeBytes(of: drawn.littleEndian, toByteOffset: octets.start, as: UInt64.self)
         }
+    }
+
+    /// True if each letter of a received name has its case; `name` is equal except for its case.
+    func isKept(in message: RawSpan, _ name: Range<Int>) -> Bool {
+        for offset in stride(from: 0, to: name.count, by: 8) {
+            let octets = octets(offset, of: name, in: message)
+            guard (octets.value ^ bits(offset)) & octets.letters == 0 else { return false }
+        }
+        return true
+    }
+
+    /// Random bits for the eight octets after `offset`, which is a multiple of 8.
+    @inline(__always)
+    private func bits(_ offset: Int) -> UInt64 {
+        let (bits, turn) = (self.bits[offset &>> 6], UInt64(truncatingIfNeeded: offset &>> 3 & 7))
+        return bits &<< turn | bits &>> (64 &- turn)
+    }
+
+    /// Returns eight octets of a name, and the case bits of their letters from `offset` on.
+    ///
+    /// Length octets of labels are at most 63, and therefore not letters. The last eight octets end
+    /// with the name, and begin before `offset`.
+    @inline(__always)
+    private func octets(
+        _ offset: Int,
+        of name: Range<Int>,
+        in message: RawSpan
+    ) -> (start: Int, value: UInt64, letters: UInt64) {
+        let (wanted, last) = (name.lowerBound &+ offset, name.upperBound &- 8)
+        let start = min(wanted, last)
+        let value = message.octets8(at: start)
+        let skipped = UInt64(truncatingIfNeeded: 8 &* (wanted &- start))
+        return (start, value, value.caseBits & (~0 &<< skipped))
     }
 }
 

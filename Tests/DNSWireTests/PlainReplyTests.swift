@@ -140,6 +140,48 @@ struct PlainReplyTests {
         #expect(Self.copy(example.octets) == nil, "\(example.what)")
     }
 
+    @Test
+    func `names of other sections are checked as by the decoder`() {
+        let answered = Self.reply([Self.address()]) { $0.edns = nil }
+        let start = answered.count
+        let label = [63] + [UInt8](repeating: 0x61, count: 63)
+        func long(_ last: Int, _ end: [UInt8]) -> [UInt8] {
+            label + label + label + [UInt8(last)] + [UInt8](repeating: 0x61, count: last) + end
+        }
+        let names: [[UInt8]] = [
+            [0], [1, 0x61, 0], [0xC0, 12], [1, 0x61, 0xC0, 16], [0xC0, 11], [0xC0, 0],
+            [0xC0, UInt8(start)], [1, 0x61, 0xC0, UInt8(start)], [0xC0, UInt8(start + 2)],
+            [0x40, 0], [0xBF, 0], [9, 0x61, 0], long(61, [0]), long(62, [0]),
+            long(45, [0xC0, 12]), long(46, [0xC0, 12]),
+        ]
+        for name in names {
+            var octets = answered
+            octets[9] = 1
+            octets += name + [0, 16, 0, 1, 0, 0, 0, 1, 0, 0]
+            var reader = WireReader(octets.span, at: start)
+            let isRead = (try? reader.name()) != nil && reader.remaining == 10
+            #expect((Self.copy(octets) != nil) == isRead, "\(name)")
+        }
+    }
+
+    @Test(arguments: [(126, true), (127, false)])
+    func `a name of another section has at most 127 pointers`(_ pointers: Int, _ isCopied: Bool) {
+        var octets = Self.reply([Self.address()]) { $0.edns = nil }
+        octets[9] = 2
+        // The data of the first record are pointers, each to the previous.
+        octets += [
+            0, 0, 16, 0, 1, 0, 0, 0, 1, UInt8(pointers * 2 >> 8), UInt8(pointers * 2 & 0xFF),
+        ]
+        var target = 12
+        for _ in 0..<pointers {
+            octets += [0xC0 | UInt8(target >> 8), UInt8(target & 0xFF)]
+            target = octets.count - 2
+        }
+        octets += [0xC0 | UInt8(target >> 8), UInt8(target & 0xFF)]
+        octets += [0, 16, 0, 1, 0, 0, 0, 1, 0, 0]
+        #expect((Self.copy(octets) != nil) == isCopied)
+    }
+
     private static func aliased(pointer: Int, ttl: [UInt8] = [0, 0, 0, 60]) -> [UInt8] {
         var octets = reply([])
         octets.removeLast(11)

@@ -20,13 +20,7 @@ struct AccessPolicyTests {
         var handedOver = 0
         let misses = MissQueue(refresh: { _ in }) { miss in
             handedOver += 1
-            if case .reply(let reply) = harness.handler.look(
-                at: miss.datagram.octets,
-                from: miss.clientContext,
-                arrival: miss.arrival
-            ) {
-                _ = miss.listener.send(reply, inReplyTo: miss.datagram)
-            }
+            harness.handler.answer(miss)
         }
         let everybody = AccessList([try #require(IPPrefix("127.0.0.0/8"))])
         let rules = AccessPolicy(.init(access: everybody))

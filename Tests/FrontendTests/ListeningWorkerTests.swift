@@ -21,25 +21,7 @@ struct ListeningWorkerTests {
             binding: #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
-        let misses = MissQueue(refresh: { _ in }) { miss in
-            let look = harness.handler.look(
-                at: miss.datagram.octets,
-                from: miss.clientContext,
-                arrival: miss.arrival
-            )
-            switch look {
-            case .nothing: break
-            case .reply(let reply), .malformed(let reply):
-                _ = miss.listener.send(reply, inReplyTo: miss.datagram)
-            case .question(let open):
-                Task { @ServiceLoop in
-                    _ = miss.listener.send(
-                        await harness.handler.resolve(open),
-                        inReplyTo: miss.datagram
-                    )
-                }
-            }
-        }
+        let misses = MissQueue(refresh: { _ in }) { harness.handler.answer($0) }
         let worker = UDPWorker(
             listener,
             cache: harness.cache,

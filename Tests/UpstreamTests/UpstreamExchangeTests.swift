@@ -201,6 +201,29 @@ struct UpstreamExchangeTests {
     }
 
     @Test
+    func `each letter of a long name is checked`() throws {
+        let label = String(repeating: "a1z-", count: 15)
+        for name in [try Name("\(label).\(label).\(label).\(label)"), "ab.c"] {
+            let exchange = Self.exchange(name)
+            let right = reply(to: exchange.message)
+            guard case .reply = exchange.validate(right) else {
+                Issue.record("rejected: \(right)")
+                return
+            }
+            for place in 12..<12 + name.octets.count {
+                var octets = right
+                octets[place] ^= 0x20
+                let isLetter = name.octets[place - 12] >= 0x61
+                switch exchange.validate(octets) {
+                case .otherCase: #expect(isLetter)
+                case .foreign: #expect(!isLetter)
+                default: Issue.record("octet \(place)")
+                }
+            }
+        }
+    }
+
+    @Test
     func `a reply with one wrong bit is never accepted`() throws {
         var random = Seeded(seed: 4)
         let exchange = Self.exchange()

@@ -14,9 +14,11 @@ extension AnswerSections {
             answerCount: answerCount,
             authorityCount: authorityCount,
             additionalCount: additionalCount,
-            ttlOffsets: stride(from: 0, to: ttlOffsets.byteCount, by: 2).map { offset in
-                ttlOffsets.uint16(at: offset).bigEndian
-            }
+            ttlOffsets: TTLOffsets(
+                stride(from: 0, to: ttlOffsets.byteCount, by: 2).map { offset in
+                    ttlOffsets.uint16(at: offset).bigEndian
+                }
+            )
         )
     }
 
@@ -41,7 +43,7 @@ extension AnswerSections {
         guard message.count <= WireLimits.messageOctets else {
             throw .trailingOctets(at: WireLimits.messageOctets)
         }
-        var offsets: [UInt16] = []
+        var offsets = TTLOffsets()
         var position = start
         let count = Int(answerCount) + Int(authorityCount) + Int(additionalCount)
         for _ in 0..<count {
@@ -105,7 +107,7 @@ extension AnswerSections {
         answerCount: UInt16,
         authorityCount: UInt16,
         additionalCount: UInt16,
-        ttlOffsets: [UInt16]
+        ttlOffsets: TTLOffsets
     ) {
         self.octets = octets
         self.answerCount = answerCount

@@ -14,8 +14,7 @@ package struct AnswerSections: Hashable, Sendable {
     /// Number of additional records, without OPT.
     package let additionalCount: UInt16
 
-    /// Offsets of the TTLs in the message, ascending.
-    package let ttlOffsets: [UInt16]
+    package let ttlOffsets: TTLOffsets
 
     package static let empty = AnswerSections()
 
@@ -26,7 +25,7 @@ package struct AnswerSections: Hashable, Sendable {
         answerCount = 0
         authorityCount = 0
         additionalCount = 0
-        ttlOffsets = []
+        ttlOffsets = TTLOffsets()
     }
 
     /// Encodes records; throws `messageFull` above 65535 octets.
@@ -46,7 +45,7 @@ package struct AnswerSections: Hashable, Sendable {
         answerCount = builder.count(of: .answer)
         authorityCount = builder.count(of: .authority)
         additionalCount = builder.count(of: .additional)
-        ttlOffsets = builder.ttlOffsets
+        ttlOffsets = TTLOffsets(builder.ttlOffsets)
         let start = WireLimits.headerOctets + question.octetCount
         octets = Array(builder.octets[start...])
     }
@@ -59,8 +58,7 @@ package struct AnswerSections: Hashable, Sendable {
     ) throws(BuildError) {
         var octets: [UInt8] = []
         octets.reserveCapacity(addresses.count * Self.addressOctets)
-        var ttlOffsets: [UInt16] = []
-        ttlOffsets.reserveCapacity(addresses.count)
+        var ttlOffsets = TTLOffsets()
         let start = WireLimits.headerOctets + question.octetCount
         guard start + addresses.count * Self.addressOctets <= WireLimits.messageOctets else {
             throw .messageFull

@@ -18,9 +18,10 @@ package struct PlainReply: Hashable, Sendable {
     ///
     /// The caller must have checked the question.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
+        let message = message.rawSpan
         var walk = Walk(message, type, questionEnd)
-        guard (try? walk.run()) == true else { return nil }
-        let octets = [UInt8](message.rawSpan.extracting(questionEnd..<walk.end))
+        guard walk.run() else { return nil }
+        let octets = [UInt8](message.extracting(questionEnd..<walk.end))
         sections = AnswerSections(
             octets: octets,
             answerCount: UInt16(walk.offsets.count),
@@ -45,14 +46,14 @@ package struct PlainReply: Hashable, Sendable {
 }
 
 private struct Walk: ~Escapable {
-    private let message: Span<UInt8>
+    private let message: RawSpan
     private let type: UInt16
     private let questionEnd: Int
 
     /// Offset of the next octet to check; finally the end of the answer section.
     private(set) var end: Int
 
-    private(set) var offsets: [UInt16] = []
+    private(set) var offsets = TTLOffsets()
 
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
@@ -72,43 +73,40 @@ private struct Walk: ~Escapable {
     private static let mostOthers = 48
 
     @_lifetime(copy message)
-    init(_ message: Span<UInt8>, _ type: RecordType, _ questionEnd: Int) {
+    init(_ message: RawSpan, _ type: RecordType, _ questionEnd: Int) {
         self.message = message
         self.type = type.rawValue
         self.questionEnd = questionEnd
         end = questionEnd
     }
 
-    mutating func run() throws(WireError) -> Bool {
+    mutating func run() -> Bool {
         let count = Int(message.uint16(at: 6))
         // RCODE 0, and TC not set.
-        guard message.count >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
+        guard message.byteCount >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
             type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
             (1...Self.mostRecords).contains(count)
         else { return false }
-        offsets.reserveCapacity(count)
-        for _ in 0..<count { guard try takeRecord() else { return false } }
-        guard addresses != nil else { return false }
-        return try skipOthers()
+        for _ in 0..<count { guard takeRecord() else { return false } }
+        return addresses != nil && skipOthers()
     }
 
-    private mutating func takeRecord() throws(WireError) -> Bool {
+    private mutating func takeRecord() -> Bool {
         let start = end
-        guard message.count - start >= Self.prologue,
-            message[start] >= 0xC0,
+        guard message.byteCount - start >= Self.prologue,
+            message.uint8(at: start) >= 0xC0,
             Int(message.uint16(at: start) & 0x3FFF) == names[nameCount - 1],
             message.uint16(at: start + 4) == RecordClass.in.rawValue
         else { return false }
-        let ttl =
-            UInt32(message.uint16(at: start + 6)) << 16 | UInt32(message.uint16(at: start + 8))
+        let ttl = message.uint32(at: start + 6)
         let data = start + Self.prologue
         end = data + Int(message.uint16(at: start + 10))
-        guard ttl <= WireLimits.maximumTTL, end <= message.count else { return false }
+        guard ttl <= WireLimits.maximumTTL, end <= message.byteCount else { return false }
         offsets.append(UInt16(start + 6))
         (lowestTTL, highestTTL) = (min(lowestTTL, ttl), max(highestTTL, ttl))
         switch message.uint16(at: start + 2) {
         case type: return takeAddress(start, ttl)
-        case RecordType.cname.rawValue where addresses == nil: return try takeAlias(data)
+        case RecordType.cname.rawValue where addresses == nil: return takeAlias(data)
         default: return false
         }
     }
@@ -125,17 +123,17 @@ private struct Walk: ~Escapable {
         for other in stride(from: first.start, to: start, by: size) {
             guard
                 (Self.prologue..<size).contains(where: {
-                    message[other + $0] != message[start + $0]
+                    message.uint8(at: other + $0) != message.uint8(at: start + $0)
                 })
             else { return false }
         }
         return true
     }
 
-    private mutating func takeAlias(_ start: Int) throws(WireError) -> Bool {
-        var reader = WireReader(message, at: start)
-        let pointer = try reader.skipName()
-        guard reader.offset == end, nameCount < names.count else { return false }
+    private mutating func takeAlias(_ start: Int) -> Bool {
+        guard let (nameEnd, pointer) = extent(ofNameAt: start), nameEnd == end,
+            nameCount < names.count
+        else { return false }
         // A pointer must lead to a label of an earlier name: another target could be a TTL, which
         // changes.
         if let pointer {
@@ -153,65 +151,93 @@ private struct Walk: ~Escapable {
     /// True if a label of the name begins at `offset`, before any pointer.
     private func hasLabel(at offset: Int, name: Int) -> Bool {
         var position = name
-        while position < offset, (1...63).contains(message[position]) {
-            position += 1 + Int(message[position])
+        while position < offset, (1...63).contains(message.uint8(at: position)) {
+            position += 1 + Int(message.uint8(at: position))
         }
         return position == offset
     }
 
     /// Checks the other sections; returns false for an extended RCODE, or an option except padding.
-    private func skipOthers() throws(WireError) -> Bool {
-        var reader = WireReader(message, at: end)
+    private func skipOthers() -> Bool {
         let authorities = Int(message.uint16(at: 8))
         let count = authorities + Int(message.uint16(at: 10))
         guard count <= Self.mostOthers else { return false }
+        var position = end
         var hasOPT = false
         for index in 0..<count {
-            let isRoot = !reader.isAtEnd && message[reader.offset] == 0
-            _ = try reader.skipName()
-            let type = try reader.uint16()
-            _ = try reader.uint16()
-            let ttl = try reader.uint32()
-            let count = Int(try reader.uint16())
-            let data = reader.offset
-            reader.leaveField(try reader.enterField(count))
-            guard type == RecordType.opt.rawValue else { continue }
+            guard let name = extent(ofNameAt: position), name.end + 10 <= message.byteCount else {
+                return false
+            }
+            let isRoot = message.uint8(at: position) == 0
+            let (fields, data) = (name.end, name.end + 10)
+            let count = Int(message.uint16(at: fields + 8))
+            position = data + count
+            guard position <= message.byteCount else { return false }
+            guard message.uint16(at: fields) == RecordType.opt.rawValue else { continue }
+            // The upper 8 bits of the TTL are those of the RCODE.
+            guard isRoot, !hasOPT, index >= authorities, message.uint8(at: fields + 4) == 0 else {
+                return false
+            }
             // Padding is the only permitted option (RFC 7830).
-            guard isRoot, !hasOPT, index >= authorities, ttl >> 24 == 0 else { return false }
             let isPadding =
                 count >= 4 && message.uint16(at: data) == EDNSOption.Code.padding
                 && Int(message.uint16(at: data + 2)) == count - 4
             guard count == 0 || isPadding else { return false }
             hasOPT = true
         }
-        return reader.isAtEnd
+        return position == message.byteCount
+    }
+
+    /// Returns the end of a name, and the target of its first pointer; nil for a malformed name.
+    ///
+    /// As ``WireReader/name()``, but without errors, which are slower.
+    private func extent(ofNameAt start: Int) -> (end: Int, target: Int?)? {
+        var (position, runStart) = (start, start)
+        var (octets, hops) = (1, 0)
+        var first: (end: Int, target: Int)?
+        while position < message.byteCount {
+            let length = Int(message.uint8(at: position))
+            if length == 0 { return (first?.end ?? position + 1, first?.target) }
+            if length < 64 {
+                octets += length + 1
+                position += length + 1
+                guard octets <= WireLimits.nameOctets else { return nil }
+                continue
+            }
+            guard length >= 0xC0, position + 2 <= message.byteCount else { return nil }
+            let target = Int(message.uint16(at: position) & 0x3FFF)
+            hops += 1
+            guard target < runStart, target >= WireLimits.headerOctets,
+                hops <= WireLimits.pointersPerName
+            else { return nil }
+            if first == nil { first = (position + 2, target) }
+            (position, runStart) = (target, target)
+        }
+        return nil
     }
 
     private func isSameName(_ left: Int, _ right: Int) -> Bool {
         var (left, right) = (label(at: left), label(at: right))
         while true {
-            let count = message[left]
-            guard count == message[right] else { return false }
+            let count = Int(message.uint8(at: left))
+            guard count == message.uint8(at: right) else { return false }
             if count == 0 { return true }
-            for index in 1...Int(count)
-            where message[left + index].folded != message[right + index].folded {
+            for index in 1...count
+            where message.uint8(at: left + index).folded != message.uint8(at: right + index).folded
+            {
                 return false
             }
-            left = label(at: left + 1 + Int(count))
-            right = label(at: right + 1 + Int(count))
+            left = label(at: left + 1 + count)
+            right = label(at: right + 1 + count)
         }
     }
 
     /// Returns the offset of the label at `offset`, after any compression pointers.
     private func label(at offset: Int) -> Int {
         var offset = offset
-        while message[offset] >= 0xC0 { offset = Int(message.uint16(at: offset) & 0x3FFF) }
+        while message.uint8(at: offset) >= 0xC0 {
+            offset = Int(message.uint16(at: offset) & 0x3FFF)
+        }
         return offset
-    }
-}
-
-extension Span<UInt8> {
-    fileprivate func uint16(at offset: Int) -> UInt16 {
-        UInt16(self[offset]) << 8 | UInt16(self[offset + 1])
     }
 }

@@ -50,13 +50,17 @@ extension Name {
         return count
     }
 
-    /// Last eight octets of the top label in lower case, as a number; 0 for the root.
+    /// Last seven octets of the top label in lower case, as a number; 0 for the root.
     package var topLabel: UInt64 {
+        let octets = octets.rawSpan
         var (start, end) = (0, 0)
-        while octets[end] != 0 { (start, end) = (end + 1, end + 1 + Int(octets[end])) }
-        var number: UInt64 = 0
-        for index in start..<end { number = number << 8 | UInt64(octets[index].folded) }
-        return number
+        while true {
+            let count = Int(octets.uint8(at: end))
+            if count == 0 { break }
+            (start, end) = (end + 1, end + 1 + count)
+        }
+        let first = Swift.max(start, end - 7)
+        return octets.extracting(0..<end).lastOctets(from: first).lowercasedOctets
     }
 
     /// Labels from the left, without the root label.

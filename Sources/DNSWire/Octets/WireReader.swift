@@ -145,14 +145,6 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Skips a name; returns the target of its first pointer.
-    @_lifetime(self: copy self)
-    mutating func skipName() throws(WireError) -> Int? {
-        let extent = try walkName(at: offset)
-        offset = extent.end
-        return extent.target
-    }
-
     /// Maximum labels and pointers of a name that is cheap to decode again.
     private static var fewSteps: Int { 16 }
 

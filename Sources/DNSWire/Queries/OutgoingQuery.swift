@@ -1,45 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Encoder of queries to upstreams.
-package enum OutgoingQuery {
-    /// Encodes header, question and OPT record (RFC 6891 §6.1.1).
-    ///
+/// Query to an upstream: header, question and OPT record (RFC 6891 §6.1.1).
+package struct OutgoingQuery: Sendable {
+    private let header: Header
+    package let question: Question
+
+    /// UDP payload size for OPT, in octets; nil for a query without OPT.
+    private let payload: UInt16?
+    private let dnssecOK: Bool
+
+    /// Octets of padding (RFC 7830); nil for no padding option.
+    private let padding: Int?
+
+    /// Offset of the end of the question.
+    package let questionEnd: Int
+
+    /// Size of the message in octets.
+    package var count: Int {
+        guard payload != nil else { return questionEnd }
+        return questionEnd + Self.optOctets + (padding.map { $0 + Self.optionOctets } ?? 0)
+    }
+
     /// - Parameters:
-    ///   - payload: UDP payload size for OPT, in octets.
-    ///   - hasEDNS: if false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
+    ///   - payload: nil to omit OPT; then `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
     ///   - block: the message is padded to a multiple of this number of octets (RFC 7830).
-    package static func octets(
+    package init(
         _ header: Header,
         _ question: Question,
-        payload: UInt16,
+        payload: UInt16?,
         dnssecOK: Bool,
-        hasEDNS: Bool = true,
         block: Int? = nil
-    ) -> [UInt8] {
-        let questionEnd = WireLimits.headerOctets + question.octetCount
-        let bare = questionEnd + optOctets
-        let padding = block.map { ($0 - (bare + 4) % $0) % $0 }
-        let count = hasEDNS ? bare + (padding.map { $0 + 4 } ?? 0) : questionEnd
+    ) {
+        self.header = header
+        self.question = question
+        self.payload = payload
+        self.dnssecOK = dnssecOK
+        questionEnd = WireLimits.headerOctets + question.octetCount
+        let bare = questionEnd + Self.optOctets + Self.optionOctets
+        padding = block.map { ($0 - bare % $0) % $0 }
+    }
+
+    /// Encoded message.
+    package var octets: [UInt8] {
         var octets = [UInt8](zeros: count)
-        octets.withMutableRawSpan { buffer in
-            buffer.store(header.id, at: 0)
-            buffer.store(header.flags, at: 2)
-            // QDCOUNT is 1; ARCOUNT counts OPT.
-            buffer.store(UInt64(0x0001_0000_0000_0000) + (hasEDNS ? 1 : 0), at: 4)
-            buffer.copy(question.name.octets.rawSpan, to: WireLimits.headerOctets)
-            buffer.store(question.type.rawValue, at: questionEnd - 4)
-            buffer.store(question.recordClass.rawValue, at: questionEnd - 2)
-            guard hasEDNS else { return }
-            buffer.store(RecordType.opt.rawValue, at: questionEnd + 1)
-            buffer.store(payload, at: questionEnd + 3)
-            buffer.store(dnssecOK ? UInt16(0x8000) : 0, at: questionEnd + 7)
-            guard let padding else { return }
-            buffer.store(UInt16(padding + 4), at: questionEnd + 9)
-            buffer.store(EDNSOption.Code.padding, at: questionEnd + 11)
-            buffer.store(UInt16(padding), at: questionEnd + 13)
-        }
+        octets.withMutableRawSpan { write(to: &$0) }
         return octets
     }
 
+    /// Writes the message to the first ``count`` octets of `buffer`; padding must already be zero.
+    package func write(to buffer: inout MutableRawSpan) {
+        buffer.store(header.id, at: 0)
+        buffer.store(header.flags, at: 2)
+        // QDCOUNT is 1; ARCOUNT counts OPT.
+        buffer.store(UInt64(0x0001_0000_0000_0000) + (payload == nil ? 0 : 1), at: 4)
+        buffer.copy(question.name.octets.rawSpan, to: WireLimits.headerOctets)
+        buffer.store(question.type.rawValue, at: questionEnd - 4)
+        buffer.store(question.recordClass.rawValue, at: questionEnd - 2)
+        guard let payload else { return }
+        buffer.store(UInt8(0), at: questionEnd)
+        buffer.store(RecordType.opt.rawValue, at: questionEnd + 1)
+        buffer.store(payload, at: questionEnd + 3)
+        // Extended RCODE and version are 0.
+        buffer.store(dnssecOK ? UInt32(0x8000) : 0, at: questionEnd + 5)
+        let option = padding.map { $0 + Self.optionOctets } ?? 0
+        buffer.store(UInt16(option), at: questionEnd + 9)
+        guard let padding else { return }
+        buffer.store(EDNSOption.Code.padding, at: questionEnd + Self.optOctets)
+        buffer.store(UInt16(padding), at: questionEnd + Self.optOctets + 2)
+    }
+
     private static let optOctets = 11
+
+    /// Octets of an option without its data.
+    private static let optionOctets = 4
 }

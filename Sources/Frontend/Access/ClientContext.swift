@@ -17,7 +17,14 @@ package struct ClientContext: Sendable {
     ///
     /// - Parameter isProven: true if the query has a valid cookie; ignored for TCP and loopback.
     func network(isProven: Bool) -> ClientNetwork {
-        ClientNetwork(of: address, isProven: isProven || transport == .tcp || address.isLoopback)
+        ClientNetwork(of: address, over: transport, isProven: isProven)
+    }
+}
+
+extension ClientNetwork {
+    init(of address: IPAddress, over transport: QueryTransport, isProven: Bool) {
+        let isProven = isProven || transport == .tcp || address.isLoopback
+        self.init(of: address, isProven: isProven)
     }
 }
 

@@ -67,14 +67,8 @@ package final class QueryHandler {
     }
 
     package struct Open: Sendable {
-        fileprivate let id: UInt16
-        fileprivate let query: Query
-        fileprivate let facts: QueryFacts
-        fileprivate let limit: Int
-        fileprivate let transport: QueryTransport
-        fileprivate let client: IPAddress
-        fileprivate let network: ClientNetwork
-        fileprivate let arrival: Instant
+        fileprivate let plain: PlainQuery
+        fileprivate let origin: QueryOrigin
     }
 
     package func look(
@@ -106,65 +100,50 @@ package final class QueryHandler {
             let reply = Array(scratch[..<length])
             return outcome == .formErr ? .malformed(reply) : .reply(reply)
         case .query(let facts, let isProven):
-            let network = clientContext.network(isProven: isProven)
-            return answer(facts, nil, from: clientContext, network, arrival: arrival)
+            let plain = withScratch { buffer in
+                let hash = cache.hash(facts, in: buffer.bytes)
+                return PlainQuery(facts, hash: hash, isProven: isProven, in: buffer.bytes)
+            }
+            let origin = QueryOrigin(
+                transport: transport,
+                client: clientContext.address,
+                arrival: arrival
+            )
+            return cachedReply(plain, origin).map(Immediate.reply)
+                ?? .question(Open(plain: plain, origin: origin))
         }
     }
 
     /// Answers a datagram that a worker could not answer.
     package func answer(_ miss: Miss) {
-        let (listener, context) = (miss.listener, miss.clientContext)
-        let immediate: Immediate
-        if let plain = miss.plain {
-            copy(miss.datagram.octets)
-            immediate = answer(
-                plain.facts,
-                plain.hash,
-                from: context,
-                context.network(isProven: plain.isProven),
-                arrival: miss.arrival
-            )
-        } else {
-            immediate = look(at: miss.datagram.octets, from: context, arrival: miss.arrival)
+        guard miss.isParsed else { return answerUnparsed(miss) }
+        restore(miss.plain)
+        if let reply = cachedReply(miss.plain, miss.origin) {
+            return miss.listener.reply(reply, to: miss.datagram)
         }
-        switch immediate {
+        resolve(miss)
+    }
+
+    private func answerUnparsed(_ miss: Miss) {
+        let octets = miss.datagram.octets
+        switch look(at: octets, from: miss.clientContext, arrival: miss.arrival) {
         case .nothing: break
         case .reply(let reply), .malformed(let reply):
-            listener.reply(reply, to: miss.datagram)
+            miss.listener.reply(reply, to: miss.datagram)
         case .question(let open):
-            let completion = Completion<Resolution> { [self, asker = miss.asker] resolution in
-                let length = finish(open, resolution)
-                asker.listener.reply(scratch, count: length, to: asker.datagram)
-            }
-            begin(open, completion)
+            resolve(miss.parsed(open.plain))
         }
     }
 
-    /// Answers the query in `scratch` from the cache, or returns an open question.
-    ///
-    /// - Parameter hash: the cache's hash of the question; nil if unknown.
-    private func answer(
-        _ facts: QueryFacts,
-        _ hash: UInt64?,
-        from clientContext: ClientContext,
-        _ network: ClientNetwork,
-        arrival: Instant
-    ) -> Immediate {
-        let limit = clientContext.transport == .udp ? facts.replyLimit : scratch.count
-        let hit = cachedReply(facts, hash, limit: limit, for: clientContext, arrival: arrival)
-        if let hit { return .reply(hit) }
-        return .question(
-            Open(
-                id: UInt16(scratch[0]) << 8 | UInt16(scratch[1]),
-                query: query(facts),
-                facts: facts,
-                limit: limit,
-                transport: clientContext.transport,
-                client: clientContext.address,
-                network: network,
-                arrival: arrival
-            )
-        )
+    private func resolve(_ miss: Miss) {
+        miss.handler = self
+        // Captures one object, so that the closure needs no allocation.
+        begin(miss.plain, miss.origin, Completion { miss.handler?.finish(miss, $0) })
+    }
+
+    private func finish(_ miss: Miss, _ resolution: Resolution) {
+        let length = finish(miss.plain, miss.origin, resolution)
+        miss.listener.reply(scratch, count: length, to: miss.datagram)
     }
 
     /// Refreshes a cached answer.
@@ -215,40 +194,33 @@ package final class QueryHandler {
     }
 
     /// Looks up the query again: another query may have stored the answer since the worker's miss.
-    private func cachedReply(
-        _ facts: QueryFacts,
-        _ hash: UInt64?,
-        limit: Int,
-        for clientContext: ClientContext,
-        arrival: Instant
-    ) -> [UInt8]? {
+    private func cachedReply(_ plain: PlainQuery, _ origin: QueryOrigin) -> [UInt8]? {
+        let limit = limit(plain, origin)
         let hit = withScratch { buffer in
-            let hash = hash ?? cache.hash(facts, in: buffer.bytes)
-            return cache.withTable(now: clocks.now()) { table, now in
-                table.answer(facts, hash: hash, in: &buffer, limit: limit, now: now)
+            cache.withTable(now: clocks.now()) { table, now in
+                table.answer(plain.facts, hash: plain.hash, in: &buffer, limit: limit, now: now)
             }
         }
         guard let hit else { return nil }
         let end = clocks.now()
-        counters.count(hit, over: clientContext.transport)
-        counters.hitLatency.note(end - arrival)
+        counters.count(hit, over: origin.transport)
+        counters.hitLatency.note(end - origin.arrival)
         recent.note(
-            facts,
+            plain.facts,
             hit,
             in: scratch,
-            over: clientContext.transport,
-            from: clientContext.address,
-            since: arrival,
+            over: origin.transport,
+            from: origin.client,
+            since: origin.arrival,
             until: end
         )
-        if hit.wantsRefresh {
-            refresh(query(facts), for: clientContext.network(isProven: false))
-        }
+        if hit.wantsRefresh { refresh(plain.query, for: origin.network(isProven: false)) }
         return Array(scratch[..<hit.length])
     }
 
-    private func query(_ facts: QueryFacts) -> Query {
-        withScratch { Query(facts, in: $0.bytes) }
+    /// Returns the maximum octets of a reply.
+    private func limit(_ plain: PlainQuery, _ origin: QueryOrigin) -> Int {
+        origin.transport == .udp ? plain.facts.replyLimit : scratch.count
     }
 
     private func malformed(_ octets: [UInt8]) -> [UInt8] {
@@ -266,45 +238,54 @@ package final class QueryHandler {
     /// - Parameter completion: may be called before this method returns.
     package func resolve(_ open: Open, _ completion: consuming Completion<[UInt8]>) {
         let resolved = completion.after { [self] (resolution: Resolution, completion) in
-            let length = finish(open, resolution)
+            let length = finish(open.plain, open.origin, resolution)
             completion(Array(scratch[..<length]))
         }
-        begin(open, resolved)
+        begin(open.plain, open.origin, resolved)
     }
 
     /// Resolves a query; the caller renders the reply with ``render(_:_:)``.
     func find(_ open: Open, _ completion: consuming Completion<Resolution>) {
         let resolved = completion.after { [self] (resolution: Resolution, completion) in
             finished()
-            restore(open)
-            note(resolution, open)
+            restore(open.plain)
+            note(resolution, open.plain, open.origin)
             completion(resolution)
         }
-        begin(open, resolved)
+        begin(open.plain, open.origin, resolved)
     }
 
     func render(_ resolution: Resolution, _ open: Open) -> [UInt8] {
-        restore(open)
-        let length = write(resolution, open.facts, limit: open.limit)
+        restore(open.plain)
+        let length = write(resolution, open.plain.facts, limit: limit(open.plain, open.origin))
         return Array(scratch[..<length])
     }
 
-    private func begin(_ open: Open, _ completion: consuming Completion<Resolution>) {
+    private func begin(
+        _ plain: PlainQuery,
+        _ origin: QueryOrigin,
+        _ completion: consuming Completion<Resolution>
+    ) {
         unanswered += 1
         resolver.resolve(
-            open.query,
-            of: open.network,
-            deadline: open.arrival + ResolverLimits.total,
+            plain.query,
+            hash: plain.hash,
+            of: origin.network(isProven: plain.isProven),
+            deadline: origin.arrival + ResolverLimits.total,
             completion
         )
     }
 
     /// Writes the reply into `scratch`, and returns the length.
-    private func finish(_ open: Open, _ resolution: Resolution) -> Int {
+    private func finish(
+        _ plain: PlainQuery,
+        _ origin: QueryOrigin,
+        _ resolution: Resolution
+    ) -> Int {
         finished()
-        restore(open)
-        let length = write(resolution, open.facts, limit: open.limit)
-        note(resolution, open)
+        restore(plain)
+        let length = write(resolution, plain.facts, limit: limit(plain, origin))
+        note(resolution, plain, origin)
         return length
     }
 
@@ -313,9 +294,10 @@ package final class QueryHandler {
         if unanswered == 0 { whenDrained?.resume(.ready) }
     }
 
-    private func restore(_ open: Open) {
+    /// Writes the query into `scratch`.
+    private func restore(_ plain: PlainQuery) {
         withScratch { buffer in
-            open.facts.write(id: open.id, open.query.question.name, to: &buffer)
+            plain.facts.write(id: plain.id, plain.query.question.name, to: &buffer)
         }
     }
 
@@ -343,23 +325,27 @@ package final class QueryHandler {
     /// Counts and records an answered query.
     ///
     /// `scratch` has the reply or, if the caller renders the reply later, the query's question.
-    private func note(_ resolution: Resolution, _ open: Open) {
+    private func note(
+        _ resolution: Resolution,
+        _ plain: PlainQuery,
+        _ origin: QueryOrigin
+    ) {
         let source = QuerySource(resolution)
         let outcome = QueryOutcome(
             rcode: resolution.rcode.rawValue,
             isEmpty: resolution.sections.answerCount == 0
         )
         let end = clocks.now()
-        counters.count(source, outcome, open.transport)
-        missLatency.note(end - open.arrival)
+        counters.count(source, outcome, origin.transport)
+        missLatency.note(end - origin.arrival)
         recent.note(
-            open.facts,
+            plain.facts,
             resolution,
             as: source,
             in: scratch,
-            over: open.transport,
-            from: open.client,
-            since: open.arrival,
+            over: origin.transport,
+            from: origin.client,
+            since: origin.arrival,
             until: end
         )
     }

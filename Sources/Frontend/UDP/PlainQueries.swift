@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
 internal import DNSWire
+internal import Net
 
 /// Queries of one batch that the hit path parses, looked up in the cache together.
 ///
@@ -43,9 +44,12 @@ struct PlainQueries {
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
     /// `mutating`, because Swift 6.3 would otherwise copy 3 KiB.
-    mutating func query(_ slot: Int) -> PlainQuery? {
+    mutating func query(_ slot: Int, in batch: inout DatagramBatch) -> PlainQuery? {
         guard slots.contains(slot), let facts = facts[slot] else { return nil }
-        return PlainQuery(facts: facts, hash: hashes[slot], isProven: proven.contains(slot))
+        let (hash, isProven) = (hashes[slot], proven.contains(slot))
+        return batch.withBuffer(slot) {
+            PlainQuery(facts, hash: hash, isProven: isProven, in: $0.bytes)
+        }
     }
 
     mutating func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {

@@ -87,7 +87,7 @@ package final class UDPWorker: Sendable {
             if !outcome.hits.isEmpty { note(outcome.hits, &queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
             if !misses.isEmpty {
-                queueMisses(misses, &queries, batch, snapshot, terms, start, &queued)
+                queueMisses(misses, &queries, &batch, snapshot, terms, start, &queued)
             }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
             if outcome.hasOffers { cache.writeOffers(now: start) }
@@ -202,7 +202,7 @@ package final class UDPWorker: Sendable {
     private func queueMisses(
         _ misses: SlotSet,
         _ queries: inout PlainQueries,
-        _ batch: borrowing DatagramBatch,
+        _ batch: inout DatagramBatch,
         _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
         _ start: Instant,
@@ -210,9 +210,9 @@ package final class UDPWorker: Sendable {
     ) {
         var own: [Miss] = []
         for slot in misses {
-            let plain = queries.query(slot)
+            let plain = queries.query(slot, in: &batch)
             let miss = Miss(
-                datagram: batch.copy(slot, first: plain?.facts.questionEnd),
+                datagram: batch.copy(slot, first: plain == nil ? nil : 0),
                 listener: listener,
                 clientContext: clientContext(slot, batch, rules, terms),
                 arrival: start,
@@ -221,7 +221,7 @@ package final class UDPWorker: Sendable {
             if isOwn(slot, batch) { own.append(miss) } else { queued.append(miss) }
         }
         queue.take(queued, own: own)
-        queued.removeAll(keepingCapacity: true)
+        queued.empty()
     }
 
     private func clientContext(

@@ -60,6 +60,22 @@ final class DatagramQueue {
         append(.socket(socket), descriptor, at: slot)
     }
 
+    /// - Parameter write: writes all octets of the datagram.
+    func add(
+        _ length: Int,
+        of socket: DatagramSocket,
+        _ descriptor: Int32,
+        _ write: @ServiceLoop (inout MutableRawSpan) -> Void
+    ) {
+        let slot = reserve(length)
+        var octets = unsafe MutableRawSpan(
+            _unsafeStart: vectors[slot].iov_base,
+            byteCount: length
+        )
+        write(&octets)
+        append(.socket(socket), descriptor, at: slot)
+    }
+
     /// Queues a reply whose source address is the destination address of the query.
     func add(
         _ reply: [UInt8],
@@ -79,15 +95,19 @@ final class DatagramQueue {
     }
 
     private func reserve(_ datagram: [UInt8], _ length: Int) -> Int {
+        let slot = reserve(length)
+        unsafe Self.copy(datagram, length, to: vectors[slot].iov_base)
+        return slot
+    }
+
+    private func reserve(_ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
         // Only `flush` reports failures, because the handlers of failures may queue datagrams.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")
-        let start = unsafe buffer + octets
-        unsafe Self.copy(datagram, length, to: start)
+        unsafe vectors[slot] = iovec(iov_base: buffer + octets, iov_len: length)
         octets += length
-        unsafe vectors[slot] = iovec(iov_base: start, iov_len: length)
         unsafe headers[slot] = datagram_header()
         unsafe headers[slot].vectors = UnsafeMutableRawPointer(vectors + slot)
         unsafe headers[slot].vector_count = 1

@@ -79,6 +79,14 @@ package final class DatagramSocket {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }
 
+    /// Queues a datagram of `count` octets, which `write` writes, like ``send(_:)``.
+    package func send(
+        octets count: Int,
+        _ write: @ServiceLoop (inout MutableRawSpan) -> Void
+    ) throws(SocketError) {
+        DatagramQueue.shared.add(count, of: self, try raw, write)
+    }
+
     func fail(_ error: SocketError) { receiver?.failed(error) }
 
     /// Closes the socket; the receiver is not called again, unless the socket is opened again.

@@ -17,6 +17,9 @@ final class LocalAnswers {
         self.suppressed = suppressed
     }
 
+    /// True if the settings determine no answer.
+    var isEmpty: Bool { hosts.isEmpty && suppressed.isEmpty }
+
     /// True if the settings determine the answer to `question`.
     func cover(_ question: Question) -> Bool {
         suppressed.contains(question.type) || hosts.covers(question)

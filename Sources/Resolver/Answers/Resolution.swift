@@ -89,6 +89,13 @@ package struct Resolution: Sendable {
         provenance: .local
     )
 
+    /// SERVFAIL at a client's deadline; not cached.
+    static let late = Resolution(
+        rcode: .servFail,
+        explanation: Explanation(code: .noReachableAuthority, text: "no answer in time"),
+        provenance: .local
+    )
+
     /// SERVFAIL for a client that reached a limit; not cached.
     static let refused: Resolution = {
         var refused = evicted

@@ -74,22 +74,24 @@ final class CacheWriter {
         if answer.resolution.isFailure {
             // While a snapshot is loaded, a cached failure would hide the snapshot's answer.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
-                keep(answer.resolution, for: query.query.question, query.match, query.trace)
+                keep(answer.resolution, of: query)
             }
         } else {
-            keep(answer.resolution, for: query.query.question, query.match, query.trace)
+            keep(answer.resolution, of: query)
         }
         for sibling in answer.siblings {
-            keep(sibling.resolution, for: sibling.question, query.match, query.trace)
+            keep(sibling.resolution, of: query, sibling: sibling.question)
         }
     }
 
+    /// - Parameter sibling: the answered question; nil for the question of `query`.
     private func keep(
         _ resolution: Resolution,
-        for question: Question,
-        _ match: RouteTable.Match?,
-        _ trace: Trace?
+        of query: PendingQuery,
+        sibling: Question? = nil
     ) {
+        let question = sibling ?? query.query.question
+        let (match, trace) = (query.match, query.trace)
         guard resolution.lifetime > 0, match?.route.options.isCached ?? true,
             isRight(resolution, question)
         else {
@@ -117,7 +119,8 @@ final class CacheWriter {
                 answer.refreshAfter = freshness.prefetch?.due(resolution.lifetime) ?? 0
             }
         }
-        cache.insert(answer, now: clocks.now())
+        let hash = sibling == nil && query.hash != 0 ? query.hash : nil
+        cache.insert(answer, hash: hash, now: clocks.now())
         trace?.note(
             "cached \(question.name) \(question.type) for \(resolution.lifetime) s"
         )

@@ -12,7 +12,7 @@ internal import Upstream
 final class PendingQuery: CancellationSignal, FairEntry {
     let query: Query
 
-    /// Hash in the table of ``SingleFlight``; 0 if the query is in no table.
+    /// Cache's hash of the question; 0 if the query is in no table of ``SingleFlight``.
     let hash: UInt64
 
     /// Client that has reached a limit of vendor calls; other clients cannot join the query.
@@ -179,7 +179,11 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Reports the upstreams' answer, without private addresses and unusable hints.
     func upstreamsAnswered(_ answer: Resolution) {
         guard let completion = upstreams.take() else { return }
-        completion(resolution?.addressGuard.shaped(answer, query, match) ?? answer)
+        if let shaped = resolution?.addressGuard.shaped(answer, query, match) {
+            completion(shaped)
+        } else {
+            completion(answer)
+        }
     }
 
     /// Reports the answer; later calls have no effect.

@@ -4,7 +4,8 @@ internal import Net
 
 /// Pending queries by question, as a hash table with lists.
 ///
-/// A dictionary would hash a query three times, and copy it as a key.
+/// A dictionary would hash a query three times, and copy it as a key.  The limits are here, because
+/// each change of a stored struct needs a run-time exclusivity check.
 @ServiceLoop
 struct PendingTable {
     /// First query of each list, linked by ``PendingQuery/next``; the count is a power of two.
@@ -12,15 +13,25 @@ struct PendingTable {
 
     private(set) var count = 0
 
-    /// Hash with a secret seed, so that clients cannot choose colliding names.
-    private static let hash = NameHash(seed: .random(in: .min ... .max))
+    /// Hash of the cache, whose secret seed prevents that clients choose colliding names.
+    private let hash: NameHash
 
-    static func hash(_ query: Query) -> UInt64 {
+    /// Limits of the queries.
+    var places: FairTable<PendingQuery>
+
+    init(_ hash: NameHash, _ limits: FairLimits) {
+        self.hash = hash
+        places = FairTable(limits)
+    }
+
+    func hash(_ query: Query) -> UInt64 {
         hash(query.question.name.octets.rawSpan, type: query.question.type.rawValue)
     }
 
+    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
+    ///
     /// - Parameter refused: the value of ``PendingQuery/refused``.
-    func find(
+    mutating func find(
         _ query: Query,
         _ hash: UInt64,
         refused: ClientNetwork? = nil
@@ -37,10 +48,16 @@ struct PendingTable {
         if count == lists.count { grow() }
         count += 1
         enter(query)
+        query.isRepeated = !places.add(query)
     }
 
-    /// Removes a query; returns false if the table does not contain the query.
-    mutating func remove(_ query: PendingQuery) -> Bool {
+    /// Removes a query, and counts its result; returns false if the query is not in the table.
+    mutating func remove(
+        _ query: PendingQuery,
+        _ result: (LossWindow.Result, now: Instant)? = nil
+    ) -> Bool {
+        if let result { places.note(query, result.0, now: result.now) }
+        places.remove(query)
         let list = list(query.hash)
         guard var previous = lists[list] else { return false }
         if previous === query {

@@ -31,14 +31,18 @@ final class ServeStale {
     }
 
     /// Returns the stale answer to a query; nil if the cache has none.
+    ///
+    /// - Parameter hash: the cache's hash of the question; nil if unknown.
     func lastResort(
         _ query: Query,
+        hash: UInt64? = nil,
         _ match: RouteTable.Match?,
         now: Instant
     ) -> LastResort? {
         guard let rule = rule(match),
             let stale = cache.staleAnswer(
                 for: query.question,
+                hash: hash,
                 variant: query.variant,
                 ttl: rule.ttl,
                 now: now

@@ -78,17 +78,19 @@ final class ServiceBindingFilter {
 
     // MARK: - Filtering replies
 
+    /// Returns the answer that the settings allow; nil if `resolution` needs no change.
     func shaped(
         _ resolution: Resolution,
         _ query: Query,
         _ match: RouteTable.Match?
-    ) -> Resolution {
-        let guards = policy.rebinding.guards(query.question.name, match)
+    ) -> Resolution? {
         let isBinding = query.question.type.isServiceBinding
+        guard isBinding || policy.rebinding.protects else { return nil }
+        let guards = policy.rebinding.guards(query.question.name, match)
         guard resolution.sections.answerCount > 0,
             isBinding || guards && query.question.type.isAddress,
             let message = resolution.sections.message(to: query.question)
-        else { return resolution }
+        else { return nil }
 
         var shaping = AddressFilter(
             guards: guards,
@@ -98,7 +100,7 @@ final class ServiceBindingFilter {
             policy.serviceBindings == .align ? hints(target, query, match) : .theirs
         }
         shaping.shape(message.answers)
-        guard shaping.hasChanged else { return resolution }
+        guard shaping.hasChanged else { return nil }
 
         let isEmpty = !shaping.records.contains { $0.type == query.question.type }
         guard !isEmpty, !query.dnssecOK else {

@@ -117,7 +117,9 @@ final class SharedResolution {
         now: Instant,
         _ completion: consuming Completion<Resolution>
     ) {
-        if let refusal = addressGuard.refusal(query.query, query.match) {
+        if query.query.question.type.isServiceBinding,
+            let refusal = addressGuard.refusal(query.query, query.match)
+        {
             return completion(refusal)
         }
         upstreams.ask(query, through: group(query.match), now: now, completion)
@@ -129,23 +131,18 @@ final class SharedResolution {
     }
 
     private func finish(_ query: PendingQuery, _ answer: ResolvedAnswer) {
-        guard query.isCancelled, answer.resolution.isFailure else {
-            var answer = answer
-            cache(&answer, query)
-            if answer.resolution.isFailure, let stale = query.sharedStale {
-                answer.resolution = stale
-            }
-            return query.end(answer)
+        if query.isCancelled, answer.resolution.isFailure { return query.end(answer) }
+        var changed = cache(answer, query)
+        if let stale = query.sharedStale, (changed ?? answer).resolution.isFailure {
+            changed = changed ?? answer
+            changed?.resolution = stale
         }
-        query.end(answer)
+        if let changed { query.end(changed) } else { query.end(answer) }
     }
 
     /// Replaces an upstream's early answer in the cache with a vendor's answer.
     func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) {
-        let completion = Completion<ResolvedAnswer> { answer in
-            var answer = answer
-            query.resolution?.cache(&answer, query)
-        }
+        let completion = Completion<ResolvedAnswer> { _ = query.resolution?.cache($0, query) }
         dns64.complete(answer, query, completion)
     }
 
@@ -164,11 +161,17 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Caches an answer, and changes `answer` to the form that clients get.
-    private func cache(_ answer: inout ResolvedAnswer, _ query: PendingQuery) {
+    /// Caches an answer, and returns the form that clients get; nil if the answer is not changed.
+    private func cache(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer? {
+        guard !localAnswers.isEmpty || addressOrdering != nil else {
+            cacheWriter.keep(answer, query)
+            return nil
+        }
+        var answer = answer
         localAnswers.guardCache(against: &answer, query.query)
         cacheWriter.keep(answer, query)
         addressOrdering?.order(&answer, query.query, query.match)
+        return answer
     }
 }
 

@@ -32,12 +32,11 @@ package final class SingleFlight {
     private let clocks: Clocks
     private let limit: Duration
 
-    private var pending = PendingTable()
+    private var pending: PendingTable
 
     /// Number of queries in `pending` whose `refused` is not nil.
     private var separations = 0
 
-    private var places: FairTable<PendingQuery>
     private var seats: FairTable<Waiter>
 
     private var evictions: UInt64 = 0
@@ -64,6 +63,7 @@ package final class SingleFlight {
     /// Creates an empty table.
     ///
     /// - Parameters:
+    ///   - hash: the cache's hash.
     ///   - work: limits of the pending queries.
     ///   - waiting: limits of the waiting clients.
     ///   - limit: time after which a query is cancelled; longer than `ResolverLimits.work`, so that
@@ -72,6 +72,7 @@ package final class SingleFlight {
     init(
         _ statistics: ResolverStatistics,
         _ clocks: Clocks,
+        hash: NameHash = NameHash(seed: .random(in: .min ... .max)),
         work: FairLimits = ResolverLimits.inFlight,
         waiting: FairLimits = ResolverLimits.waiting,
         limit: Duration = ResolverLimits.total,
@@ -81,7 +82,7 @@ package final class SingleFlight {
         self.clocks = clocks
         self.limit = limit
         self.begin = begin
-        places = FairTable(work)
+        pending = PendingTable(hash, work)
         seats = FairTable(waiting)
         alarm = Alarm(clocks)
         // Not `weak`, which would make each reference to the table expensive.
@@ -92,7 +93,7 @@ package final class SingleFlight {
 
     var count: Int { pending.count }
 
-    func began(_ query: Query) -> Instant? { pending.find(query, PendingTable.hash(query))?.began }
+    func began(_ query: Query) -> Instant? { pending.find(query, pending.hash(query))?.began }
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
@@ -101,6 +102,7 @@ package final class SingleFlight {
     /// The client gets SERVFAIL at `deadline` at the latest.
     ///
     /// - Parameters:
+    ///   - hash: the cache's hash of the question; nil if unknown.
     ///   - client: the client that waits; nil for the daemon itself.
     ///   - payer: the client to which vendor calls are charged; nil for `client`.
     ///   - isAwaited: false if the client does not wait, as for a refresh of a cached answer.
@@ -108,6 +110,7 @@ package final class SingleFlight {
     @discardableResult
     func ask(
         _ query: Query,
+        hash: UInt64? = nil,
         _ match: RouteTable.Match?,
         for client: ClientNetwork?,
         payer: ClientNetwork? = nil,
@@ -118,7 +121,7 @@ package final class SingleFlight {
     ) -> Bool {
         let waits = deadline > now
         let before = evictions
-        let hash = PendingTable.hash(query)
+        let hash = hash ?? pending.hash(query)
         let payer = payer ?? client
         var joined = pendingQuery(query, hash, of: payer)
         guard joined != nil || makePlace(for: client, now), !waits || makeSeat(for: client, now)
@@ -177,7 +180,6 @@ package final class SingleFlight {
         )
         query.table = self
         pending.insert(query)
-        query.isRepeated = !places.add(query)
         alarm.bring(forward: now + limit)
         return query
     }
@@ -222,24 +224,30 @@ package final class SingleFlight {
     private func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         guard !query.isOver else { return }
         let resolution = answer.resolution
+        var result: LossWindow.Result?
         if resolution.isUnanswered {
-            places.note(query, .lost, now: clocks.now())
+            result = .lost
         } else if let watch = query.lossWatch {
             let (client, age) = (query.client, clocks.now() - query.began)
             watch.whenKnown { [self] isLost in
                 let result = isLost ? LossWindow.Result.repeated : .answered
-                places.note(result, of: client, age: age, now: clocks.now())
+                pending.places.note(result, of: client, age: age, now: clocks.now())
             }
         } else if resolution.provenance.source != .local || resolution.isFailure {
-            places.note(query, .answered, now: clocks.now())
+            result = .answered
         }
-        finish(query)
+        finish(query, result)
         complete(query.takeWaiters(), .answered(resolution))
     }
 
-    private func finish(_ query: PendingQuery) {
-        places.remove(query)
-        if pending.remove(query), query.refused != nil { separations -= 1 }
+    private func finish(_ query: PendingQuery, _ result: LossWindow.Result? = nil) {
+        let isRemoved =
+            if let result {
+                pending.remove(query, (result, now: clocks.now()))
+            } else {
+                pending.remove(query)
+            }
+        if isRemoved, query.refused != nil { separations -= 1 }
     }
 
     /// Returns the pending query that a query of `payer` joins; nil if there is none.
@@ -310,12 +318,12 @@ package final class SingleFlight {
     /// Evicts queries until `client` can start a query; returns false if the client is refused.
     private func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
-            switch places.admission(of: client, now: now) {
+            switch pending.places.admission(of: client, now: now) {
             case .accepted: return true
             case .refused: return false
             case .replaces(let query):
                 evictions += 1
-                places.noteReplaced(query, by: client, now: now)
+                pending.places.noteReplaced(query, by: client, now: now)
                 evict(query)
             }
         }
@@ -341,7 +349,7 @@ package final class SingleFlight {
         query.removeWaiters { $0.client == former || $0.isOver }
         if let next = query.waiters.first {
             query.client = next.client
-            places.move(query)
+            pending.places.move(query)
         } else {
             finish(query)
             query.cancel()
@@ -379,8 +387,7 @@ package final class SingleFlight {
             }
         }
         for query in endless {
-            places.note(query, .lost, now: now)
-            finish(query)
+            finish(query, .lost)
         }
         for waiter in late { seats.remove(waiter) }
         // The next timer runs no sooner than `grain`, so that deadlines share timers.
@@ -388,13 +395,4 @@ package final class SingleFlight {
         for query in endless { query.cancel() }
         complete(late, .late)
     }
-}
-
-extension Resolution {
-    /// SERVFAIL at a client's deadline; not cached.
-    fileprivate static let late = Resolution(
-        rcode: .servFail,
-        explanation: Explanation(code: .noReachableAuthority, text: "no answer in time"),
-        provenance: .local
-    )
 }

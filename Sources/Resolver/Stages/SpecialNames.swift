@@ -10,6 +10,8 @@ package enum SpecialNames {
 
     /// Returns the answer for types that are not forwarded; nil for other types.
     static func refusal(_ question: Question) -> Resolution? {
+        // Most queries are for addresses; the comparisons below take 130 instructions.
+        guard !question.type.isAddress else { return nil }
         switch question.type {
         case .any:
             // A minimal answer to ANY (RFC 8482 §4.2).

@@ -48,7 +48,10 @@ package final class HealthTable {
     /// Health by server; retains the servers so that an identifier is not reused.
     private var pages: [ObjectIdentifier: (server: any Forwarding, page: Page)] = [:]
 
-    private var paused: Set<String> = []
+    private var paused: Set<String> = [] { didSet { hasPaused = !paused.isEmpty } }
+
+    /// Unlike `paused.isEmpty`, this needs no run-time exclusivity check.
+    private var hasPaused = false
 
     /// Servers with a loop probe in flight, by the first label of the probe.
     private var probes: [[UInt8]: any Forwarding] = [:]
@@ -88,7 +91,7 @@ package final class HealthTable {
     // MARK: - Pausing
 
     func isPaused(_ server: any Forwarding) -> Bool {
-        !paused.isEmpty && paused.contains(server.name)
+        hasPaused && paused.contains(server.name)
     }
 
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }

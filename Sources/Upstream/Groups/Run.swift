@@ -2,24 +2,23 @@
 internal import DNSWire
 internal import Net
 
-/// Query of a client, sent to one or more servers of a group.
-@ServiceLoop
-final class Run {
-    private let query: Query
+/// Query of a client, sent to one or more servers of a group, and its first attempt.
+final class Run: Attempt {
     private let group: UpstreamGroup
     private let roster: UpstreamRoster
-    private let deadline: Instant
+
+    /// Deadline of all attempts.
+    private let latest: Instant
     private let isRepeated: Bool
     private var plan: AttemptPlan
-    private let cancellation: CancellationSignal?
     private let trace: Trace?
 
-    private var completion: Completion<UpstreamGroup.Outcome>?
+    private var answered: Completion<UpstreamGroup.Outcome>?
 
     private(set) var wake: Instant?
 
     /// Index in `pending` of the group; nil if no `tick` is scheduled.
-    var place: Int?
+    var index: Int?
 
     /// Servers that returned an error response, with the start of each attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
@@ -40,20 +39,22 @@ final class Run {
         _ trace: Trace?,
         _ completion: consuming Completion<UpstreamGroup.Outcome>
     ) {
-        self.query = query
         self.plan = consume plan
         self.group = group
         self.roster = roster
-        self.deadline = deadline
+        latest = deadline
         self.isRepeated = isRepeated
-        self.cancellation = cancellation
         self.trace = trace
-        self.completion = consume completion
+        answered = consume completion
+        super.init(query, cancellation: cancellation)
     }
 
-    func begin(_ now: Instant) {
-        cancellation?.whenCancelled { [self] in end(.failure(.timedOut)) }
-        perform(plan.begin(now: now), .first, now)
+    func begin(_ now: Instant) { begin(plan.begin(now: now), now) }
+
+    /// - Parameter move: the result of ``AttemptPlan/begin(now:)``.
+    func begin(_ move: AttemptPlan.Move?, _ now: Instant) {
+        cancellation?.whenCancelled { [self] in finish(.failure(.timedOut)) }
+        perform(move, .first, now)
     }
 
     /// Begins a query that has only `untrusted` servers: the query waits for probes of the servers.
@@ -75,15 +76,15 @@ final class Run {
         for each in plan.newlySuspicious(now: now) {
             suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
         }
-        guard !isOver else { return }
+        guard !isFinished else { return }
         perform(plan.tick(now: now), .hedge, now)
     }
 
     private var health: HealthTable { group.health }
 
-    private var isOver: Bool { completion == nil }
+    private var isFinished: Bool { answered == nil }
 
-    private func wait() { wait(until: isOver ? nil : plan.nextEvent()) }
+    private func wait() { wait(until: isFinished ? nil : plan.nextEvent()) }
 
     private func wait(until instant: Instant?) {
         guard wake != instant else { return }
@@ -99,7 +100,7 @@ final class Run {
             return beginAgain()
         case .end:
             for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
-            end(.failure(declined.first?.error ?? latestError))
+            finish(.failure(declined.first?.error ?? latestError))
         case nil: break
         }
         wait()
@@ -108,10 +109,10 @@ final class Run {
     /// Restarts the query with the current servers after a change of the servers.
     private func beginAgain() {
         wait(until: nil)
-        guard let completion = completion.take() else { return }
+        guard let completion = answered.take() else { return }
         group.ask(
             query,
-            deadline: deadline,
+            deadline: latest,
             isRepeated: isRepeated,
             cancellation: cancellation,
             trace: trace,
@@ -128,40 +129,42 @@ final class Run {
         _ began: Instant
     ) {
         let server = roster.servers[index]
-        server.ask(
-            Attempt(
-                query,
-                deadline: until,
-                repeating: since,
-                cancellation: cancellation,
-                place: trace?.begin(server.name, server.url, why, now: began),
-                number: number,
-                server: index,
-                began: began,
-                Completion { [self] in ended($0) }
-            )
+        let attempt = number == 0 ? self : Attempt(query, cancellation: cancellation)
+        attempt.prepare(
+            deadline: until,
+            repeating: since,
+            place: trace?.begin(server.name, server.url, why, now: began),
+            number: number,
+            server: index,
+            began: began,
+            Completion { [self] in received($0) }
         )
+        server.ask(attempt)
     }
 
-    private func ended(_ attempt: Attempt) {
+    private func received(_ attempt: Attempt) {
         let now = attempt.ended ?? health.clocks.now()
         switch attempt.takeOutcome() {
         case .success(let reply):
             let server = roster.servers[attempt.server]
             attempt.place?.end(reply.message(to: query.question).summary, at: now)
-            let lossTime = roster.pages[attempt.server].health.lossTime
-            health.answered(server, roster.pages[attempt.server], began: attempt.began, now: now)
+            let page = roster.pages[attempt.server]
+            let lossTime = attempt.earlier == nil ? nil : page.health.lossTime
+            health.answered(server, page, began: attempt.began, now: now)
             if lossWatch?.server == attempt.server { decideLoss(false) }
             guard plan.answered(attempt.number) else { return }
-            let watch = attempt.earlier.map { _ in LossWatch() }
-            let reply = UpstreamGroup.Reply(
-                answer: reply,
-                upstream: server,
-                received: now,
-                lossWatch: watch
+            let watch = lossTime == nil ? nil : LossWatch()
+            finish(
+                .success(
+                    UpstreamGroup.Reply(
+                        answer: reply,
+                        upstream: server,
+                        received: now,
+                        lossWatch: watch
+                    )
+                )
             )
-            end(.success(reply))
-            if let watch {
+            if let watch, let lossTime {
                 lossWatch = (watch, attempt.server)
                 wait(until: now + lossTime)
             }
@@ -179,7 +182,7 @@ final class Run {
     private func failed(_ failed: Attempt, _ error: UpstreamError, _ now: Instant) {
         guard !failed.isCancelled else { return }
         guard error != .withdrawn else {
-            guard !isOver else { return }
+            guard !isFinished else { return }
             return perform(plan.withdrawn(failed.number, now: now), .next, now)
         }
         let server = roster.servers[failed.server]
@@ -198,7 +201,7 @@ final class Run {
                 isSilent: error == .timedOut
             )
         }
-        guard !isOver else { return }
+        guard !isFinished else { return }
         perform(plan.failed(failed.number, isFinal: error.isFinal, now: now), .next, now)
     }
 
@@ -220,14 +223,14 @@ final class Run {
     }
 
     private func judged(_ index: Int, _ isDown: Bool) {
-        guard !isOver else { return }
+        guard !isFinished else { return }
         let now = health.clocks.now()
         perform(plan.judged(index, isDown: isDown, now: now), .next, now)
     }
 
-    private func end(_ outcome: UpstreamGroup.Outcome) {
+    private func finish(_ outcome: consuming UpstreamGroup.Outcome) {
         wait(until: nil)
-        guard let completion = completion.take() else { return }
+        guard let completion = answered.take() else { return }
         completion(outcome)
     }
 }

@@ -91,13 +91,15 @@ package final class UpstreamGroup {
         }
         let roster = roster
         if let only = onlyCandidate(roster) {
-            let plan = AttemptPlan(
+            var plan = AttemptPlan(
                 ShortArray(CollectionOfOne(only)),
                 deadline: deadline,
                 isRepeated: isRepeated
             )
+            let move = plan.begin(now: now)
             let (end, signal) = (deadline, cancellation)
-            Run(query, plan, self, roster, end, isRepeated, signal, trace, completion).begin(now)
+            Run(query, plan, self, roster, end, isRepeated, signal, trace, completion)
+                .begin(move, now)
             return
         }
         let (servers, pages) = (roster.servers, roster.pages)
@@ -177,17 +179,17 @@ package final class UpstreamGroup {
 
     func wake(_ run: Run, at instant: Instant?) {
         if let instant {
-            if run.place == nil {
-                run.place = pending.count
+            if run.index == nil {
+                run.index = pending.count
                 pending.append(run)
             }
             alarm.bring(forward: instant)
-        } else if let place = run.place {
-            run.place = nil
+        } else if let index = run.index {
+            run.index = nil
             let last = pending.removeLast()
             if last !== run {
-                pending[place] = last
-                last.place = place
+                pending[index] = last
+                last.index = index
             }
         }
     }

@@ -171,14 +171,14 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
         of transport: PlainTransport
     ) throws(SocketError) {
         do throws(SocketError) {
-            try socket.send(exchange.message)
+            try socket.send(octets: exchange.count) { exchange.write(to: &$0) }
         } catch {
             failed(error)
             throw error
         }
         ids[sent] = exchange.id
         sent += 1
-        attempt.datagram = (exchange, transport)
+        attempt.datagram = Attempt.Datagram(exchange: exchange, transport: transport)
         attempt.next = waiting
         waiting = attempt
         attempt.wasSent(by: self)
@@ -205,17 +205,28 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     }
 
     private func received(_ octets: Span<UInt8>, by attempt: Attempt) {
-        guard let (exchange, transport) = attempt.datagram else { return }
+        guard let datagram = attempt.takeDatagram() else { return }
+        let transport = datagram.transport
         defer { extendLifetime(transport) }
-        let validation = exchange.validate(octets)
-        if case .foreign = validation { return noteForeign() }
+        switch datagram.exchange.validate(octets) {
+        case .foreign:
+            attempt.datagram = datagram
+            noteForeign()
+        case .reply(let reply):
+            release(attempt)
+            attempt.end(.success(reply))
+        case .otherCase(let reply):
+            release(attempt)
+            transport.received(otherCase: reply, for: attempt)
+        case .truncated, .doubtful:
+            release(attempt)
+            transport.repeatOverStream(attempt)
+        }
+    }
+
+    private func release(_ attempt: Attempt) {
         _ = remove(attempt)
         closeIfIdle()
-        switch validation {
-        case .reply(let reply): attempt.end(.success(reply))
-        case .otherCase(let reply): transport.received(otherCase: reply, for: attempt)
-        default: transport.repeatOverStream(attempt)
-        }
     }
 
     /// Removes an attempt from the list; returns false if the list does not contain the attempt.
