@@ -48,17 +48,31 @@ private final class TimerQueue {
 
     private var phase = Phase.idle
 
-    private let descriptor: Int32
-    private var watch: DescriptorWatch?
+    private let timer: Int32
+
+    /// Eventfd for timers that are due.
+    ///
+    /// epoll reports it after all descriptors that were ready before. The expiry of a timerfd is an
+    /// interrupt, which a virtual machine may delay.
+    private let turn: Int32
+    private var watches: [DescriptorWatch] = []
 
     private init() {
-        descriptor = linux_timerfd()
-        precondition(descriptor >= 0, "no timer for the service loop: \(errorText(errno))")
+        timer = linux_timerfd()
+        turn = linux_eventfd()
+        precondition(
+            timer >= 0 && turn >= 0,
+            "no timer for the service loop: \(errorText(errno))"
+        )
         do throws(SocketError) {
             // Edge-triggered, and therefore never read.
-            watch = try DescriptorWatch(descriptor, [.readable, .edges]) { _ in
-                TimerQueue.shared.fire()
+            let expiry = try DescriptorWatch(timer, [.readable, .edges]) { _ in
+                TimerQueue.shared.expired()
             }
+            let ready = try DescriptorWatch(turn, [.readable, .edges]) { _ in
+                TimerQueue.shared.handledSources()
+            }
+            watches = [expiry, ready]
         } catch {
             preconditionFailure("no timer for the service loop: \(error)")
         }
@@ -81,25 +95,24 @@ private final class TimerQueue {
         sink(index)
     }
 
-    /// Runs the due timers.
-    ///
-    /// If the loop is late, the ready descriptors and their tasks run first. Otherwise a server
-    /// would be marked as slow although its reply waits unread in a socket. The timerfd expires
-    /// again, and epoll reports it after all descriptors that were ready before.
-    private func fire() {
+    private func expired() {
         armed = nil
-        switch phase {
-        case .idle:
-            let now = Clock.now
-            guard let first = heap.first?.deadline, first <= now else { return arm() }
-            guard now - first >= Self.lateness else { return run(dueBy: now) }
-            phase = .sources(now)
-            arm()
-        case .sources(let due):
-            phase = .jobs
-            ServiceLoop.task { self.run(dueBy: due) }
-        case .jobs: break
+        guard case .idle = phase, let first = heap.first?.deadline else { return }
+        let now = Clock.now
+        if first <= now, now - first < Self.lateness { run(dueBy: now) } else { arm() }
+    }
+
+    /// Runs the due timers, after the descriptors that were ready when the timers were due.
+    ///
+    /// If the loop is late, the tasks of these descriptors run first, too. Otherwise a server would
+    /// be marked as slow although its reply waits unread in a socket.
+    private func handledSources() {
+        guard case .sources(let due) = phase else { return }
+        if let first = heap.first?.deadline, Clock.now - first < Self.lateness {
+            return run(dueBy: due)
         }
+        phase = .jobs
+        ServiceLoop.task { self.run(dueBy: due) }
     }
 
     /// Runs the timers that were due at `due`, but at most as many as are pending now.
@@ -116,10 +129,17 @@ private final class TimerQueue {
     }
 
     private func arm() {
-        guard let first = heap.first?.deadline else { return }
+        guard case .idle = phase, let first = heap.first?.deadline else { return }
         if let armed, armed <= first { return }
-        armed = first
-        let status = linux_timerfd_set(descriptor, Clock.bootMicroseconds(first))
+        let now = Clock.now
+        let status: Int32
+        if first <= now {
+            phase = .sources(now)
+            status = linux_eventfd_signal(turn)
+        } else {
+            armed = first
+            status = linux_timerfd_set(timer, Clock.bootMicroseconds(first))
+        }
         precondition(status == 0, "cannot arm the timer of the service loop: \(errorText(errno))")
     }
 
