@@ -11,6 +11,11 @@ final class HTTPProvider {
     /// libcurl would reuse a connection for a request with other trusted certificates.
     private var groups: [TrustSource?: Group] = [:]
 
+    /// Pools that were retired and may still have requests in flight.
+    private var retired: [Retired] = []
+
+    private struct Retired { weak var pool: ConnectionPool? }
+
     private let limits: HTTPClient.Limits
     private(set) var lastUsed = Clock.now
 
@@ -37,7 +42,8 @@ final class HTTPProvider {
 
     /// Returns the connections and handles for `request`.
     ///
-    /// Creates new connections after a change of the certificates or an exhausted ``LoopBudget``.
+    /// Creates new connections after a change of the certificates or an exhausted ``LoopBudget``,
+    /// or if a connection is silent.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -53,8 +59,11 @@ final class HTTPProvider {
                 throw .invalidRequest("\(error)")
             }
         }
-        if let group = groups[source], group.handles.trusted === store, !group.pool.isAbandoned {
-            return group
+        if let group = groups[source] {
+            let pool = group.pool
+            if group.handles.trusted === store, !pool.isAbandoned, !pool.isRetired { return group }
+            retired.removeAll { $0.pool == nil }
+            retired.append(Retired(pool: pool))
         }
         let group = Group(limits, memory, meter, trusting: store)
         groups[source] = group
@@ -62,8 +71,8 @@ final class HTTPProvider {
     }
 
     func reset() -> [ConnectionPool] {
-        defer { groups = [:] }
-        return groups.values.map(\.pool)
+        defer { (groups, retired) = ([:], []) }
+        return groups.values.map(\.pool) + retired.compactMap(\.pool)
     }
 }
 
