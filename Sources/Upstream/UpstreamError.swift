@@ -40,6 +40,9 @@ package enum UpstreamError: Error, Hashable {
 
     /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
+
+    /// A newer query took the place of the query; the same query is not sent to the server again.
+    case crowded
 }
 
 extension UpstreamError: CustomStringConvertible {
@@ -59,6 +62,7 @@ extension UpstreamError: CustomStringConvertible {
         case .withdrawn: "is no longer a server of the network"
         case .noServer(let why): why
         case .exhausted(let why): why
+        case .crowded: "too many queries in flight"
         }
     }
 
@@ -75,7 +79,7 @@ extension UpstreamError: CustomStringConvertible {
         case .paused: "paused"
         case .withdrawn: "withdrawn"
         case .noServer: "no-server"
-        case .exhausted: "exhausted"
+        case .exhausted, .crowded: "exhausted"
         }
     }
 

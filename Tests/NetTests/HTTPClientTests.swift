@@ -229,6 +229,48 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `a timeout does not end the other requests of its connection`() async throws {
+        var request = secure("/hello")
+        request.isSentOnce = true
+        _ = try await client.send(request, deadline: patience)
+        let (other, _) = await nginx.whileSilent {
+            let other = ServiceLoop.throwingTask { [client, request] in
+                try await client.send(request, deadline: patience)
+            }
+            let error = await failure(of: request, deadline: Clock.now + .milliseconds(100))
+            #expect(error == .timedOut(reused: true))
+            return (other, error)
+        }
+        #expect(try await other.value.connectionReused)
+        // The connection was silent, so it gets no new request.
+        let reply = try await client.send(request, deadline: patience)
+        #expect(!reply.connectionReused)
+        #expect(client.statistics.connectionsOpened == 2)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a reset also ends the requests of a silent connection`() async throws {
+        let request = secure("/hello")
+        _ = try await client.send(request, deadline: patience)
+        await nginx.whileSilent {
+            let tasks = [0, 1].map { _ in
+                Task { @ServiceLoop in await failure(of: request) }
+            }
+            _ = await failure(of: request, deadline: Clock.now + .milliseconds(100))
+            let fresh = Task { @ServiceLoop in
+                await failure(of: request, deadline: Clock.now + .milliseconds(100))
+            }
+            #expect(await fresh.value == .timedOut(reused: false))
+            client.reset()
+            for task in tasks {
+                #expect(await task.value == .broken("the connections were dropped"))
+            }
+        }
+    }
+
+    @ServiceLoop
+    @Test
     func `a silent connection can be kept until another connection has replied`() async throws {
         var request = secure("/hello")
         request.keepsSilentConnection = true

@@ -27,6 +27,11 @@ final class ConnectionPool {
     /// True after the ``LoopBudget`` was exhausted; the connections are not reused.
     private(set) var isAbandoned = false
 
+    /// True after a connection became silent while it had other requests.
+    ///
+    /// New requests use another pool; this pool lives until its last request has ended.
+    private(set) var isRetired = false
+
     private var turns = 0
 
     /// One timer for all deadlines, because few transfers reach their deadline.
@@ -161,7 +166,8 @@ extension ConnectionPool {
     ///
     /// If no data arrived in the second half of the wait, shuts down the connection. Otherwise
     /// libcurl would use a dead connection for many minutes. Data in the first half is no proof:
-    /// the connection may have died later.
+    /// the connection may have died later. If other requests wait on the connection, retires the
+    /// pool instead, because the server may only be slow to answer the ended request.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
@@ -172,6 +178,8 @@ extension ConnectionPool {
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             if transfer.request.keepsSilentConnection {
                 sockets.suspect(descriptor, port: port)
+            } else if transfers.values.contains(where: { uses($0, port) }) {
+                isRetired = true
             } else {
                 shutdown(descriptor, Int32(SHUT_RDWR))
             }
@@ -187,6 +195,10 @@ extension ConnectionPool {
 
     /// True if libcurl has started the transfer; if false, `handle` describes an earlier transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
+
+    private func uses(_ transfer: Transfer, _ port: UInt16) -> Bool {
+        isKnown(transfer) && transfer.handle?.localPort == port
+    }
 
     /// Returns the socket and local port if no data arrived in the second half of the wait.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {

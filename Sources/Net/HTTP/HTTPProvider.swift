@@ -13,6 +13,11 @@ final class HTTPProvider {
 
     private var latest: Group?
 
+    /// Pools that were retired and may still have requests in flight.
+    private var retired: [Retired] = []
+
+    private struct Retired { weak var pool: ConnectionPool? }
+
     private let limits: HTTPClient.Limits
     private(set) var lastUsed = Clock.now
 
@@ -42,7 +47,8 @@ final class HTTPProvider {
 
     /// Returns the connections and handles for `request`.
     ///
-    /// Creates new connections after a change of the certificates or an exhausted ``LoopBudget``.
+    /// Creates new connections after a change of the certificates or an exhausted ``LoopBudget``,
+    /// or if a connection is silent.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -59,9 +65,14 @@ final class HTTPProvider {
             }
         }
         let known = latest?.source == source ? latest : groups[source]
-        if let known, known.handles.trusted === store, !known.pool.isAbandoned {
-            latest = known
-            return known
+        if let known {
+            let pool = known.pool
+            if known.handles.trusted === store, !pool.isAbandoned, !pool.isRetired {
+                latest = known
+                return known
+            }
+            retired.removeAll { $0.pool == nil }
+            retired.append(Retired(pool: pool))
         }
         let group = Group(source, limits, memory, meter, trusting: store)
         groups[source] = group
@@ -70,8 +81,8 @@ final class HTTPProvider {
     }
 
     func reset() -> [ConnectionPool] {
-        defer { (groups, latest) = ([:], nil) }
-        return groups.values.map(\.pool)
+        defer { (groups, latest, retired) = ([:], nil, []) }
+        return groups.values.map(\.pool) + retired.compactMap(\.pool)
     }
 }
 

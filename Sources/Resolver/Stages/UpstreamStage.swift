@@ -242,7 +242,7 @@ package final class UpstreamStage {
             .failure(query, .noReachableAuthority, "an operator has paused the upstreams")
         case .declined(_, because: let code?):
             .failure(query, code, "reported by the upstream")
-        case .exhausted:
+        case .exhausted, .crowded:
             .exhausted(query)
         case .withdrawn, .noServer:
             .absent(query, "\(error)")

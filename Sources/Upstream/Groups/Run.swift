@@ -188,6 +188,10 @@ final class Run: Attempt {
         let server = roster.servers[failed.server]
         health.failed(server, error, began: failed.began)
         latestError = error
+        guard error != .crowded else {
+            guard !isOver else { return }
+            return perform(plan.withdrawn(failed.number, now: now), .next, now)
+        }
         if error.isDecline {
             declined.append((server, error, failed.began))
             health.suspect(server, silentSince: nil, until: now + server.timeout)

@@ -16,7 +16,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// HTTP client for probes, which must not wait behind slow client queries.
     private let probes: any HTTPTransport
-    private let shares: TransferShares
+    private let transfers: UpstreamTransfers
     private let clocks: Clocks
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
@@ -48,16 +48,21 @@ package final class HTTPSTransport: UpstreamTransport {
         self.validates = validates
         self.http = http
         self.probes = probes ?? http
-        self.shares = shares
+        transfers = shares.transfers(at: url)
         self.clocks = clocks
-        shares.register(url)
     }
 
     package func carry(_ attempt: Attempt) {
         let isProbe = attempt.query.isProbe
-        guard isProbe || shares.begin(attempt.client, at: url) else {
-            return attempt.end(.failure(.exhausted("too many queries in flight")))
-        }
+        let transfer =
+            isProbe
+            ? nil
+            : transfers.begin(
+                attempt.client,
+                isRepetition: attempt.earlier != nil,
+                now: attempt.sent
+            )
+        guard isProbe || transfer != nil else { return attempt.end(.failure(.crowded)) }
         let exchange = UpstreamExchange(
             attempt.query,
             over: .encrypted,
@@ -67,7 +72,7 @@ package final class HTTPSTransport: UpstreamTransport {
         )
         // If data arrived since the earlier attempt, the name is slow, not the connection.
         let isFresh = attempt.earlier.map { (lastReceived ?? $0) <= $0 } ?? false
-        send(exchange, for: attempt, isFresh: isFresh, isRepeated: false)
+        send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: false)
     }
 
     private func request(_ exchange: UpstreamExchange) -> HTTPRequest {
@@ -114,6 +119,7 @@ package final class HTTPSTransport: UpstreamTransport {
     private func send(
         _ exchange: UpstreamExchange,
         for attempt: Attempt,
+        _ transfer: UpstreamTransfers.Transfer?,
         isFresh: Bool,
         isRepeated: Bool
     ) {
@@ -123,23 +129,32 @@ package final class HTTPSTransport: UpstreamTransport {
             request.wantsTimes = true
             place.update { $0.request = request.redacted }
         }
-        let transport = attempt.query.isProbe ? probes : http
-        let transfer = transport.send(request, deadline: attempt.deadline) { [self] sent in
+        let transport = transfer == nil ? probes : http
+        let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
             if case .failure(.broken) = sent, !isRepeated, clocks.now() < attempt.deadline {
-                return send(exchange, for: attempt, isFresh: isFresh, isRepeated: true)
+                return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
             }
-            if case .failure(.timedOut(reused: true)) = sent, !attempt.query.isProbe {
+            if case .failure(.timedOut(reused: true)) = sent, transfer != nil {
                 openConnection()
             }
-            if !attempt.query.isProbe { shares.end(attempt.client, at: url) }
+            if let transfer {
+                transfers.end(transfer)
+                transfer.request = nil
+                // Later, because the attempt may begin other transfers: `begin` is on the stack.
+                guard !transfer.isReplaced else {
+                    ServiceLoop.task { attempt.end(.failure(.crowded)) }
+                    return
+                }
+            }
             if case .success(let reply) = sent {
                 // A reply to a probe does not count, because probes use other connections.
-                if !attempt.query.isProbe { lastReceived = clocks.now() }
+                if transfer != nil { lastReceived = clocks.now() }
                 attempt.place?.note(reply)
             }
             attempt.end(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
         }
-        attempt.cancellation?.whenCancelled { transfer.cancel() }
+        transfer?.request = sending
+        attempt.cancellation?.whenCancelled { sending.cancel() }
     }
 
     private func message(

@@ -2,63 +2,155 @@
 internal import DNSWire
 package import Net
 
-/// Limit of client queries in flight over HTTPS (transfers), also per upstream and per client.
+/// Limits of client queries in flight over HTTPS (transfers), in total, per upstream and per client.
 ///
-/// An upstream can start a transfer only if more transfers are free than the upstream has in
-/// flight: one of several upstreams occupies at most half of all transfers. A single upstream can
-/// occupy all transfers. The same rule applies to the clients of an upstream. Some transfers
-/// therefore stay free for the next upstream and client.
+/// One of several upstreams can use at most half of the transfers that the others do not use.
 @ServiceLoop
 package final class TransferShares {
-    private final class Upstream {
-        let url: String
-        var used = 0
-        var counts: [ClientNetwork?: Int] = [:]
+    private let total: TransferTotal
+    private var upstreams: [String: UpstreamTransfers] = [:]
 
-        init(_ url: String) { self.url = url }
+    package init(of limit: Int = UpstreamLimits.transfers) { total = TransferTotal(limit) }
+
+    /// Returns the transfers of the upstream with a URL; its servers share them.
+    func transfers(at url: String) -> UpstreamTransfers {
+        if let known = upstreams[url] { return known }
+        total.upstreams += 1
+        let transfers = UpstreamTransfers(total)
+        upstreams[url] = transfers
+        return transfers
+    }
+}
+
+@ServiceLoop
+private final class TransferTotal {
+    let limit: Int
+    var used = 0
+    var upstreams = 0
+
+    init(_ limit: Int) { self.limit = limit }
+
+    /// Returns the limit of an upstream that uses `used` transfers.
+    func share(using used: Int) -> Int {
+        let free = limit - (self.used - used)
+        return upstreams > 1 ? (free + 1) / 2 : free
+    }
+}
+
+/// Transfers of one upstream, which replace older transfers at a limit.
+///
+/// The rules are in `Upstream.md`, section "Limits of HTTPS".
+@ServiceLoop
+final class UpstreamTransfers {
+    @ServiceLoop
+    final class Transfer {
+        fileprivate let client: ClientNetwork?
+        fileprivate let began: Instant
+
+        /// Index in `all`; nil after the end.
+        fileprivate var place: Int?
+
+        /// Request of the transfer; cancelled if another transfer replaces this one.
+        var request: (any RequestHandle)?
+
+        fileprivate(set) var isReplaced = false
+
+        fileprivate init(_ client: ClientNetwork?, _ began: Instant) {
+            (self.client, self.began) = (client, began)
+        }
     }
 
-    private let limit: Int
-    private var used = 0
-    private var upstreams: [String: Upstream] = [:]
+    private let total: TransferTotal
+    private var all: [Transfer] = []
+    private var counts: [ClientNetwork?: Int] = [:]
 
-    /// Upstream of the latest transfer; a comparison is faster than a hash.
-    private var latest: Upstream?
+    /// Number of transfers of clients without a verified address (`isProven`).
+    private var unverified = 0
 
-    package init(of limit: Int = UpstreamLimits.transfers) { self.limit = limit }
+    fileprivate init(_ total: TransferTotal) { self.total = total }
 
-    func register(_ upstream: String) { _ = find(upstream) }
-
-    private func find(_ url: String) -> Upstream {
-        if let latest, latest.url == url { return latest }
-        let found = upstreams[url] ?? Upstream(url)
-        upstreams[url] = found
-        latest = found
-        return found
-    }
-
-    /// Reserves a transfer for `client` at the URL `upstream`; returns false at a limit.
+    /// Adds a transfer of `client`; returns nil at a limit.
     ///
-    /// - Parameter client: nil for the daemon itself.
-    func begin(_ client: ClientNetwork?, at upstream: String) -> Bool {
-        let upstream = find(upstream)
-        let free = limit - (used - upstream.used)
-        let share = upstreams.count > 1 ? (free + 1) / 2 : free
-        let count = upstream.counts[client] ?? 0
-        guard count < share - upstream.used else { return false }
-        used += 1
-        upstream.used += 1
-        upstream.counts[client] = count + 1
-        return true
+    /// - Parameters:
+    ///   - client: nil for the daemon itself.
+    ///   - isRepetition: true if the query was sent to the upstream before.
+    func begin(_ client: ClientNetwork?, isRepetition: Bool, now: Instant) -> Transfer? {
+        let share = total.share(using: all.count)
+        let limit = share - share / 4
+        let count = counts[client] ?? 0
+        if isRepetition, !hasSpace(for: client, count, limit, share) { return nil }
+        var replaced: Transfer?
+        if count >= limit || all.count >= share {
+            replaced = count >= limit ? oldest { $0 == client } : replaceable(share)
+            guard let replaced, now - replaced.began >= grace(of: replaced, for: client) else {
+                return nil
+            }
+            end(replaced)
+        }
+        let transfer = Transfer(client, now)
+        add(transfer)
+        replaced?.isReplaced = true
+        replaced?.request?.cancel()
+        return transfer
     }
 
-    /// Releases a transfer for which ``begin(_:at:)`` returned true.
-    func end(_ client: ClientNetwork?, at upstream: String) {
-        let upstream = find(upstream)
-        used -= 1
-        upstream.used -= 1
-        guard let index = upstream.counts.index(forKey: client) else { return }
-        upstream.counts.values[index] -= 1
-        if upstream.counts.values[index] == 0 { upstream.counts.remove(at: index) }
+    /// Removes a transfer; idempotent.
+    func end(_ transfer: Transfer) {
+        guard let place = transfer.place, let last = all.popLast() else { return }
+        transfer.place = nil
+        if last !== transfer {
+            all[place] = last
+            last.place = place
+        }
+        total.used -= 1
+        let count = (counts[transfer.client] ?? 0) - 1
+        counts[transfer.client] = count > 0 ? count : nil
+        if !Self.isVerified(transfer.client) { unverified -= 1 }
+    }
+
+    private func add(_ transfer: Transfer) {
+        transfer.place = all.count
+        all.append(transfer)
+        total.used += 1
+        counts[transfer.client, default: 0] += 1
+        if !Self.isVerified(transfer.client) { unverified += 1 }
+    }
+
+    /// Returns the minimum age at which `client` can replace a transfer.
+    private func grace(of transfer: Transfer, for client: ClientNetwork?) -> Duration {
+        guard transfer.client != client else { return UpstreamLimits.fairWait }
+        return Self.isVerified(client) ? .zero : UpstreamLimits.resolvingTime
+    }
+
+    private static func isVerified(_ client: ClientNetwork?) -> Bool { client?.isProven ?? true }
+
+    /// True if a repetition of `client`'s query takes no transfer that a new query may need.
+    private func hasSpace(
+        for client: ClientNetwork?,
+        _ count: Int,
+        _ limit: Int,
+        _ share: Int
+    ) -> Bool {
+        count < limit / 2 && all.count < share
+            && (Self.isVerified(client) || unverified < share / 4)
+    }
+
+    /// Returns the transfer that a new transfer of another client replaces.
+    private func replaceable(_ share: Int) -> Transfer? {
+        // Clients without a verified address count together, because one host can forge many.
+        let isCrowd = unverified > share / 2
+        let largest = counts.lazy.filter { !isCrowd || !Self.isVerified($0.key) }
+            .max { $0.value < $1.value }
+        if let largest, largest.value > share / 8 { return oldest { $0 == largest.key } }
+        return oldest { Self.isVerified($0) != isCrowd }
+    }
+
+    private func oldest(_ matches: (ClientNetwork?) -> Bool) -> Transfer? {
+        var oldest: Transfer?
+        for transfer in all where matches(transfer.client) {
+            if let oldest, oldest.began <= transfer.began { continue }
+            oldest = transfer
+        }
+        return oldest
     }
 }

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import Upstream
+
+@Suite("Limits of queries in flight over HTTPS")
+struct TransferSharesTests {
+    private static func client(_ number: UInt32, isProven: Bool = true) -> ClientNetwork {
+        ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
+    }
+
+    /// Transfers of one upstream, in a fake time.
+    @ServiceLoop
+    private final class Transfers {
+        private let transfers: UpstreamTransfers
+        private(set) var all: [UpstreamTransfers.Transfer] = []
+        var milliseconds = 0
+
+        init(_ transfers: UpstreamTransfers) { self.transfers = transfers }
+
+        @discardableResult
+        func begin(_ client: ClientNetwork?, isRepetition: Bool = false) -> Bool {
+            let now = Instant(nanoseconds: 0) + .milliseconds(milliseconds)
+            guard
+                let transfer = transfers.begin(client, isRepetition: isRepetition, now: now)
+            else { return false }
+            all.append(transfer)
+            return true
+        }
+
+        /// Returns how many transfers the client can begin at this time, without replacement.
+        func fill(_ client: ClientNetwork?, most: Int = .max) -> Int {
+            let before = replaced
+            var count = 0
+            while count < most, begin(client), replaced == before { count += 1 }
+            return count
+        }
+
+        func end(_ index: Int) { transfers.end(all[index]) }
+
+        /// Numbers of the replaced transfers, in the order of their start.
+        var replaced: [Int] { all.indices.filter { all[$0].isReplaced } }
+    }
+
+    @Test
+    @ServiceLoop
+    func `an upstream can use half of the transfers that the others do not use`() {
+        let shares = TransferShares(of: 16)
+        let upstreams = ["silent", "other", "third"].map { Transfers(shares.transfers(at: $0)) }
+        #expect(upstreams[0].fill(Self.client(1)) == 6)
+        #expect(upstreams[0].fill(Self.client(2), most: 2) == 2)
+        #expect(upstreams[1].fill(Self.client(1), most: 8) == 3)
+        #expect(upstreams[1].fill(Self.client(2), most: 1) == 1)
+        #expect(upstreams[2].fill(nil, most: 8) == 2)
+        // Servers of the same upstream share its transfers.
+        let same = Transfers(shares.transfers(at: "silent"))
+        #expect(!same.begin(Self.client(1)))
+        for index in 0..<8 { upstreams[0].end(index) }
+        #expect(same.begin(Self.client(1)))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client can use three quarters, then replaces its oldest transfer after 500 ms`() {
+        let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
+        #expect(transfers.fill(Self.client(1)) == 12)
+        transfers.milliseconds = 499
+        #expect(!transfers.begin(Self.client(1)))
+        #expect(transfers.begin(Self.client(2)))
+        #expect(transfers.replaced.isEmpty)
+        transfers.milliseconds = 500
+        #expect(transfers.begin(Self.client(1)))
+        #expect(transfers.replaced.count == 1)
+        for _ in 0..<11 { #expect(transfers.begin(Self.client(1))) }
+        #expect(transfers.replaced == Array(0..<12))
+        #expect(!transfers.begin(Self.client(1)), "no transfer of the client is old enough")
+    }
+
+    @Test
+    @ServiceLoop
+    func `a new client replaces the oldest transfer of the client with the most transfers`() {
+        let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
+        #expect(transfers.fill(nil, most: 1) == 1)
+        #expect(transfers.fill(Self.client(1), most: 9) == 9)
+        #expect(transfers.fill(Self.client(2), most: 6) == 6)
+        for number: UInt32 in 3...5 { #expect(transfers.begin(Self.client(number))) }
+        #expect(transfers.replaced == [1, 2, 3])
+    }
+
+    @Test
+    @ServiceLoop
+    func `clients without a verified address together replace at most half`() {
+        let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
+        #expect(transfers.fill(Self.client(0), most: 12) == 12)
+        for number: UInt32 in 1...4 {
+            #expect(transfers.begin(Self.client(number, isProven: false)))
+        }
+        transfers.milliseconds = 99
+        #expect(!transfers.begin(Self.client(5, isProven: false)), "too soon")
+        transfers.milliseconds = 100
+        for number: UInt32 in 5...40 {
+            transfers.milliseconds += 100
+            #expect(transfers.begin(Self.client(number, isProven: false)))
+        }
+        // The proven client keeps 7, then forged transfers replace each other.
+        #expect(transfers.replaced.count { $0 < 12 } == 5)
+        #expect(transfers.begin(Self.client(100)), "a new proven client replaces a forged transfer")
+        #expect(transfers.replaced.count { $0 < 12 } == 5)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query is repeated only if half of the client's limit is free`() {
+        let transfers = Transfers(TransferShares(of: 32).transfers(at: "single"))
+        #expect(transfers.fill(Self.client(1), most: 11) == 11)
+        #expect(transfers.begin(Self.client(1), isRepetition: true))
+        #expect(!transfers.begin(Self.client(1), isRepetition: true))
+        #expect(transfers.begin(Self.client(1)))
+        #expect(transfers.begin(Self.client(2, isProven: false), isRepetition: true))
+        for number: UInt32 in 3...9 {
+            #expect(transfers.begin(Self.client(number, isProven: false)))
+        }
+        #expect(!transfers.begin(Self.client(2, isProven: false), isRepetition: true))
+        #expect(transfers.begin(Self.client(2), isRepetition: true))
+    }
+}
+
+// MARK: - With a server
+
+extension TransferSharesTests {
+    /// Upstream over HTTPS that answers names after 20 ms, but never names that begin with `dead`.
+    @ServiceLoop
+    private final class Upstreams {
+        let world = Simulation()
+        private let group: UpstreamGroup
+        private let plain: ScriptedUpstream
+        private(set) var failed: [String: [UpstreamError]] = [:]
+        private(set) var answered = 0
+        private(set) var inTheClear = 0
+
+        init() throws {
+            let harness = UpstreamHarness()
+            plain = ScriptedUpstream("plain", in: harness) { _ in .answer(1) }
+            let server = try #require(SocketAddress("192.0.2.53:443"))
+            let forwarder = Forwarder(
+                name: "doh",
+                url: "https://dns.example/dns-query",
+                timeout: .seconds(2),
+                over: HTTPSTransport(
+                    to: "https://dns.example/dns-query",
+                    at: server,
+                    certificateFile: nil,
+                    over: world,
+                    clocks: world.clocks
+                ),
+                clocks: world.clocks
+            )
+            group = UpstreamGroup([forwarder, plain], health: HealthTable(clocks: world.clocks))
+            world.script = { request in
+                let body = request.body ?? []
+                guard let query = try? Message(parsing: body),
+                    query.question?.name.text.hasPrefix("dead") == false
+                else { return .silence(reused: true) }
+                var answer = HTTPReply(status: 200, body: reply(to: body) { _ in })
+                answer.contentType = "application/dns-message"
+                return .reply(answer)
+            }
+        }
+
+        func ask(_ label: String, _ number: Int, for client: ClientNetwork) throws {
+            let query = Query(
+                question: Question(name: try Name("\(label)\(number).example"), type: .a),
+                dnssecOK: false,
+                checkingDisabled: false
+            )
+            group.ask(
+                query,
+                deadline: world.now + .milliseconds(4_800),
+                cancellation: CancellationSignal(client: client),
+                Completion { [self] outcome in
+                    switch outcome {
+                    case .success(let reply):
+                        if reply.upstream === plain { inTheClear += 1 } else { answered += 1 }
+                    case .failure(let error):
+                        failed[label, default: []].append(error)
+                    }
+                }
+            )
+        }
+    }
+
+    @Test(arguments: [25, 40, 100, 300])
+    @ServiceLoop
+    func `dead names of a client do not make its other names fail`(_ rate: Int) async throws {
+        let upstreams = try Upstreams()
+        for number in 0..<(rate * 6) {
+            try upstreams.ask("dead", number, for: Self.client(1))
+            if number % 4 == 3 { try upstreams.ask("good", number, for: Self.client(1)) }
+            await upstreams.world.advance(by: .seconds(1) / rate)
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.failed["good"] == nil)
+        #expect(upstreams.answered == rate * 6 / 4)
+        #expect(upstreams.failed["dead"]?.count == rate * 6)
+        #expect(upstreams.inTheClear == 0)
+        // One request for each name, and the probes; repetitions only while transfers are free.
+        #expect(upstreams.world.sent.count <= rate * 6 * 3 + rate * 6 / 4 + 40)
+    }
+
+    @Test
+    @ServiceLoop
+    func `dead names from forged addresses do not make other clients' names fail`() async throws {
+        let upstreams = try Upstreams()
+        for number in 0..<3_000 {
+            let forged = Self.client(UInt32(1_000 + number % 1_000), isProven: false)
+            try upstreams.ask("dead", number, for: forged)
+            if number % 50 == 0 {
+                try upstreams.ask("local", number, for: Self.client(1))
+                try upstreams.ask("lan", number, for: Self.client(2, isProven: false))
+            }
+            await upstreams.world.advance(by: .seconds(1) / 600)
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.failed["local"] == nil && upstreams.failed["lan"] == nil)
+        #expect(upstreams.answered == 120)
+        #expect(upstreams.inTheClear == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a probe is sent although the client queries use all transfers`() async throws {
+        let world = Simulation()
+        let server = try #require(SocketAddress("192.0.2.53:443"))
+        let shares = TransferShares(of: 1)
+        let transport = HTTPSTransport(
+            to: "https://dns.example/dns-query",
+            at: server,
+            certificateFile: nil,
+            over: world,
+            shares: shares,
+            clocks: world.clocks
+        )
+        let transfers = shares.transfers(at: "https://dns.example/dns-query")
+        let first = try #require(
+            transfers.begin(nil, isRepetition: false, now: Instant(nanoseconds: 0))
+        )
+        var errors: [UpstreamError] = []
+        func carry(_ query: Query) {
+            let completion = Completion<Attempt> {
+                if case .failure(let error) = $0.outcome { errors.append(error) }
+            }
+            transport.carry(Attempt(query, deadline: world.now + .seconds(300), completion))
+        }
+        carry(UpstreamHarness.query)
+        carry(.probe)
+        #expect(errors == [.crowded])
+        #expect(world.sent.count == 1)
+        transfers.end(first)
+        carry(UpstreamHarness.query)
+        #expect(world.sent.count == 2)
+    }
+}
