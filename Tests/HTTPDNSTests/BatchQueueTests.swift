@@ -172,6 +172,52 @@ struct BatchQueueTests {
         }
     }
 
+    @Test("clients without a proven address get half of the calls together, if others need calls")
+    func reserve() {
+        for (calls, expected) in [(1, 1), (2, 1), (4, 2), (32, 16)] {
+            var shares = CallShares(of: calls)
+            shares.isReserved = true
+            for number in 0..<64 where shares.admits(unproven(number)) {
+                shares.begin(unproven(number))
+            }
+            #expect(shares.count == expected)
+            #expect(shares.admits(network(1)) == (calls > 1))
+            shares.isReserved = false
+            #expect(shares.admits(unproven(100)) == (calls > 1))
+            for number in 0..<expected { shares.end(unproven(number)) }
+            #expect(shares.count == 0 && shares.free(isProven: false) == calls)
+        }
+    }
+
+    @Test("clients without a proven address together take every second turn")
+    func groupTurns() throws {
+        var queue = BatchQueue()
+        for number in 1...100 { queue.add(try question("f\(number)"), of: unproven(number)) }
+        for number in 1...3 { queue.add(try question("a\(number)"), of: network(1)) }
+        queue.add(try question("d"))
+        let order = (0..<9).compactMap { _ in names(queue.nextBatch(idle) { $0.count == 1 })?.first
+        }
+        #expect(order == ["a1", "f1", "d", "f2", "a2", "f3", "a3", "f4", "f5"])
+    }
+
+    @Test("names from forged addresses cannot fill the queue")
+    func reservedQueue() throws {
+        var queue = BatchQueue()
+        queue.isReserved = true
+        for number in 0..<ClientLimits.queuedNames where queue.refusal(of: unproven(number)) == nil
+        {
+            queue.add(try question("f\(number)"), of: unproven(number))
+        }
+        #expect(queue.count == ClientLimits.queuedNames / 2)
+        #expect(queue.refusal(of: unproven(5_000)) == .busy)
+        #expect(queue.refusal(of: network(1)) == nil)
+        for number in 0..<ClientLimits.queuedEntries {
+            queue.add(try question("f0"), of: unproven(number))
+        }
+        queue.add(try question("f0"), of: network(1))
+        #expect(queue.nextBatch(idle) { $0.count == 1 }?.client == network(1))
+    }
+
     @Test("removed names leave no memory and no delay")
     func manyClients() throws {
         var queue = BatchQueue()

@@ -57,6 +57,24 @@ struct ClientShareTests {
         for one in burst { _ = try await world.value(of: one).get() }
     }
 
+    @Test("slow names from forged addresses do not delay a proven client", arguments: [4, 32])
+    @ServiceLoop
+    func forged(calls: Int) async throws {
+        deadNames()
+        let client = try world.client { $0.concurrentCalls = calls }
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        var slowest = Duration.zero
+        for round in 0..<400 {
+            _ = try world.begin(client, "dead\(round).example.com", of: unproven(round))
+            await world.advance(by: .milliseconds(5))
+            guard round % 10 == 9 else { continue }
+            let reply = try await world.lookUp(client, "good\(round).example.com", of: network(1))
+            slowest = max(slowest, reply.duration)
+        }
+        #expect(slowest == .milliseconds(20))
+        #expect(client.statistics.inFlight == calls / 2)
+    }
+
     @Test("the full queue of one client does not delay another")
     @ServiceLoop
     func pinned() async throws {

@@ -82,15 +82,24 @@ struct VendorClientTrialTests {
 
     /// Returns the queue time after which an upstream may answer; nil if the vendor answered.
     @ServiceLoop
-    private func queueTime() async throws -> Duration? {
-        let client = try world.client { $0.concurrentCalls = 1 }
+    private func queueTime(
+        vendor: (any Vendor)? = nil,
+        isProtected: Bool = false
+    ) async throws -> Duration? {
+        let client = try world.client(vendor: vendor) { $0.concurrentCalls = 1 }
         _ = try world.begin(client, "dead.example.com")
         await world.advance(by: .milliseconds(100))
         let (name, start) = (try Name("www.example.com"), world.now)
         let good = try world.begin(client, "www.example.com", mayFallBack: true)
         let delay = Duration.milliseconds(400)
         await world.advance(by: delay)
-        while let end = client.waitEnd(name, .both, parameters: nil, after: delay) {
+        while let end = client.waitEnd(
+            name,
+            .both,
+            parameters: nil,
+            after: delay,
+            isProtected: isProtected
+        ) {
             await world.advance(by: end - world.now)
         }
         guard client.statistics.queued == 0, client.statistics.successes == 1 else {
@@ -105,6 +114,21 @@ struct VendorClientTrialTests {
     func queuedName() async throws {
         deadNames(.silence())
         #expect(try await queueTime() == nil)
+    }
+
+    @Test("a name that waits goes to an encrypted upstream after a time")
+    @ServiceLoop
+    func queuedNameOfProtected() async throws {
+        deadNames(.silence())
+        #expect(try await queueTime(isProtected: true) == .milliseconds(800))
+    }
+
+    @Test("a name that waits for a vendor without encryption goes to an upstream after a time")
+    @ServiceLoop
+    func queuedNameOfPlain() async throws {
+        deadNames(.silence())
+        let vendor = try ClockedVendor(usesTLS: false)
+        #expect(try await queueTime(vendor: vendor) == .milliseconds(800))
     }
 
     @Test("a name that waits for a silent vendor goes to an upstream")

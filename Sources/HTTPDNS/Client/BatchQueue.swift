@@ -4,8 +4,9 @@ package import DNSWire
 /// Queue of names that wait for a vendor call.
 ///
 /// Each DNS client has its own queues; a name is queued for each client that waits for the name.
-/// The next call is for the client with the fewest calls in flight; equal clients take turns. A
-/// call has only names of one client, because one slow name delays the whole call.
+/// The next call is for the client with the fewest calls in flight; equal clients take turns. All
+/// clients without a proven address together get one of two calls. A call has only names of one
+/// client, because one slow name delays the whole call.
 package struct BatchQueue: Sendable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
@@ -72,8 +73,23 @@ package struct BatchQueue: Sendable {
     /// Queues by client, in the order in which they are served; no array is empty.
     private var lines: [ClientNetwork?: [Line]] = [:]
 
-    /// Clients with queues, each once, in round-robin order.
-    private var turns: ArraySlice<ClientNetwork?> = []
+    /// Clients of a group with queues, each once, in round-robin order.
+    private struct Turns: Sendable {
+        let isProven: Bool
+
+        var clients: ArraySlice<ClientNetwork?> = []
+
+        /// Removes a client, and moves the clients before it.
+        mutating func remove(_ index: Int) {
+            for place in stride(from: index, to: clients.startIndex, by: -1) {
+                clients[place] = clients[place - 1]
+            }
+            clients.removeFirst()
+        }
+    }
+
+    /// Clients with a proven address, and other clients; the group of the latest call is last.
+    private var turns = [Turns(isProven: true), Turns(isProven: false)]
 
     private var entries = 0
     private var left = 0
@@ -85,13 +101,19 @@ package struct BatchQueue: Sendable {
 
     package var count: Int { waiting.count }
 
+    /// True if half of the queue is reserved for proven clients and the daemon.
+    var isReserved: Bool {
+        get { shares.isReserved }
+        set { shares.isReserved = newValue }
+    }
+
     var lineCount: Int { lines.values.reduce(0) { $0 + $1.count } }
 
     package init() {}
 
     /// Returns the error that forbids another name of `client`; nil if there is capacity.
     func refusal(of client: ClientNetwork?) -> VendorError? {
-        if shares.free == 0 { return .busy }
+        if shares.free(isProven: client.isProven) <= 0 { return .busy }
         return shares.admits(client) ? nil : .clientBusy
     }
 }
@@ -101,11 +123,12 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question that another
-    /// client has queued is not added.
+    /// If all queues together have ``ClientLimits/queuedEntries`` entries (for a client without a
+    /// proven address: half of this), a question that another client has queued is not added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next, owner: client)
-        guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
+        let most = ClientLimits.queuedEntries / (client.isProven ? 1 : 2)
+        guard place.clients.isEmpty || entries < most,
             place.clients.insert(client).inserted
         else { return }
         if place.number == next {
@@ -114,7 +137,7 @@ extension BatchQueue {
         }
         waiting[question] = place
         let entry = Entry(question: question, number: place.number)
-        if lines[client] == nil { turns.append(client) }
+        if lines[client] == nil { appendTurn(client) }
         if let index = lines[client]?.firstIndex(where: { $0.carries(question) }) {
             lines[client]?[index].entries.append(entry)
         } else {
@@ -147,9 +170,7 @@ extension BatchQueue {
         _ shares: CallShares,
         fit: ([Name]) -> Bool
     ) -> Batch? {
-        guard let turn = nextTurn(shares) else { return nil }
-        let client = turns[turn]
-        removeTurn(turn)
+        guard let client = nextClient(shares) else { return nil }
         guard var own = lines.removeValue(forKey: client) else { return nil }
         var line = own.removeFirst()
         var batch = Batch(client: client)
@@ -172,24 +193,40 @@ extension BatchQueue {
         if !line.entries.isEmpty { own.append(line) }
         if !own.isEmpty {
             lines[client] = own
-            turns.append(client)
+            appendTurn(client)
         }
         tidy()
         return batch
     }
 
-    /// Returns the index in `turns` of the next client; nil if no call may start.
+    private mutating func appendTurn(_ client: ClientNetwork?) {
+        turns[turns[0].isProven == client.isProven ? 0 : 1].clients.append(client)
+    }
+
+    /// Removes and returns the client of the next call; nil (no client) if no call may start.
+    private mutating func nextClient(_ shares: CallShares) -> ClientNetwork?? {
+        for group in turns.indices {
+            guard let index = nextTurn(of: group, shares) else { continue }
+            let client = turns[group].clients[index]
+            turns[group].remove(index)
+            turns.append(turns.remove(at: group))
+            return client
+        }
+        return nil
+    }
+
+    /// Returns the index of the next client of a group; nil if no call of the group may start.
     ///
     /// Removes clients without names. The search ends at the first client without calls in flight.
-    private mutating func nextTurn(_ shares: CallShares) -> Int? {
-        guard shares.free > 0 else { return nil }
+    private mutating func nextTurn(of group: Int, _ shares: CallShares) -> Int? {
+        guard shares.free(isProven: turns[group].isProven) > 0 else { return nil }
         var best: (index: Int, calls: Int)?
-        var index = turns.startIndex
-        while index < turns.endIndex {
-            let client = turns[index]
+        var index = turns[group].clients.startIndex
+        while index < turns[group].clients.endIndex {
+            let client = turns[group].clients[index]
             if !removeInvalid(of: client) {
-                removeTurn(index)
-                // `removeTurn` has moved the clients before `index` by one place.
+                turns[group].remove(index)
+                // The clients before `index` have moved by one place.
                 best?.index += 1
             } else {
                 let calls = shares.count(of: client)
@@ -201,14 +238,6 @@ extension BatchQueue {
             index += 1
         }
         return best?.index
-    }
-
-    /// Removes an element of `turns`, and moves the elements before it.
-    private mutating func removeTurn(_ index: Int) {
-        for place in stride(from: index, to: turns.startIndex, by: -1) {
-            turns[place] = turns[place - 1]
-        }
-        turns.removeFirst()
     }
 
     /// Removes the invalid entries before the first valid entry of a client.
@@ -235,7 +264,7 @@ extension BatchQueue {
 
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
-        for client in turns {
+        for client in turns.flatMap(\.clients) {
             var own = lines.removeValue(forKey: client) ?? []
             for index in own.indices {
                 own[index].entries = own[index].entries.filter(isWaiting)[...]
@@ -243,7 +272,7 @@ extension BatchQueue {
             own.removeAll(where: \.entries.isEmpty)
             if !own.isEmpty { lines[client] = own }
         }
-        turns.removeAll { lines[$0] == nil }
+        for group in turns.indices { turns[group].clients.removeAll { lines[$0] == nil } }
         entries -= left
         left = 0
     }

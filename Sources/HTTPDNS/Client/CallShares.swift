@@ -2,37 +2,68 @@
 internal import DNSWire
 
 /// Numbers of calls in flight by DNS client (nil: the daemon itself), limited by ``FairShare``.
+///
+/// If proven clients use the vendor, all other clients together can have half of the calls:
+/// otherwise, forged source addresses could use all calls.
 package struct CallShares: Sendable {
     private let limit: Int
 
     /// Number of calls of all clients, without health probes.
     private(set) var count = 0
 
+    /// Number of calls of clients without a proven address.
+    private var unproven = 0
+
     private var counts: [ClientNetwork?: Int] = [:]
+
+    /// True if half of the calls is reserved for proven clients and the daemon.
+    var isReserved = false
 
     init(of calls: Int) { limit = calls }
 
     var free: Int { limit - count }
 
+    /// Number of calls that clients with, or without, a proven address may begin.
+    func free(isProven: Bool) -> Int {
+        isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free
+    }
+
     func count(of client: ClientNetwork?) -> Int { counts[client] ?? 0 }
 
     func admits(_ client: ClientNetwork?) -> Bool {
-        FairShare.half.admits(used: count(of: client), free: free)
+        FairShare.half.admits(
+            used: count(of: client),
+            free: free(isProven: client.isProven)
+        )
     }
 
     mutating func begin(_ client: ClientNetwork?) {
         count += 1
+        if !client.isProven { unproven += 1 }
         counts[client, default: 0] += 1
     }
 
     mutating func end(_ client: ClientNetwork?) {
         count -= 1
+        if !client.isProven { unproven -= 1 }
         let calls = count(of: client) - 1
         counts[client] = calls > 0 ? calls : nil
     }
 }
 
+extension ClientNetwork? {
+    /// True for the daemon itself, and for a client that cannot have forged its address.
+    var isProven: Bool { self?.isProven ?? true }
+}
+
 extension VendorClient {
+    /// Records that `client` uses the vendor, and reserves calls if proven clients use it.
+    func note(_ client: ClientNetwork, now: Instant) {
+        clients.note(client, now: now)
+        shares.isReserved = client.isProven || clients.mustYield(client, now: now)
+        queue.isReserved = shares.isReserved
+    }
+
     func insert(_ call: VendorCall) {
         if calls.insert(call).inserted, !call.isTrial { shares.begin(call.client) }
     }

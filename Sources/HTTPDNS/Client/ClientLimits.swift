@@ -16,6 +16,9 @@ package enum ClientLimits {
     /// Time without an answer to a health probe after which queued names do not wait any more.
     static let trialPatience = Duration.milliseconds(250)
 
+    /// Time by which a queued name waits longer for a call than `fallback-after`.
+    static let queuePatience = Duration.milliseconds(400)
+
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
     static let queueSuspicion = Duration.milliseconds(150)
 

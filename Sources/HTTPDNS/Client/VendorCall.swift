@@ -45,8 +45,8 @@ final class PendingName {
     /// Call with the name; nil while the name is queued.
     weak var call: VendorCall?
 
-    /// True if the name had to wait for a free call.
-    var wasQueued = false
+    /// Time since which the name has had to wait for a free call; nil if it had not to wait.
+    var queuedAt: Instant?
 
     init(
         _ question: BatchQueue.Question,

@@ -77,7 +77,7 @@ extension VendorClient {
     ) -> VendorError? {
         let question = lookUp.question
         guard lookUp.start < lookUp.deadline else { return .outOfTime }
-        if let client { clients.note(client, now: lookUp.start) }
+        if let client { note(client, now: lookUp.start) }
         if let name = pending[question] {
             if name.wanted == wanted { counters.merged += 1 } else { counters.paired += 1 }
             lookUp.wasMerged = true
@@ -106,7 +106,7 @@ extension VendorClient {
         if queue.count == 0, shares.admits(client), !gathersNames {
             begin([name], of: client, lookUp.start)
         } else {
-            name.wasQueued = true
+            name.queuedAt = lookUp.start
             if mayFallBack { hasQueuedFallback = true }
             queueAlarm.bring(forward: lookUp.deadline)
             queue.add(question, of: client)
@@ -122,7 +122,7 @@ extension VendorClient {
         of client: ClientNetwork
     ) {
         let now = clocks.now()
-        clients.note(client, now: now)
+        note(client, now: now)
         demand.note(name, families, now: now)
         let question = question(name, families, .v4, parameters, now: now)
         guard let name = pending[question], name.call == nil else { return }

@@ -98,26 +98,38 @@ extension VendorClient {
     /// Nil means that an upstream may answer the name now (`fallback-after`). Clients can occupy
     /// all calls with other names; therefore, a queued name waits until its own call has lasted for
     /// `delay`. If a health probe shows that the vendor does not reply, the name does not wait.
+    ///
+    /// If the name is not in the clear at the upstream, or is in the clear at the vendor, it waits
+    /// for a call for ``ClientLimits/queuePatience`` longer than `delay` at most.
+    ///
+    /// - Parameter isProtected: true if the upstreams are encrypted.
     package func waitEnd(
         _ name: Name,
         _ families: Families,
         parameters: RouteParameters?,
-        after delay: Duration
+        after delay: Duration,
+        isProtected: Bool = false
     ) -> Instant? {
         let now = clocks.now()
         guard let name = pending[question(name, families, .v4, parameters, now: now)],
-            name.wasQueued
+            let queuedAt = name.queuedAt
         else { return nil }
         func future(_ end: Instant) -> Instant? { end > now ? end : nil }
         if let call = name.call { return future(call.start + delay) }
-        guard let oldest = calls.filter({ !$0.isTrial }).min(by: { $0.number < $1.number }) else {
+        let end =
+            isProtected || !facts.isProtected
+            ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
+        guard end > now,
+            let oldest = calls.filter({ !$0.isTrial }).min(by: { $0.number < $1.number })
+        else {
             return nil
         }
-        if silence.hasReceived(since: oldest.start) { return now + ClientLimits.queueCheck }
+        let check = min(end, now + ClientLimits.queueCheck)
+        if silence.hasReceived(since: oldest.start) { return check }
         beginTrial(of: oldest.client)
         if silence.hasFailedProbe { return nil }
-        if let trial { return future(trial.start + ClientLimits.trialPatience) }
-        return trials.wasAnswered ? now + ClientLimits.queueCheck : nil
+        if let trial { return future(min(end, trial.start + ClientLimits.trialPatience)) }
+        return trials.wasAnswered ? check : nil
     }
 
     func dropTrial(_ now: Instant) {

@@ -52,6 +52,11 @@ final class SharedResolution {
         self.addressOrdering = addressOrdering
     }
 
+    /// True if the upstreams of a route include an encrypted one: the plain ones are then unused.
+    func encrypts(_ match: RouteTable.Match) -> Bool {
+        group(match)?.members.contains(where: \.isProtected) ?? false
+    }
+
     private func group(_ match: RouteTable.Match?) -> UpstreamGroup? {
         guard let route = match?.route else { return standard }
         return route.upstreams ?? (route.fallsBack ? standard : chosen)

@@ -93,7 +93,12 @@ final class VendorFallback {
         )
         guard vendorResult == nil, entry == nil else { return }
         if let delay = match.route.options.fallbackAfter,
-            let end = resolution.vendors.waitEnd(query.question, match, after: delay)
+            let end = resolution.vendors.waitEnd(
+                query.question,
+                match,
+                after: delay,
+                isProtected: resolution.encrypts(match)
+            )
         {
             timer = denials.clocks.timer(end) { [self] in askEarly() }
             return

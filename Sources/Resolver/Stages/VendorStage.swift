@@ -207,20 +207,20 @@ package final class VendorStage {
         return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
     }
 
-    /// Returns the time before which an early fallback must not start for a queued name.
-    ///
-    /// Nil if the fallback may start now.
+    /// Returns the time before which an early fallback must not start; nil if it may start now.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,
-        after delay: Duration
+        after delay: Duration,
+        isProtected: Bool
     ) -> Instant? {
         for vendor in match.route.vendors {
             let end = vendor.waitEnd(
                 question.name,
                 question.families,
                 parameters: match.route.options.parameters,
-                after: delay
+                after: delay,
+                isProtected: isProtected
             )
             if let end { return end }
         }
