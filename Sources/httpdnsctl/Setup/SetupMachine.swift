@@ -11,6 +11,14 @@ struct SetupMachine {
 
     var run: ([String]) -> String? = Self.runCommand
 
+    /// True if services run, which commands notify; false for a machine image.
+    var isLive: Bool
+
+    init(tree: FileTree) {
+        self.tree = tree
+        isLive = tree.isThisMachine
+    }
+
     private static let commandLimit = Duration.seconds(30)
 
     enum Result: String, Encodable, Sendable {
@@ -170,32 +178,6 @@ struct SetupMachine {
         return .defaultsRestored
     }
 
-    private func restore(_ journal: SetupJournal) throws(Failure) {
-        for entry in journal.entries.reversed() {
-            try tree.removeLeftover(of: entry.path)
-            if try tree.state(entry.path) != entry.before {
-                try tree.put(entry.before, at: entry.path)
-            }
-        }
-        // A failed command is not fatal: services read the restored files at their next start.
-        let fault: Failure?
-        do throws(Failure) {
-            try completion(journal.undo ?? journal.commands)
-            fault = nil
-        } catch {
-            fault = error
-        }
-        try tree.put(.absent, at: SetupJournal.path)
-        for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
-        if let fault {
-            throw Failure(
-                message: "all files were restored, but \(fault.message)",
-                hint: fault.hint,
-                status: .failed
-            )
-        }
-    }
-
     // MARK: - Details
 
     /// Removes temporary journal files of an interrupted run, and their directory if it is empty.
@@ -269,8 +251,8 @@ struct SetupMachine {
     }
 
     /// Runs the commands, except for a machine image, which has no services.
-    private func completion(_ commands: [[String]]) throws(Failure) {
-        guard tree.isThisMachine else { return }
+    func completion(_ commands: [[String]]) throws(Failure) {
+        guard isLive else { return }
         for command in commands {
             guard let fault = run(command) else { continue }
             throw Failure(
