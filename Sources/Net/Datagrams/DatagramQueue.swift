@@ -13,7 +13,7 @@ internal import Synchronization
 final class DatagramQueue {
     static let shared = DatagramQueue()
 
-    private static let capacity = 64
+    private static let capacity = 128
     private static let capacityOctets = 65_536
 
     /// Sender of a datagram, retained because it owns the descriptor.
@@ -22,7 +22,8 @@ final class DatagramQueue {
         case listener(DatagramListener)
     }
 
-    private var senders = InlineArray<64, Sender?>(repeating: nil)
+    /// Unlike an `InlineArray`, this needs no run-time exclusivity checks.
+    private let senders = UnsafeMutablePointer<Sender?>.allocate(capacity: capacity)
     private var count = 0
     private var octets = 0
 
@@ -50,6 +51,7 @@ final class DatagramQueue {
     private let outgoing = UnsafeMutablePointer<datagram_header>.allocate(capacity: capacity)
 
     private init() {
+        unsafe senders.initialize(repeating: nil, count: Self.capacity)
         LoopExecutor.shared.setFlush { [unowned self] in flush() }
     }
 
@@ -127,8 +129,8 @@ final class DatagramQueue {
     }
 
     private func append(_ sender: Sender, _ descriptor: Int32, at slot: Int) {
-        senders[slot] = sender
         count += 1
+        unsafe senders[slot] = sender
         unsafe descriptors[slot] = descriptor
         if slot == 0 { LoopExecutor.shared.flushLater() }
     }
@@ -156,9 +158,7 @@ final class DatagramQueue {
 
     private func transmit() {
         for slot in 0..<count where unsafe descriptors[slot] >= 0 {
-            // A copy needs no run-time exclusivity checks of `senders`.
-            let sender = senders[slot]
-            switch sender {
+            switch unsafe senders[slot] {
             case .listener(let listener):
                 _ = send(slot..<count, ofListener: listener)
             case .socket(let socket):
@@ -168,7 +168,7 @@ final class DatagramQueue {
             case nil: break
             }
         }
-        for slot in 0..<count { senders[slot] = nil }
+        for slot in 0..<count { unsafe senders[slot] = nil }
         (count, octets) = (0, 0)
     }
 

@@ -62,11 +62,14 @@ final class EventPoll: @unchecked Sendable {
         unsafe Unmanaged.passUnretained(watch).toOpaque()
     }
 
-    /// Polls the ready descriptors; blocks until one is ready if `waits` is true.
-    func poll(waits: Bool) {
+    /// Polls the ready descriptors, and returns the number of events.
+    ///
+    /// Blocks until a descriptor is ready if `waits` is true.
+    func poll(waits: Bool) -> Int {
         let found = unsafe epoll_wait(descriptor, events, Int32(Self.capacity), waits ? -1 : 0)
         precondition(found >= 0 || errno == EINTR, "cannot poll: \(errorText(errno))")
         count = max(0, Int(found))
+        return count
     }
 
     /// Reports the polled events to their watches.

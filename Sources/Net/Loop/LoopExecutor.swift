@@ -13,9 +13,11 @@ private import Synchronization
 /// epoll instance of sd-event, which D-Bus and signals use: sd-event needs thousands of
 /// instructions per event.
 ///
-/// **Waking.** A lock guards the queue and `polling`. The loop sets `polling` before a poll if the
-/// queue is empty. A thread that queues a job while `polling` is set clears `polling` and writes to
-/// the eventfd, which ends the poll. So no job is lost, and many jobs need one system call.
+/// **Waking.** A thread that queues a job sets `hasWork`. If `isPolling` is set, the thread clears
+/// `isPolling` and writes to the eventfd, which ends the poll. The loop sets `isPolling`, and then
+/// waits only if `hasWork` is not set. All these operations have one total order (sequential
+/// consistency). Either the loop sees `hasWork`, or the other thread sees `isPolling`. So no job
+/// is lost, and many jobs need one system call.
 // SAFETY: see `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
@@ -31,22 +33,48 @@ package final class LoopExecutor: SerialExecutor {
         /// Jobs that other threads queued for the next iteration.
         var jobs: [Job] = []
         var wakeups: [LoopWakeup] = []
-        /// True if the thread waits, or is about to wait, for a descriptor.
-        var polling = false
         var stopping = false
         var thread: pthread_t?
     }
 
     private let state = Lock(State())
 
-    /// Jobs that the loop's thread queued for the next iteration.
-    // SAFETY: used on the loop's thread only.
-    private nonisolated(unsafe) var own: [Job] = []
+    /// True if `state` has work for the next iteration; changed only with the lock held.
+    private let hasWork = Atomic(false)
 
-    /// Sends the queued datagrams; runs before the thread waits, if ``flushLater()`` was called.
-    // SAFETY: used on the loop's thread only.
-    private nonisolated(unsafe) var flush: () -> Void = {}
-    private nonisolated(unsafe) var isFlushDue = false
+    /// True if the thread waits, or is about to wait, for a descriptor.
+    private let isPolling = Atomic(false)
+
+    /// State of the loop's thread.
+    // SAFETY: used on that thread only.
+    private final class ThreadState: @unchecked Sendable {
+        /// Jobs that the thread queued for the next iteration.
+        var jobs: [Job] = []
+
+        /// Unlike `jobs.isEmpty`, this needs no run-time exclusivity check.
+        var hasJobs = false
+
+        /// Sends the queued datagrams; runs before the thread waits, if ``flushLater()`` was called.
+        var flush: () -> Void = {}
+        var isFlushDue = false
+
+        /// Number of iterations since the flush became due.
+        var delays = 0
+
+        /// Number of events of the last poll.
+        var ready = 0
+
+        /// Watch of sd-event's epoll instance.
+        var eventWatch: DescriptorWatch?
+
+        /// True if sd-event may have an event, or must prepare its sources.
+        var isEventDue = false
+    }
+
+    private let own = ThreadState()
+
+    /// Maximum number of iterations that delay a flush.
+    private static let delayLimit = 4
 
     let poller = EventPoll()
 
@@ -54,14 +82,6 @@ package final class LoopExecutor: SerialExecutor {
 
     // SAFETY: set once, never freed; used on the loop's thread only, except in `init`.
     nonisolated(unsafe) let event: OpaquePointer
-
-    /// Watch of sd-event's epoll instance.
-    // SAFETY: used on the loop's thread only.
-    private nonisolated(unsafe) var eventWatch: DescriptorWatch?
-
-    /// True if sd-event may have an event, or must prepare its sources.
-    // SAFETY: used on the loop's thread only.
-    private nonisolated(unsafe) var isEventDue = false
 
     /// The thread's `pthread_t`; 0 while no thread runs.
     private let thread = Atomic<UInt>(0)
@@ -88,24 +108,31 @@ extension LoopExecutor {
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
 
     fileprivate func enqueue(_ job: Job) {
-        // SAFETY: `isCurrent` has checked the thread.
-        guard !isCurrent else { return unsafe own.append(job) }
-        let wake = state.withLock { state in
+        guard !isCurrent else {
+            own.jobs.append(job)
+            own.hasJobs = true
+            return
+        }
+        add { state in
             state.jobs.append(job)
             if state.thread == nil { state.thread = Self.makeThread() }
-            defer { state.polling = false }
-            return state.polling
         }
-        if wake { signal() }
     }
 
-    func enqueue(_ wakeup: LoopWakeup) {
-        let wake = state.withLock { state in
-            state.wakeups.append(wakeup)
-            defer { state.polling = false }
-            return state.polling
+    func enqueue(_ wakeup: LoopWakeup) { add { $0.wakeups.append(wakeup) } }
+
+    /// Changes the state, and ends the thread's poll.
+    private func add(_ change: (inout State) -> Void) {
+        state.withLock { state in
+            change(&state)
+            hasWork.store(true, ordering: .sequentiallyConsistent)
         }
-        if wake { signal() }
+        guard isPolling.load(ordering: .sequentiallyConsistent),
+            isPolling.exchange(false, ordering: .sequentiallyConsistent)
+        else { return }
+        // Fails only after 2^64 - 2 writes.
+        let status = linux_eventfd_signal(alarm)
+        precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
     }
 
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
@@ -156,20 +183,7 @@ extension LoopExecutor {
     }
 
     /// Ends the thread after the current iteration; queued jobs never run.
-    func stop() {
-        let wake = state.withLock { state in
-            state.stopping = true
-            defer { state.polling = false }
-            return state.polling
-        }
-        if wake { signal() }
-    }
-
-    private func signal() {
-        // Fails only after 2^64 - 2 writes.
-        let status = linux_eventfd_signal(alarm)
-        precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
-    }
+    func stop() { add { $0.stopping = true } }
 
     private func run() {
         _ = unsafe linux_name_thread("service")
@@ -184,16 +198,22 @@ extension LoopExecutor {
         var batch: [Job] = []
         var wakeups: [LoopWakeup] = []
         while true {
-            unsafe swap(&own, &batch)
-            let goesOn = state.withLock { state in
-                if !state.jobs.isEmpty {
-                    batch += state.jobs
-                    state.jobs.removeAll(keepingCapacity: true)
-                }
-                swap(&state.wakeups, &wakeups)
-                return !state.stopping
+            if own.hasJobs {
+                swap(&own.jobs, &batch)
+                own.hasJobs = false
             }
-            guard goesOn else { break }
+            if hasWork.load(ordering: .acquiring) {
+                let goesOn = state.withLock { state in
+                    if !state.jobs.isEmpty {
+                        batch += state.jobs
+                        state.jobs.removeAll(keepingCapacity: true)
+                    }
+                    swap(&state.wakeups, &wakeups)
+                    hasWork.store(false, ordering: .relaxed)
+                    return !state.stopping
+                }
+                guard goesOn else { break }
+            }
             for job in batch {
                 // SAFETY: each job was enqueued once and is run once.
                 switch job {
@@ -216,34 +236,46 @@ extension LoopExecutor {
 
     @ServiceLoop
     func setFlush(_ flush: @escaping @ServiceLoop () -> Void) {
-        unsafe self.flush = unsafeBitCast(flush, to: (() -> Void).self)
+        unsafe own.flush = unsafeBitCast(flush, to: (() -> Void).self)
     }
 
-    /// Schedules one flush, at the end of this iteration.
+    /// Schedules one flush, before the thread waits.
     @ServiceLoop
-    func flushLater() { unsafe isFlushDue = true }
+    func flushLater() { own.isFlushDue = true }
 
     private func flushIfDue() {
-        guard unsafe isFlushDue else { return }
-        unsafe isFlushDue = false
-        unsafe flush()
+        guard own.isFlushDue else { return }
+        own.isFlushDue = false
+        own.flush()
     }
 
     /// Sends the queued datagrams, then dispatches the ready descriptors.
     ///
-    /// Waits for a descriptor if no work is left.
+    /// Waits for a descriptor if no work is left. If several descriptors were ready, their
+    /// datagrams are sent together with those of the next iterations: each socket needs a system
+    /// call.
     private func poll() {
+        if own.isFlushDue, own.ready > 1, !own.hasJobs, own.delays < Self.delayLimit {
+            own.delays += 1
+            dispatch(waits: false)
+            guard own.ready == 0 else { return }
+        }
+        own.delays = 0
         flushIfDue()
-        let waits =
-            unsafe own.isEmpty && !isFlushDue && !isEventDue
-            && state.withLock { state in
-                state.polling = state.jobs.isEmpty && state.wakeups.isEmpty && !state.stopping
-                return state.polling
-            }
-        poller.poll(waits: waits)
-        if waits { state.withLock { $0.polling = false } }
+        dispatch(waits: mayWait())
+    }
+
+    private func dispatch(waits: Bool) {
+        own.ready = poller.poll(waits: waits)
+        isPolling.store(false, ordering: .relaxed)
         poller.dispatch()
         dispatchEvent()
+    }
+
+    private func mayWait() -> Bool {
+        guard !own.hasJobs && !own.isFlushDue && !own.isEventDue else { return false }
+        isPolling.store(true, ordering: .sequentiallyConsistent)
+        return !hasWork.load(ordering: .sequentiallyConsistent)
     }
 }
 
@@ -253,8 +285,9 @@ extension LoopExecutor {
 extension LoopExecutor {
     @ServiceLoop
     private func watchEvents() {
+        let descriptor = unsafe sd_event_get_fd(event)
         do throws(SocketError) {
-            unsafe eventWatch = try DescriptorWatch(sd_event_get_fd(event), .readable) { _ in
+            own.eventWatch = try DescriptorWatch(descriptor, .readable) { _ in
                 LoopExecutor.shared.noteEvent()
             }
         } catch {
@@ -268,19 +301,19 @@ extension LoopExecutor {
     /// Call this after each change of a source, for example after a call to a D-Bus service: only
     /// the preparation arms timers and updates the watched events.
     @ServiceLoop
-    func noteEvent() { unsafe isEventDue = true }
+    func noteEvent() { own.isEventDue = true }
 
     /// Dispatches one event of sd-event, if there may be one.
     ///
     /// When none is left, the sources have been prepared.
     private func dispatchEvent() {
-        guard unsafe isEventDue else { return }
+        guard own.isEventDue else { return }
         let status = unsafe sd_event_run(event, 0)
         precondition(
             status >= 0 || status == -EINTR,
             "sd-event failed: \(errorText(-status))"
         )
-        if status == 0 { unsafe isEventDue = false }
+        if status == 0 { own.isEventDue = false }
     }
 }
 
