@@ -177,7 +177,7 @@ package final class SingleFlight {
         )
         query.table = self
         pending.insert(query)
-        query.isRepeated = !places.add(query)
+        query.load = places.add(query)
         alarm.bring(forward: now + limit)
         return query
     }
@@ -223,18 +223,17 @@ package final class SingleFlight {
         guard !query.isOver else { return }
         let resolution = answer.resolution
         if resolution.isUnanswered {
-            places.note(query, .lost, now: clocks.now())
-        } else if let watch = query.lossWatch {
-            let (client, age) = (query.client, clocks.now() - query.began)
-            watch.whenKnown { [self] isLost in
-                let result = isLost ? LossWindow.Result.repeated : .answered
-                places.note(result, of: client, age: age, now: clocks.now())
-            }
+            noteUnanswered(query, clocks.now())
         } else if resolution.provenance.source != .local || resolution.isFailure {
-            places.note(query, .answered, now: clocks.now())
+            let now = clocks.now()
+            places.note(query, isLost: query.wasRepeated && query.isDropped(at: now), now: now)
         }
         finish(query)
         complete(query.takeWaiters(), .answered(resolution))
+    }
+
+    private func noteUnanswered(_ query: PendingQuery, _ now: Instant) {
+        if query.isDropped(at: now) { places.note(query, isLost: true, now: now) }
     }
 
     private func finish(_ query: PendingQuery) {
@@ -315,7 +314,7 @@ package final class SingleFlight {
             case .refused: return false
             case .replaces(let query):
                 evictions += 1
-                places.noteReplaced(query, by: client, now: now)
+                if query.client == client { noteUnanswered(query, now) }
                 evict(query)
             }
         }
@@ -379,7 +378,7 @@ package final class SingleFlight {
             }
         }
         for query in endless {
-            places.note(query, .lost, now: now)
+            noteUnanswered(query, now)
             finish(query)
         }
         for waiter in late { seats.remove(waiter) }

@@ -9,7 +9,7 @@ final class Run {
     private let group: UpstreamGroup
     private let roster: UpstreamRoster
     private let deadline: Instant
-    private let isRepeated: Bool
+    private let load: ClientLoad
     private var plan: AttemptPlan
     private let cancellation: CancellationSignal?
     private let trace: Trace?
@@ -26,16 +26,13 @@ final class Run {
 
     private var latestError = UpstreamError.timedOut
 
-    /// Open decision of whether a server lost the query, and the server's index; nil for none.
-    private var lossWatch: (watch: LossWatch, server: Int)?
-
     init(
         _ query: Query,
         _ plan: consuming AttemptPlan,
         _ group: UpstreamGroup,
         _ roster: UpstreamRoster,
         _ deadline: Instant,
-        _ isRepeated: Bool,
+        _ load: ClientLoad,
         _ cancellation: CancellationSignal?,
         _ trace: Trace?,
         _ completion: consuming Completion<UpstreamGroup.Outcome>
@@ -45,7 +42,7 @@ final class Run {
         self.group = group
         self.roster = roster
         self.deadline = deadline
-        self.isRepeated = isRepeated
+        self.load = load
         self.cancellation = cancellation
         self.trace = trace
         self.completion = consume completion
@@ -71,7 +68,6 @@ final class Run {
     /// Probes servers that have not replied in time, and sends a hedged query if due.
     func tick(_ now: Instant) {
         guard let wake, wake <= now else { return }
-        guard lossWatch == nil else { return decideLoss(true) }
         for each in plan.newlySuspicious(now: now) {
             suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
         }
@@ -112,7 +108,7 @@ final class Run {
         group.ask(
             query,
             deadline: deadline,
-            isRepeated: isRepeated,
+            load: load,
             cancellation: cancellation,
             trace: trace,
             completion
@@ -141,6 +137,7 @@ final class Run {
                 Completion { [self] in ended($0) }
             )
         )
+        if load != .normal { health.sample(server, roster.pages[index], now: began) }
     }
 
     private func ended(_ attempt: Attempt) {
@@ -149,31 +146,19 @@ final class Run {
         case .success(let reply):
             let server = roster.servers[attempt.server]
             attempt.place?.end(reply.message(to: query.question).summary, at: now)
-            let lossTime = roster.pages[attempt.server].health.lossTime
             health.answered(server, roster.pages[attempt.server], began: attempt.began, now: now)
-            if lossWatch?.server == attempt.server { decideLoss(false) }
             guard plan.answered(attempt.number) else { return }
-            let watch = attempt.earlier.map { _ in LossWatch() }
             let reply = UpstreamGroup.Reply(
                 answer: reply,
                 upstream: server,
                 received: now,
-                lossWatch: watch
+                wasRepeated: attempt.number > 0
             )
             end(.success(reply))
-            if let watch {
-                lossWatch = (watch, attempt.server)
-                wait(until: now + lossTime)
-            }
         case .failure(let error):
             attempt.place?.end("\(error)", at: now)
             failed(attempt, error, now)
         }
-    }
-
-    private func decideLoss(_ isLost: Bool) {
-        wait(until: nil)
-        lossWatch.take()?.watch.decide(isLost: isLost)
     }
 
     private func failed(_ failed: Attempt, _ error: UpstreamError, _ now: Instant) {
