@@ -64,6 +64,20 @@ package enum UpstreamLimits {
     /// Time for which a measured round trip is valid.
     static let measurementAge: Duration = .seconds(60)
 
+    // MARK: - Samples of lost queries
+
+    /// Minimum interval between samples of one server.
+    static let sampleSpacing: Duration = .milliseconds(50)
+
+    /// Minimum time for the reply to a sample.
+    static let sampleWait: Duration = .seconds(1)
+
+    /// Time without samples after which earlier samples no longer count.
+    static let sampleGap: Duration = .seconds(10)
+
+    /// Time for which a reply to a sample shows that the server answers samples.
+    static let sampleLifetime: Duration = .seconds(60)
+
     // MARK: - EDNS
 
     /// Time without EDNS after a failed EDNS test.

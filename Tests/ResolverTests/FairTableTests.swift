@@ -31,12 +31,13 @@ struct FairTableTests {
     }
 
     @ServiceLoop
-    private static func end(_ query: PendingQuery?, _ value: String) {
+    private static func end(_ query: PendingQuery?, _ value: String, _ group: UpstreamGroup?) {
         let source = Provenance(source: .upstream, origin: 0)
         let rcode: RCode = value == "failure" ? .servFail : .noError
         var answer = Resolution(rcode: rcode, provenance: source)
         answer.isUnanswered = value == "failure"
-        if value == "repetition" { query?.lossWatch = LossWatch(isLost: true) }
+        query?.wasRepeated = value == "repetition"
+        query?.group = group
         answer.explanation = Explanation(code: .other, text: value)
         query?.end(ResolvedAnswer(answer))
     }
@@ -56,6 +57,10 @@ struct FairTableTests {
         private(set) var outcomes: [String: String] = [:]
         private(set) var cancelled: Set<String> = []
         private var pending: [String: PendingQuery] = [:]
+
+        /// Upstreams of all queries; nil for none.
+        private(set) var group: UpstreamGroup?
+
         private lazy var table = SingleFlight(
             ResolverStatistics(),
             Clocks(
@@ -76,6 +81,24 @@ struct FairTableTests {
             func cancel() {}
         }
 
+        /// Sends queries to an upstream that drops every `interval`th sample; nil for none.
+        func useUpstream(dropping interval: Int?) async {
+            let world = Simulation()
+            let server = DroppingUpstream(interval)
+            let group = UpstreamGroup([server], health: HealthTable(clocks: world.clocks))
+            for _ in 1...60 {
+                group.ask(
+                    FairTableTests.query("sampled"),
+                    deadline: world.now + .seconds(1),
+                    load: .high,
+                    Completion { _ in }
+                )
+                await world.advance(by: .milliseconds(100))
+            }
+            self.group = group
+            now = world.now
+        }
+
         var count: Int { table.count }
 
         /// Reports that a limit of the paying client prevents the query.
@@ -86,7 +109,7 @@ struct FairTableTests {
         func payer(_ key: String) -> ClientNetwork? { pending[key]?.payer }
 
         /// True if upstreams get the query again after a loss.
-        func isRepeated(_ key: String) -> Bool? { pending[key]?.isRepeated }
+        func isRepeated(_ key: String) -> Bool? { pending[key].map { $0.load != .excessive } }
 
         /// Records the outcome under `label`.
         func ask(
@@ -117,8 +140,10 @@ struct FairTableTests {
             )
         }
 
-        /// Ends a query; "failure" means that the query was lost.
-        func end(_ key: String, _ value: String) { FairTableTests.end(pending[key], value) }
+        /// Ends a query; "failure" means that no upstream answered.
+        func end(_ key: String, _ value: String, isOfVendor: Bool = false) {
+            FairTableTests.end(pending[key], value, isOfVendor ? nil : group)
+        }
 
         func advance(by duration: Duration) { now += duration }
     }
@@ -159,13 +184,13 @@ struct FairTableTests {
         #expect(questions.count == 6)
     }
 
-    /// Makes client 1 lose two of six queries, in two seconds.
+    /// Ends two of six queries of client 1 with `value`, in two seconds.
     @ServiceLoop
-    private static func loseQueries(_ questions: Questions) {
+    private static func loseQueries(_ questions: Questions, _ value: String) {
         for number in 1...6 { questions.ask("a\(number)", by: 1) }
         for number in 1...2 {
             questions.advance(by: .seconds(1))
-            questions.end("a\(number)", "failure")
+            questions.end("a\(number)", value)
         }
     }
 
@@ -178,14 +203,14 @@ struct FairTableTests {
         }
     }
 
-    @Test
+    @Test(arguments: ["failure", "repetition"])
     @ServiceLoop
-    func `the limit of a client shrinks while an upstream drops queries of several clients`() {
+    func `the limit of a client shrinks while an upstream drops queries`(_ value: String) async {
         let questions = Questions()
+        await questions.useUpstream(dropping: 3)
         questions.ask("b", by: 2)
         #expect(questions.isRepeated("b") == true)
-        Self.endQueries(questions, "repetition")
-        Self.loseQueries(questions)
+        Self.loseQueries(questions, value)
         // The limit is three instead of six: each new query evicts an old query, which is lost.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
@@ -200,14 +225,16 @@ struct FairTableTests {
         #expect(questions.outcomes["a7"] == nil)
     }
 
-    @Test(arguments: ["failure", "answer"])
+    @Test(arguments: ["failure", "repetition"])
     @ServiceLoop
-    func `lost queries do not limit a client while other clients need no repetitions`(
+    func `unanswered names do not limit a client of an upstream that drops no queries`(
         _ value: String
-    ) {
+    ) async {
         let questions = Questions()
-        Self.endQueries(questions, value)
-        Self.loseQueries(questions)
+        await questions.useUpstream(dropping: nil)
+        // Other clients have the same names, or names that are answered only after a repetition.
+        Self.endQueries(questions, "repetition")
+        Self.loseQueries(questions, value)
         for number in 7...8 { questions.ask("a\(number)", by: 1) }
         #expect(questions.count == 6)
         #expect(questions.outcomes["a3"] == nil)
@@ -215,8 +242,55 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `lost queries do not limit a client within its share`() {
+    func `fast answers of another source do not hide that an upstream drops queries`() async {
         let questions = Questions()
+        await questions.useUpstream(dropping: 3)
+        for client in 1...2 {
+            for number in 1...200 {
+                questions.ask("v\(client).\(number)", by: UInt32(client))
+                questions.end("v\(client).\(number)", "answer", isOfVendor: true)
+            }
+        }
+        for number in 1...5 { questions.ask("a\(number)", by: 1) }
+        questions.advance(by: .seconds(1))
+        for number in 1...200 {
+            questions.ask("w\(number)", by: 1)
+            questions.end("w\(number)", "answer", isOfVendor: true)
+            if number == 100 { questions.end("a1", "failure") }
+        }
+        questions.end("a2", "failure")
+        questions.ask("a6", by: 1)
+        questions.advance(by: .seconds(1))
+        questions.end("a3", "answer", isOfVendor: true)
+        questions.ask("a7", by: 1)
+        #expect(questions.isRepeated("a7") == false)
+    }
+
+    @Test
+    @ServiceLoop
+    func `lost queries do not limit the only client`() async {
+        let questions = Questions()
+        await questions.useUpstream(dropping: 3)
+        Self.loseQueries(questions, "failure")
+        questions.ask("a7", by: 1)
+        #expect(questions.isRepeated("a7") == true)
+        for number in 3...6 { questions.end("a\(number)", "answer") }
+        questions.ask("b", by: 2)
+        questions.advance(by: .seconds(50))
+        for number in 8...12 { questions.ask("a\(number)", by: 1) }
+        for number in 8...10 {
+            questions.advance(by: .milliseconds(600))
+            questions.end("a\(number)", "failure")
+        }
+        questions.ask("a14", by: 1)
+        #expect(questions.isRepeated("a14") == false)
+    }
+
+    @Test
+    @ServiceLoop
+    func `lost queries do not limit a client within its share`() async {
+        let questions = Questions()
+        await questions.useUpstream(dropping: 3)
         for round in 1...4 {
             for client in 1...2 {
                 for number in 1...3 {
@@ -384,7 +458,7 @@ struct FairTableTests {
         await world.advance(by: .milliseconds(200))
         #expect(outcomes == ["late", "late"])
         #expect(table.count == 0 && cancelled)
-        Self.end(pending, "too late")
+        Self.end(pending, "too late", nil)
         #expect(outcomes.count == 2)
     }
 
@@ -437,7 +511,7 @@ struct FairTableTests {
                 )
             }
         }
-        for query in pending { Self.end(query, "answer") }
+        for query in pending { Self.end(query, "answer", nil) }
         await turns.reach(370)
         #expect(turns.notes == [128, 64, 6, 64, 64, 44])
     }
@@ -469,5 +543,27 @@ final class LoopTurns {
         isNew = true
         if let waiter, notes.reduce(0, +) >= waiter.total { return waiter.waiter.resume(.ready) }
         ServiceLoop.task { self.turn() }
+    }
+}
+
+/// Upstream that answers each query at once, except every `interval`th probe.
+private final class DroppingUpstream: Forwarding {
+    let name = "upstream"
+    let url = "scripted"
+    let isProtected = false
+    let timeout: Duration = .seconds(1)
+    let latency = LatencyHistogram()
+    let numbers = UpstreamNumbers()
+    private let interval: Int?
+    private var probes = 0
+
+    init(_ interval: Int?) { self.interval = interval }
+
+    func ask(_ attempt: Attempt) {
+        if attempt.query.question.type == .ns {
+            probes += 1
+            if let interval, probes % interval == 0 { return attempt.end(.failure(.timedOut)) }
+        }
+        attempt.end(.success(.message(Message())))
     }
 }

@@ -484,14 +484,14 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(group) == .success("isp"))
     }
 
-    /// Returns true if a query counts as lost; nil if the query was not repeated.
-    ///
-    /// The server answers the query, then its repetition, after `times` in milliseconds; nil means
-    /// never.
+    @Test(arguments: [(40, false), (nil, true)])
     @ServiceLoop
-    private func isLost(_ times: [Int?]) async throws -> Bool? {
+    func `a reply reports whether the first attempt was answered in time`(
+        _ first: Int?,
+        _ wasRepeated: Bool
+    ) async throws {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { number in
-            times[number].map { .answer($0) } ?? .silence
+            number > 0 ? .answer(20) : first.map { .answer($0) } ?? .silence
         }
         let group = harness.group(one)
         let end = harness.world.now + .seconds(4)
@@ -499,27 +499,7 @@ struct UpstreamGroupTests {
             try? await group.exchange(UpstreamHarness.query, deadline: end)
         }
         let reply = try #require(try await harness.world.value(of: query))
-        var decision: Bool?
-        reply.lossWatch?.whenKnown { decision = $0 }
-        if reply.lossWatch != nil { #expect(decision == nil) }
-        await harness.advance(by: .milliseconds(250))
-        return decision
-    }
-
-    @Test
-    @ServiceLoop
-    func `a query is lost if only its repetition is answered`() async throws {
-        #expect(try await isLost([40]) == nil)
-        #expect(try await isLost([nil, 20]) == true)
-        #expect(try await isLost([nil, 300]) == true)
-    }
-
-    @Test
-    @ServiceLoop
-    func `a query is not lost if its own reply follows the reply to the repetition`() async throws {
-        // A resolver answers all copies of a query at the same time, the latest copy first.
-        #expect(try await isLost([421, 20]) == false)
-        #expect(try await isLost([721, 320]) == false)
+        #expect(reply.wasRepeated == wasRepeated)
     }
 
     @Test
@@ -533,7 +513,7 @@ struct UpstreamGroupTests {
         group.ask(
             UpstreamHarness.query,
             deadline: harness.world.now + .seconds(4),
-            isRepeated: false,
+            load: .excessive,
             Completion { hasFailed = if case .failure = $0 { true } else { false } }
         )
         await harness.advance(by: .seconds(4))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 internal import Net
+internal import Upstream
 
 @ServiceLoop
 protocol FairEntry: AnyObject {
@@ -98,7 +99,12 @@ struct FairTable<Entry: FairEntry> {
 
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    private var overload = OverloadEvidence()
+    /// Latest client, and the time at which the latest client last changed.
+    private var user: ClientNetwork?
+    private var sharedAt: Instant?
+
+    /// Time after which a client without queries no longer counts.
+    private static var sharedTime: Duration { .seconds(600) }
 
     private static var mostReduced: Int { 256 }
 
@@ -106,9 +112,9 @@ struct FairTable<Entry: FairEntry> {
 
     /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
     ///
-    /// - Returns: true if the client's limit is reduced after the loss of many queries.
+    /// - Returns: the load of the client.
     @discardableResult
-    mutating func add(_ entry: Entry) -> Bool {
+    mutating func add(_ entry: Entry) -> ClientLoad {
         let place = freeSlots.popLast() ?? slots.count
         if place == slots.count {
             slots.append(Slot())
@@ -119,7 +125,8 @@ struct FairTable<Entry: FairEntry> {
         entry.place = place
         count += 1
         let line = enter(place, client: entry.client)
-        return lines[line].window.isReduced(limits)
+        if lines[line].window.isReduced(limits) { return .excessive }
+        return lines[line].count > limits.share ? .high : .normal
     }
 
     /// Removes an entry; idempotent.
@@ -133,55 +140,17 @@ struct FairTable<Entry: FairEntry> {
     }
 
     /// Counts the result of a client's query; ignores removed entries and queries of the daemon.
-    mutating func note(_ entry: Entry, _ result: LossWindow.Result, now: Instant) {
-        guard let place = entry.place, let client = entry.client else { return }
-        note(result, of: client, in: slots[place].line, age: now - entry.began, now: now)
-    }
-
-    /// Counts a result that was not known at the end of the query.
-    ///
-    /// - Parameter age: time from the start of the query to its answer.
-    mutating func note(
-        _ result: LossWindow.Result,
-        of client: ClientNetwork?,
-        age: Duration,
-        now: Instant
-    ) {
-        guard let client else { return }
-        note(result, of: client, in: places[client], age: age, now: now)
-    }
-
-    /// - Parameter line: the client's list; nil if the client has no entries.
-    private mutating func note(
-        _ result: LossWindow.Result,
-        of client: ClientNetwork,
-        in line: Int?,
-        age: Duration,
-        now: Instant
-    ) {
-        // Not `map`: the isolation check of its closure takes 400 instructions.
-        guard let line else {
-            let isRepeated = reduced[client] == nil
-            return overload.note(result, of: client, isRepeated: isRepeated, now: now)
-        }
-        let isRepeated = !lines[line].window.isReduced(limits)
-        overload.note(result, of: client, isRepeated: isRepeated, now: now)
+    mutating func note(_ entry: Entry, isLost: Bool, now: Instant) {
+        guard let place = entry.place, entry.client != nil else { return }
+        let line = slots[place].line
         lines[line].window.note(
-            result,
-            age: age,
+            isLost: isLost,
+            age: now - entry.began,
             entries: lines[line].count,
-            isOverloaded: overload.concerns(client, now: now),
+            isShared: sharedAt.map { now - $0 < Self.sharedTime } ?? false,
             now: now,
             limits
         )
-    }
-
-    /// Counts an entry as lost if its client replaces the entry after at least `LossWindow.grace`.
-    mutating func noteReplaced(_ entry: Entry, by client: ClientNetwork?, now: Instant) {
-        guard let place = entry.place, entry.client == client,
-            now - entry.began >= lines[slots[place].line].window.grace(limits)
-        else { return }
-        note(entry, .lost, now: now)
     }
 
     /// Moves an entry to the list of its new client.
@@ -195,6 +164,10 @@ struct FairTable<Entry: FairEntry> {
         of client: ClientNetwork?,
         now: Instant
     ) -> Admission {
+        if let client, client != user {
+            if user != nil { sharedAt = now }
+            user = client
+        }
         let line = line(of: client)
         if lines[line].count >= lines[line].window.size(at: now, limits) {
             return replacement(in: line, now)

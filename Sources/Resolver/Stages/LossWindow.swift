@@ -6,23 +6,16 @@ internal import Net
 /// A rate-limited upstream drops queries of all clients, so a client with too many queries makes
 /// queries of other clients fail.
 ///
-/// The limit is adapted once per second.  The limit shrinks if three conditions are true: more than
-/// 1/8 of the queries was lost, the upstreams are overloaded (``OverloadEvidence``), and the client
-/// has more than `FairLimits.share` entries.  The limit is then multiplied by the part of
-/// the queries that was answered, at most by 1/2.  Otherwise the limit grows by `FairLimits.share`.
+/// The limit is adapted once per second.  The limit is halved if three conditions are true: the
+/// client has lost more than `FairLimits.share` / 2 queries, the client has more than
+/// `FairLimits.share` entries, and other clients use the table.  Otherwise the limit grows by
+/// `FairLimits.share`.
+///
+/// A query is lost if its upstreams drop queries, and did not answer the first copy of the query.
+/// Only samples of the daemon show that an upstream drops queries
+/// (`UpstreamGroup.dropsQueries(now:)`).
 struct LossWindow {
-    enum Result {
-        case answered
-
-        /// A server answered only a repetition of the query (``LossWatch``).
-        case repeated
-
-        /// No server answered in time.  The servers of the queried name may be the reason.
-        case lost
-    }
-
     private var size: Int
-    private var ended = 0
     private var lost = 0
 
     /// Start of the current period; nil before the first result.
@@ -32,9 +25,6 @@ struct LossWindow {
     private var usual = Duration.zero
 
     private static var period: Duration { .seconds(1) }
-
-    /// The limit shrinks only if more than 1/`tolerance` of the queries is lost.
-    private static var tolerance: Int { 8 }
 
     private static var longestGrace: Duration { .seconds(4) }
 
@@ -64,32 +54,29 @@ struct LossWindow {
     /// - Parameters:
     ///   - age: time since the query began.
     ///   - entries: number of entries of the client, including this entry.
-    ///   - isOverloaded: true if the upstreams seem to drop queries of several clients.
+    ///   - isShared: true if other clients use the table.
     mutating func note(
-        _ result: Result,
+        isLost: Bool,
         age: Duration,
         entries: Int,
-        isOverloaded: Bool,
+        isShared: Bool,
         now: Instant,
         _ limits: FairLimits
     ) {
         let start = since ?? now
         since = start
-        ended += 1
-        switch result {
-        case .answered:
+        if isLost {
+            lost += 1
+        } else {
             // A shift by 3 divides by 8; `/` takes 400 instructions.
             usual += Duration(attoseconds: (age - usual).attoseconds >> 3)
-        case .repeated, .lost: lost += 1
         }
-        guard now - start >= Self.period, ended >= limits.share / 2 else { return }
+        guard now - start >= Self.period else { return }
         size = size(at: now, limits)
-        if isOverloaded, lost * Self.tolerance > ended, entries > limits.share {
-            let part = min(ended / 2, ended - lost)
-            size = max(limits.share, min(size, entries) * part / ended)
+        if lost > limits.share / 2, entries > limits.share, isShared {
+            size = max(limits.share, min(size, entries) / 2)
         }
         since = now
-        ended = 0
         lost = 0
     }
 }

@@ -29,8 +29,8 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Recorder of the steps; nil except for an operator's request.
     let trace: Trace?
 
-    /// False if each upstream gets the query only once, for a client that overloads the upstreams.
-    var isRepeated: Bool
+    /// Load of the client that started the query.
+    var load: ClientLoad
 
     /// Client to which the query is counted; nil for the daemon.
     ///
@@ -46,8 +46,11 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Table of the query; nil if the query has no waiting clients.
     var table: SingleFlight?
 
-    /// Decision of whether an upstream lost a query; nil if the query was not repeated.
-    var lossWatch: LossWatch?
+    /// Upstreams that were queried last; nil if no upstream was queried.
+    var group: UpstreamGroup?
+
+    /// True if an upstream did not answer the first attempt in time.
+    var wasRepeated = false
 
     /// Value of `CacheWriter.networksLeft` at the start.
     var networksLeft: UInt64 = 0
@@ -127,7 +130,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
         isAwaited: Bool? = nil,
         now: Instant,
         deadline: Instant,
-        isRepeated: Bool = true,
+        load: ClientLoad = .normal,
         trace: Trace? = nil,
         _ completion: consuming Completion<(PendingQuery, ResolvedAnswer)>
     ) {
@@ -137,11 +140,14 @@ final class PendingQuery: CancellationSignal, FairEntry {
         self.client = client
         began = now
         self.deadline = deadline
-        self.isRepeated = isRepeated
+        self.load = load
         self.trace = trace
         self.completion = consume completion
         super.init(client: payer, isAwaited: isAwaited ?? (client != nil))
     }
+
+    /// True if the upstreams of the query drop queries.
+    func isDropped(at now: Instant) -> Bool { group?.dropsQueries(now: now) ?? false }
 
     /// Adds a waiting client; removes completed clients each time the list has doubled.
     func add(_ waiter: Waiter) {

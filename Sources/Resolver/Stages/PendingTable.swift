@@ -48,15 +48,17 @@ struct PendingTable {
         if count == lists.count { grow() }
         count += 1
         enter(query)
-        query.isRepeated = !places.add(query)
+        query.load = places.add(query)
     }
+
+    typealias Result = (isLost: Bool, now: Instant)
 
     /// Removes a query, and counts its result; returns false if the query is not in the table.
     mutating func remove(
         _ query: PendingQuery,
-        _ result: (LossWindow.Result, now: Instant)? = nil
+        _ result: Result? = nil
     ) -> Bool {
-        if let result { places.note(query, result.0, now: result.now) }
+        if let result { places.note(query, isLost: result.isLost, now: result.now) }
         places.remove(query)
         let list = list(query.hash)
         guard var previous = lists[list] else { return false }

@@ -224,30 +224,20 @@ package final class SingleFlight {
     private func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         guard !query.isOver else { return }
         let resolution = answer.resolution
-        var result: LossWindow.Result?
+        var result: PendingTable.Result?
         if resolution.isUnanswered {
-            result = .lost
-        } else if let watch = query.lossWatch {
-            let (client, age) = (query.client, clocks.now() - query.began)
-            watch.whenKnown { [self] isLost in
-                let result = isLost ? LossWindow.Result.repeated : .answered
-                pending.places.note(result, of: client, age: age, now: clocks.now())
-            }
+            let now = clocks.now()
+            if query.isDropped(at: now) { result = (isLost: true, now) }
         } else if resolution.provenance.source != .local || resolution.isFailure {
-            result = .answered
+            let now = clocks.now()
+            result = (isLost: query.wasRepeated && query.isDropped(at: now), now)
         }
         finish(query, result)
         complete(query.takeWaiters(), .answered(resolution))
     }
 
-    private func finish(_ query: PendingQuery, _ result: LossWindow.Result? = nil) {
-        let isRemoved =
-            if let result {
-                pending.remove(query, (result, now: clocks.now()))
-            } else {
-                pending.remove(query)
-            }
-        if isRemoved, query.refused != nil { separations -= 1 }
+    private func finish(_ query: PendingQuery, _ result: PendingTable.Result? = nil) {
+        if pending.remove(query, result), query.refused != nil { separations -= 1 }
     }
 
     /// Returns the pending query that a query of `payer` joins; nil if there is none.
@@ -323,7 +313,9 @@ package final class SingleFlight {
             case .refused: return false
             case .replaces(let query):
                 evictions += 1
-                pending.places.noteReplaced(query, by: client, now: now)
+                if query.client == client, query.isDropped(at: now) {
+                    pending.places.note(query, isLost: true, now: now)
+                }
                 evict(query)
             }
         }
@@ -387,7 +379,7 @@ package final class SingleFlight {
             }
         }
         for query in endless {
-            finish(query, .lost)
+            finish(query, query.isDropped(at: now) ? (isLost: true, now) : nil)
         }
         for waiter in late { seats.remove(waiter) }
         // The next timer runs no sooner than `grain`, so that deadlines share timers.

@@ -64,7 +64,7 @@ package final class UpstreamStage {
         switch outcome {
         case .success(let reply):
             latency.note(reply.received - query.upstreamsAsked)
-            query.lossWatch = reply.lossWatch
+            query.wasRepeated = reply.wasRepeated
             let isBelieved = reply.upstream.validates
             switch reply.answer {
             case .plain(let plain):
@@ -92,10 +92,11 @@ package final class UpstreamStage {
         _ completion: consuming Completion<UpstreamGroup.Outcome>
     ) {
         guard !group.health.recognises(query.question) else { return completion(.failure(.loop)) }
+        pending.group = group
         group.ask(
             query,
             deadline: pending.deadline,
-            isRepeated: pending.isRepeated,
+            load: pending.load,
             cancellation: pending,
             trace: pending.trace,
             now: now,
@@ -152,7 +153,7 @@ package final class UpstreamStage {
         let completion = Completion<UpstreamGroup.Outcome> { [self, target] result in
             switch result {
             case .success(let reply):
-                if let watch = reply.lossWatch { pending.lossWatch = watch }
+                if reply.wasRepeated { pending.wasRepeated = true }
                 let joined = alias.joined(with: reply, to: target.question, query)
                 complete(joined, pending, queried: target.question.name)
             case .failure(let error):

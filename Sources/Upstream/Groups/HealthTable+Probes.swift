@@ -59,18 +59,20 @@ extension HealthTable {
             probed(server, page, $0.began, $0.failure)
         }
         let probe = Probe(server, clocks, silentSince: began, completion)
-        // A probe over a stream has time for a new connection, even in a slow network.
-        let minimum =
-            server.repeatsAfter == .zero
-            ? UpstreamLimits.fairWait
-            : max(UpstreamLimits.fairWait, page.health.patience + page.health.connectionTime)
-        let end = max(end, start + minimum)
+        let end = max(end, start + probeTime(of: server, page))
         let patience = page.health.patience
         guard start > now else { return probe.begin(until: end, repeatingAfter: patience) }
         ServiceLoop.task { [clocks] in
             try? await clocks.sleep(start)
             probe.begin(until: end, repeatingAfter: patience)
         }
+    }
+
+    /// Minimum time for a probe; over a stream, enough for a new connection in a slow network.
+    func probeTime(of server: any Forwarding, _ page: Page) -> Duration {
+        server.repeatsAfter == .zero
+            ? UpstreamLimits.fairWait
+            : max(UpstreamLimits.fairWait, page.health.patience + page.health.connectionTime)
     }
 
     /// Measures the round trip of a server with the second of two queries.

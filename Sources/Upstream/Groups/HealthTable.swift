@@ -35,6 +35,7 @@ package final class HealthTable {
     @ServiceLoop
     final class Page {
         var health = ServerHealth()
+        var samples = LossSamples()
 
         /// Completion handlers of the queries that wait for the probe in flight.
         var completions: [Verdict] = []
@@ -55,7 +56,7 @@ package final class HealthTable {
 
     /// Servers with a loop probe in flight, by the first label of the probe.
     private var probes: [[UInt8]: any Forwarding] = [:]
-    private var random = SystemRandomNumberGenerator()
+    var random = SystemRandomNumberGenerator()
 
     package nonisolated init(clocks: Clocks = .system) {
         self.clocks = clocks
@@ -115,7 +116,10 @@ package final class HealthTable {
     }
 
     package func networkChanged() {
-        for (_, page) in pages.values { page.health = ServerHealth() }
+        for (_, page) in pages.values {
+            page.health = ServerHealth()
+            page.samples = LossSamples()
+        }
         probes = [:]
     }
 

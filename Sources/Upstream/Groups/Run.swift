@@ -9,7 +9,7 @@ final class Run: Attempt {
 
     /// Deadline of all attempts.
     private let latest: Instant
-    private let isRepeated: Bool
+    private let load: ClientLoad
     private var plan: AttemptPlan
     private let trace: Trace?
 
@@ -25,16 +25,13 @@ final class Run: Attempt {
 
     private var latestError = UpstreamError.timedOut
 
-    /// Open decision of whether a server lost the query, and the server's index; nil for none.
-    private var lossWatch: (watch: LossWatch, server: Int)?
-
     init(
         _ query: Query,
         _ plan: consuming AttemptPlan,
         _ group: UpstreamGroup,
         _ roster: UpstreamRoster,
         _ deadline: Instant,
-        _ isRepeated: Bool,
+        _ load: ClientLoad,
         _ cancellation: CancellationSignal?,
         _ trace: Trace?,
         _ completion: consuming Completion<UpstreamGroup.Outcome>
@@ -43,7 +40,7 @@ final class Run: Attempt {
         self.group = group
         self.roster = roster
         latest = deadline
-        self.isRepeated = isRepeated
+        self.load = load
         self.trace = trace
         answered = consume completion
         super.init(query, cancellation: cancellation)
@@ -72,7 +69,6 @@ final class Run: Attempt {
     /// Probes servers that have not replied in time, and sends a hedged query if due.
     func tick(_ now: Instant) {
         guard let wake, wake <= now else { return }
-        guard lossWatch == nil else { return decideLoss(true) }
         for each in plan.newlySuspicious(now: now) {
             suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
         }
@@ -113,7 +109,7 @@ final class Run: Attempt {
         group.ask(
             query,
             deadline: latest,
-            isRepeated: isRepeated,
+            load: load,
             cancellation: cancellation,
             trace: trace,
             completion
@@ -140,6 +136,7 @@ final class Run: Attempt {
             Completion { [self] in received($0) }
         )
         server.ask(attempt)
+        if load != .normal { health.sample(server, roster.pages[index], now: began) }
     }
 
     private func received(_ attempt: Attempt) {
@@ -148,35 +145,22 @@ final class Run: Attempt {
         case .success(let reply):
             let server = roster.servers[attempt.server]
             attempt.place?.end(reply.message(to: query.question).summary, at: now)
-            let page = roster.pages[attempt.server]
-            let lossTime = attempt.earlier == nil ? nil : page.health.lossTime
-            health.answered(server, page, began: attempt.began, now: now)
-            if lossWatch?.server == attempt.server { decideLoss(false) }
+            health.answered(server, roster.pages[attempt.server], began: attempt.began, now: now)
             guard plan.answered(attempt.number) else { return }
-            let watch = lossTime == nil ? nil : LossWatch()
             finish(
                 .success(
                     UpstreamGroup.Reply(
                         answer: reply,
                         upstream: server,
                         received: now,
-                        lossWatch: watch
+                        wasRepeated: attempt.number > 0
                     )
                 )
             )
-            if let watch, let lossTime {
-                lossWatch = (watch, attempt.server)
-                wait(until: now + lossTime)
-            }
         case .failure(let error):
             attempt.place?.end("\(error)", at: now)
             failed(attempt, error, now)
         }
-    }
-
-    private func decideLoss(_ isLost: Bool) {
-        wait(until: nil)
-        lossWatch.take()?.watch.decide(isLost: isLost)
     }
 
     private func failed(_ failed: Attempt, _ error: UpstreamError, _ now: Instant) {
@@ -189,7 +173,7 @@ final class Run: Attempt {
         health.failed(server, error, began: failed.began)
         latestError = error
         guard error != .crowded else {
-            guard !isOver else { return }
+            guard !isFinished else { return }
             return perform(plan.withdrawn(failed.number, now: now), .next, now)
         }
         if error.isDecline {

@@ -99,11 +99,6 @@ extension ServerHealth {
         min(shortest.doubled(1) + UpstreamLimits.resolvingTime, UpstreamLimits.longestPatience)
     }
 
-    /// Time within which an answer to a repeated query shows that the first query was lost.
-    ///
-    /// If the name itself is slow, the repetition takes about as long as the first query.
-    var lossTime: Duration { patience.doubled(-1) }
-
     /// Time for a query over a new connection: four round trips with TLS 1.2.
     var connectionTime: Duration {
         min(shortest.doubled(2) + UpstreamLimits.resolvingTime, UpstreamLimits.connect)

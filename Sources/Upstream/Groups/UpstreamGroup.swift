@@ -60,8 +60,8 @@ package final class UpstreamGroup {
 
         package let received: Instant
 
-        /// Decision of whether the server lost the query; nil if the query was not repeated.
-        package let lossWatch: LossWatch?
+        /// True if the first attempt was not answered in time.
+        package let wasRepeated: Bool
     }
 
     /// Result of a query; a failure is the first error response, or else the last failure.
@@ -72,14 +72,14 @@ package final class UpstreamGroup {
     /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures: the next server may answer.
     ///
     /// - Parameters:
-    ///   - isRepeated: false if each server gets the query only once.
+    ///   - load: the load of the client.
     ///   - trace: records the queries that are sent.
     ///   - now: the time, if the caller knows it.
     ///   - completion: may be called before `ask` returns.
     package func ask(
         _ query: Query,
         deadline: Instant,
-        isRepeated: Bool = true,
+        load: ClientLoad = .normal,
         cancellation: CancellationSignal? = nil,
         trace: Trace? = nil,
         now: Instant? = nil,
@@ -94,12 +94,11 @@ package final class UpstreamGroup {
             var plan = AttemptPlan(
                 ShortArray(CollectionOfOne(only)),
                 deadline: deadline,
-                isRepeated: isRepeated
+                isRepeated: load != .excessive
             )
             let move = plan.begin(now: now)
             let (end, signal) = (deadline, cancellation)
-            Run(query, plan, self, roster, end, isRepeated, signal, trace, completion)
-                .begin(move, now)
+            Run(query, plan, self, roster, end, load, signal, trace, completion).begin(move, now)
             return
         }
         let (servers, pages) = (roster.servers, roster.pages)
@@ -123,10 +122,24 @@ package final class UpstreamGroup {
             if health.isUntrusted { untrusted.append(index) }
             candidates.append(health.candidate(server, index, roster.roles[index]))
         }
+        let isRepeated = load != .excessive
         let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
         let run =
-            Run(query, plan, self, roster, deadline, isRepeated, cancellation, trace, completion)
+            Run(query, plan, self, roster, deadline, load, cancellation, trace, completion)
         if hasFit || untrusted.isEmpty { run.begin(now) } else { run.begin(now, untrusted) }
+    }
+
+    /// True if servers of the group drop queries, and no other server of the group answers instead.
+    ///
+    /// Only servers with recent samples count: the servers of clients with high load.
+    package func dropsQueries(now: Instant) -> Bool {
+        var drops = false
+        for page in roster.pages where page.health.isFit {
+            guard let areLost = page.samples.areLost(at: now) else { continue }
+            guard areLost else { return false }
+            drops = true
+        }
+        return drops
     }
 
     /// Servers in the order in which a query would use them now; excluded servers are last.

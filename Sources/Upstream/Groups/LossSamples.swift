@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+/// Load of a client on the upstreams.
+package enum ClientLoad: Sendable {
+    case normal
+
+    /// Many queries in flight: the servers of each query get samples (``LossSamples``).
+    case high
+
+    /// The limit of the client is reduced: each server gets a query only once, and samples.
+    case excessive
+}
+
+/// Samples of the queries that a server drops: probes that are sent once and not repeated.
+///
+/// Queries of clients are no evidence that a server is overloaded, because clients choose names, and
+/// the authoritative servers of a name can be silent, or answer only some copies of a query.
+struct LossSamples {
+    /// Part of the samples without a reply, as a moving average, in 1/1024.
+    private var lost = 0
+
+    /// Earliest time of the next sample.
+    private var next: Instant?
+
+    private var answeredAt: Instant?
+
+    /// Queries since the latest sample, and queries to skip before the next sample.
+    private var (queries, skipped) = (0, 0)
+
+    /// Counts a query; returns true if a sample must be sent with the query.
+    ///
+    /// The sample accompanies a random query. Otherwise, if queries arrive in bursts, the samples
+    /// could precede each burst, and the server would answer all of them.
+    mutating func begin(now: Instant, _ random: inout some RandomNumberGenerator) -> Bool {
+        queries += 1
+        if let next {
+            guard now >= next else { return false }
+            if now - next > UpstreamLimits.sampleGap { (lost, skipped) = (0, 0) }
+        }
+        guard skipped == 0 else {
+            skipped -= 1
+            return false
+        }
+        next = now + UpstreamLimits.sampleSpacing
+        (queries, skipped) = (0, Int.random(in: 0..<queries, using: &random))
+        return true
+    }
+
+    mutating func note(isLost: Bool, now: Instant) {
+        lost += ((isLost ? 1_024 : 0) - lost) >> 4
+        if !isLost { answeredAt = now }
+    }
+
+    /// Delays the next sample, because the server could not be reached.
+    mutating func pause(now: Instant) { next = now + UpstreamLimits.firstRest }
+
+    /// Returns true if more than 1/8 of the samples was lost; nil if the server answers no samples.
+    ///
+    /// A server without any reply is not overloaded, but fails or does not answer this question.
+    func areLost(at now: Instant) -> Bool? {
+        guard let answeredAt, now - answeredAt < UpstreamLimits.sampleLifetime else { return nil }
+        return lost > 1_024 / 8
+    }
+}
+
+extension HealthTable {
+    /// Sends a sample to a server together with a query, unless the latest sample is too recent.
+    func sample(_ server: any Forwarding, _ page: Page, now: Instant) {
+        guard page.samples.begin(now: now, &random) else { return }
+        let end = now + max(UpstreamLimits.sampleWait, probeTime(of: server, page))
+        let completion = Completion<Attempt> { [self] in sampled($0, page) }
+        server.ask(Attempt(.probe, deadline: end, completion))
+    }
+
+    private func sampled(_ attempt: Attempt, _ page: Page) {
+        let now = clocks.now()
+        switch attempt.outcome {
+        case .success: page.samples.note(isLost: false, now: now)
+        case .failure(let error) where error.isDecline: page.samples.note(isLost: false, now: now)
+        case .failure(.timedOut):
+            // If the daemon was too busy for longer, the reply may be unread.
+            guard now - attempt.deadline < UpstreamLimits.fairWait else { return }
+            page.samples.note(isLost: true, now: now)
+        case .failure: page.samples.pause(now: now)
+        }
+    }
+}

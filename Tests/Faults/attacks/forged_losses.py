@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two clients ask names whose first copy is answered late; another client has many dead names."""
+import common
+
+TITLE = "two clients ask 60 names a second whose first copy is answered late; another client asks 200 dead names a second"
+PROMISE = "at most 2 % of the other names of the client with dead names fail"
+PEERS = ()
+LATE, DEAD, LIVE, WARM_UP, SECONDS = 60, 200, 200, 8, 10
+
+
+def backends():
+    """Returns a rule for `common.upstream`: the first copy of a late name goes to a slow backend."""
+    seen = set()
+
+    def rule(label):
+        if label.startswith("dead"):
+            return None
+        is_late = label.startswith("late") and label not in seen
+        seen.add(label)
+        return (0.6, 1) if is_late else (0, 1)
+
+    return rule
+
+
+def run(programs, server):
+    """Measures names of the client with dead names, over UDP."""
+    victim, *others = common.CLIENTS
+    with common.upstream(backends()) as upstream, \
+            common.Server(programs, server, common.forwarding(server, upstream)) as daemon, \
+            common.attacking(lambda: common.send_names(daemon.port, "dead{}.example", DEAD, [victim])), \
+            common.attacking(lambda: common.send_names(daemon.port, "late{}.example", LATE, others)):
+        common.pause(WARM_UP)
+        names = [f"live{number}.example" for number in range(LIVE * SECONDS)]
+        failed = common.victim(daemon.port, victim, names, SECONDS)
+    return f"{failed} of {len(names)} names failed", failed <= len(names) / 50
+
+
+if __name__ == "__main__":
+    common.main(globals())

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import Net
+import TestWorld
+import Testing
+
+@testable import Upstream
+
+@Suite("Samples of lost queries", .timeLimit(.minutes(5)))
+struct LossSamplesTests {
+    private let harness = UpstreamHarness()
+
+    /// Sends 50 queries in five seconds; `own` is the reaction to the next probe.
+    @ServiceLoop
+    private func load(
+        _ group: UpstreamGroup,
+        _ load: ClientLoad = .high,
+        _ prepare: (Int) -> Void = { _ in }
+    ) async {
+        for number in 0..<50 {
+            prepare(number)
+            group.ask(
+                UpstreamHarness.query,
+                deadline: harness.world.now + .seconds(4),
+                load: load,
+                Completion { _ in }
+            )
+            await harness.advance(by: .milliseconds(100))
+        }
+    }
+
+    @ServiceLoop
+    private func upstream(
+        _ name: String = "one",
+        isProtected: Bool = true,
+        own: ScriptedUpstream.Step = .answer(5),
+        _ script: @escaping (Int) -> ScriptedUpstream.Step
+    ) -> ScriptedUpstream {
+        ScriptedUpstream(
+            name,
+            in: harness,
+            isProtected: isProtected,
+            repeatsAfter: .zero,
+            own: own,
+            script
+        )
+    }
+
+    @Test(arguments: [ClientLoad.high, .excessive])
+    @ServiceLoop
+    func `an upstream that drops one of three samples drops queries`(_ load: ClientLoad) async {
+        let one = upstream { _ in .answer(5) }
+        let group = harness.group(one)
+        await self.load(group, load) { one.own = $0 % 3 == 0 ? .silence : .answer(5) }
+        #expect(group.dropsQueries(now: harness.world.now))
+        await self.load(group, load) { _ in one.own = .answer(5) }
+        #expect(!group.dropsQueries(now: harness.world.now))
+    }
+
+    @Test
+    @ServiceLoop
+    func `the names of clients are no evidence that an upstream drops queries`() async {
+        // Attempts end at 2.0, 2.1 and 2.2 s: of these replies, only the last has an open attempt.
+        let scripts: [(Int) -> ScriptedUpstream.Step] = [
+            { _ in .silence },
+            { $0 % 3 == 2 ? .answer(2_000) : .silence },
+            { $0 % 2 == 0 ? .answer(600) : .answer(5) },
+        ]
+        for script in scripts {
+            let group = harness.group(upstream { script($0) })
+            await load(group)
+            #expect(!group.dropsQueries(now: harness.world.now))
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a server that answers no samples, or another server instead, drops no queries`() async {
+        let group = harness.group(upstream(own: .silence) { _ in .answer(5) })
+        await load(group)
+        #expect(!group.dropsQueries(now: harness.world.now))
+
+        let one = upstream("dropping") { _ in .silence }
+        let pair = harness.group(one, upstream("other") { _ in .answer(5) })
+        await load(pair) { one.own = $0 % 2 == 0 ? .silence : .answer(5) }
+        #expect(!pair.dropsQueries(now: harness.world.now))
+    }
+
+    @Test
+    @ServiceLoop
+    func `only clients with many queries cause samples, at most 20 a second`() async {
+        let group = harness.group(upstream(isProtected: false) { _ in .answer(5) })
+        await load(group, .normal)
+        #expect(harness.takeChecked().isEmpty)
+        for _ in 0..<5 { await load(group) }
+        // The end of a simulated step can be the start of the next sample.
+        #expect((200...252).contains(harness.checked.count))
+        let refusing = upstream("refusing", own: .fail(.broken("refused"))) { _ in .answer(5) }
+        _ = harness.takeChecked()
+        await load(harness.group(refusing))
+        #expect(harness.checked.filter { $0.hasPrefix("refusing") }.count <= 7)
+    }
+}
