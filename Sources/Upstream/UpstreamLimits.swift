@@ -134,6 +134,9 @@ package enum UpstreamLimits {
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
+    /// Minimum age of a transfer before a new transfer of the same client can replace it.
+    static let transferGrace: Duration = .milliseconds(400)
+
     /// Number of cancelled or expired queries after which new queries use another connection.
     static let givenUp = 4_096
 

@@ -32,6 +32,39 @@ struct HTTPTimeoutTests {
     }
 
     @ServiceLoop
+    @Test(arguments: [(true, true), (true, false), (false, true)])
+    func `a billed request does not count as lost with its connection if the connection was alive`(
+        isSentOnce: Bool,
+        isAlive: Bool
+    ) async throws {
+        let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let client = HTTPClient()
+        var request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(listener.localAddress)
+        )
+        request.isSentOnce = isSentOnce
+        let first = ServiceLoop.throwingTask { [request] in
+            try await client.send(request, deadline: patience)
+        }
+        let connection = try await listener.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1"
+        try await connection.write(Array(reply.utf8), deadline: patience)
+        _ = try await first.value
+        var error: HTTPError?
+        let ended = Waiter()
+        client.send(request, deadline: Clock.now + .seconds(1)) {
+            if case .failure(let failure) = $0 { error = failure }
+            ended.resume(.ready)
+        }
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        if isAlive { try await connection.write(Array("HTTP/1.1 200 ".utf8), deadline: patience) }
+        _ = await ended.wait(until: patience)
+        #expect(error == .timedOut(reused: !(isSentOnce && isAlive)))
+    }
+
+    @ServiceLoop
     @Test
     func `a TLS handshake is limited only by the deadline of the request`() async throws {
         let nginx = try Nginx()

@@ -170,12 +170,18 @@ extension ConnectionPool {
     /// pool instead, because the server may only be slow to answer the ended request.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
-        let silent = silentSocket(of: transfer)
+        let socket = socket(of: transfer)
+        let received = socket?.lastReceived ?? Instant(nanoseconds: 0)
+        // A request that may be billed is repeated only if the connection was dead from the start.
+        let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
+        let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
         // libcurl may have closed the socket; a new socket with this descriptor has another port.
         // The shutdown comes first, because the completion handler may reuse the descriptor.
-        if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
+        if received < middle, let (descriptor, port, _) = socket,
+            SocketAddress(localOf: descriptor)?.port == port
+        {
             if transfer.request.keepsSilentConnection {
                 sockets.suspect(descriptor, port: port)
             } else if transfers.values.contains(where: { uses($0, port) }) {
@@ -184,7 +190,7 @@ extension ConnectionPool {
                 shutdown(descriptor, Int32(SHUT_RDWR))
             }
         }
-        transfer.end(.failure(.timedOut(reused: isReusing)))
+        transfer.end(.failure(.timedOut(reused: mayBeDead)))
     }
 
     static let overload = HTTPError.broken("the server sends endless data that belongs to no reply")
@@ -200,16 +206,14 @@ extension ConnectionPool {
         isKnown(transfer) && transfer.handle?.localPort == port
     }
 
-    /// Returns the socket and local port if no data arrived in the second half of the wait.
-    private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
+    private func socket(
+        of transfer: Transfer
+    ) -> (descriptor: Int32, port: UInt16, lastReceived: Instant?)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
         }
-        let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
-        return sockets.all.first { descriptor, socket in
-            guard socket.lastReceived.map({ $0 < middle }) ?? true else { return false }
-            return SocketAddress(localOf: descriptor)?.port == port
-        }.map { ($0.key, port) }
+        return sockets.all.first { SocketAddress(localOf: $0.key)?.port == port }
+            .map { ($0.key, port, $0.value.lastReceived) }
     }
 
     /// Repeats a request once if its reused connection ended without a reply; returns true if sent.

@@ -64,7 +64,7 @@ package struct HTTPRequest: Sendable, Hashable {
     /// True to send the request at most once; set for requests that may be billed.
     ///
     /// If a reused connection ends without a reply, the request fails with
-    /// ``HTTPError/cutOff(reused:)``.
+    /// ``HTTPError/cutOff(reused:)``. If it receives data, a timeout of the request is not `reused`.
     package var isSentOnce = false
 
     package var wantsTimes = false

@@ -76,7 +76,7 @@ final class UpstreamTransfers {
     ///   - isRepetition: true if the query was sent to the upstream before.
     func begin(_ client: ClientNetwork?, isRepetition: Bool, now: Instant) -> Transfer? {
         let share = total.share(using: all.count)
-        let limit = share - share / 4
+        let limit = share - share / 8
         let count = counts[client] ?? 0
         if isRepetition, !hasSpace(for: client, count, limit, share) { return nil }
         var replaced: Transfer?
@@ -118,7 +118,7 @@ final class UpstreamTransfers {
 
     /// Returns the minimum age at which `client` can replace a transfer.
     private func grace(of transfer: Transfer, for client: ClientNetwork?) -> Duration {
-        guard transfer.client != client else { return UpstreamLimits.fairWait }
+        guard transfer.client != client else { return UpstreamLimits.transferGrace }
         return Self.isVerified(client) ? .zero : UpstreamLimits.resolvingTime
     }
 
