@@ -99,6 +99,7 @@ extension VendorClient {
             outcome = .limited(retryAfter: min(pause, longest))
         }
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
+        if outcome == .failed { noteOutage(of: server) }
         switch error {
         case _ where error.isUnanswered:
             if outcome == .suspected { silence.lasted(since: running.start) }
