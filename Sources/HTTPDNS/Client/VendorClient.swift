@@ -71,6 +71,8 @@ package final class VendorClient {
     var calls: Set<VendorCall> = []
     var shares: CallShares
 
+    var held = HeldNames()
+
     var callsBegun: UInt64 = 0
 
     /// Value of `callsBegun` when `suspectCalls` last ran.
