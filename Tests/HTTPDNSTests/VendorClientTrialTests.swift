@@ -74,6 +74,8 @@ struct VendorClientTrialTests {
         for number in 0..<40 {
             _ = try await world.failure(client, "dead\(number).example.com")
             #expect(!client.isSilent, "\(label)")
+            let isUp = client.statistics.servers.allSatisfy { $0.failuresInRow == 0 }
+            #expect(isUp, "\(label)")
         }
         #expect(client.statistics.switches == 0, "\(label)")
         #expect(client.statistics.state == .open)

@@ -7,9 +7,10 @@ internal import Net
 extension VendorStatus {
     /// Creates the status of a vendor.
     ///
-    /// Down: the vendor refuses the account, all servers returned HTTP 429, or the last call to
-    /// every server failed. Degraded: the last call to the current server failed, or the budget
-    /// prevents calls.
+    /// Down: the vendor refuses the account, all servers returned HTTP 429, or every server failed.
+    /// Degraded: the current server failed, or the budget prevents calls. A server has failed if a
+    /// connection or a probe failed after the latest answer, because a name can cause other
+    /// failures.
     init(
         _ settings: VendorSettings,
         _ statistics: VendorStatistics,

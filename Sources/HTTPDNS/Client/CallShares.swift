@@ -6,7 +6,18 @@ internal import DNSWire
 /// If proven clients use the vendor, all other clients together can have half of the calls:
 /// otherwise, forged source addresses could use all calls.
 package struct CallShares: Sendable {
-    private let limit: Int
+    /// Number of calls as configured.
+    private let most: Int
+
+    /// Number of calls that the vendor accepts at the same time, as far as known.
+    private(set) var limit: Int
+
+    /// Time of the latest change of `limit`.
+    private var changedAt: Instant?
+
+    /// Minimum time between two increases; doubles after an increase above the vendor's limit.
+    private var pause = ClientLimits.growthPause
+    private var hasGrown = false
 
     /// Number of calls of all clients, without health probes.
     private(set) var count = 0
@@ -19,7 +30,7 @@ package struct CallShares: Sendable {
     /// True if half of the calls is reserved for proven clients and the daemon.
     var isReserved = false
 
-    init(of calls: Int) { limit = calls }
+    init(of calls: Int) { (most, limit) = (calls, calls) }
 
     var free: Int { limit - count }
 
@@ -35,6 +46,26 @@ package struct CallShares: Sendable {
             used: count(of: client),
             free: free(isProven: client.isProven)
         )
+    }
+
+    /// Limits the calls to `calls`, at least 1, after the vendor has refused a further call.
+    mutating func reduce(to calls: Int, now: Instant) {
+        guard calls <= limit else { return }
+        (limit, changedAt) = (max(1, calls), now)
+        if hasGrown { pause = min(pause * 2, ClientLimits.longestGrowthPause) }
+        hasGrown = false
+    }
+
+    /// Permits one more call, after the vendor has answered while names waited.
+    mutating func grow(now: Instant) {
+        guard limit < most, changedAt.map({ now - $0 >= pause }) ?? true else { return }
+        (limit, changedAt) = (limit + 1, now)
+        hasGrown = true
+        if limit == most { restore() }
+    }
+
+    mutating func restore() {
+        (limit, pause, hasGrown) = (most, ClientLimits.growthPause, false)
     }
 
     mutating func begin(_ client: ClientNetwork?) {

@@ -16,6 +16,20 @@ package enum ClientLimits {
     /// Time without an answer to a health probe after which queued names do not wait any more.
     static let trialPatience = Duration.milliseconds(250)
 
+    /// Time after an answer of a server for which a refusal may be a limit of concurrent calls.
+    static let saturationEvidence = Duration.seconds(3)
+
+    /// Maximum number of further calls for a name that the vendor refused; they may be billed.
+    static let saturationRetries = 2
+
+    /// Maximum number of refused names that wait for the end of another call.
+    static let heldNames = 256
+
+    /// First minimum time between two increases of a reduced number of concurrent calls.
+    static let growthPause = Duration.milliseconds(500)
+
+    static let longestGrowthPause = Duration.seconds(8)
+
     /// Time by which a queued name waits longer for a call than `fallback-after`.
     static let queuePatience = Duration.milliseconds(400)
 

@@ -48,6 +48,9 @@ final class PendingName {
     /// Time since which the name has had to wait for a free call; nil if it had not to wait.
     var queuedAt: Instant?
 
+    /// Number of calls after refusals because of other calls in flight.
+    var retries = 0
+
     init(
         _ question: BatchQueue.Question,
         wanted: Families,
@@ -89,6 +92,9 @@ final class VendorCall {
     var running: [Int: RunningTry] = [:]
 
     var failed: [FailedTry] = []
+
+    /// Latest failure that other calls in flight may have caused.
+    var saturation: VendorError?
 
     let isTrial: Bool
 
@@ -161,6 +167,8 @@ final class ServerRecord {
     var statistics: ServerStatistics
 
     let latency = LatencyHistogram()
+
+    var answeredAt: Instant?
 
     init(_ server: SocketAddress) {
         statistics = ServerStatistics(address: server)

@@ -111,14 +111,16 @@ extension VendorClient {
             reason: call.failed.last?.error ?? .outOfTime,
             tries: call.failed
         )
+        let retriable = takeRetriable(from: call)
         for name in call.names { answer(name, .failure(failure)) }
         if call.isTrial { trialFailed(call) }
-        let isOfServers = failure.reason.verdict == .serverFailed
+        let isOfServers = failure.reason.verdict == .serverFailed && call.saturation == nil
         if call.course.isExhausted, isOfServers, call.isTrial || failure.reason.isOfConnection {
             schedule.serversFailed(now: clocks.now())
             armRefresh()
         }
         end(call)
+        hold(retriable, of: call.client, failure)
     }
 
     func answer(_ name: PendingName, _ result: Result<VendorReply, VendorFailure>) {
@@ -143,6 +145,7 @@ extension VendorClient {
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
         call.course.abandon()
+        release(after: call)
         if call === trial { trialEnded(call) }
         if !call.running.isEmpty {
             let tries = lingering.reduce(call.running.count) { $0 + $1.running.count }

@@ -93,11 +93,13 @@ extension VendorClient {
         guard error.verdict != .notTheServer else { return }
         update(server) {
             $0.failures += 1
-            $0.failuresInRow += 1
             $0.lastError = error
             $0.lastErrorAt = now
         }
     }
+
+    /// Counts a failure that the queried name cannot have caused.
+    func noteOutage(of server: SocketAddress) { update(server) { $0.failuresInRow += 1 } }
 
     func note(_ change: EndpointPool.Change?, for trace: Trace? = nil) {
         switch change {

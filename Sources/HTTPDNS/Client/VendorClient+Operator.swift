@@ -31,6 +31,7 @@ extension VendorClient {
         gate.resume()
         pool.resume()
         silence.reset()
+        shares.restore()
         dropTrial(clocks.now())
     }
 
@@ -54,6 +55,7 @@ extension VendorClient {
         pool.networkChanged(now: now)
         gate.networkChanged(now: now)
         silence.reset()
+        shares.restore()
         clientAddress = nil
         dropTrial(now)
         for call in lingering { dropTries(of: call, now) }

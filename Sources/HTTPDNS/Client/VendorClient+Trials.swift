@@ -87,6 +87,8 @@ extension VendorClient {
     }
 
     func trialFailed(_ call: VendorCall) {
+        guard call.saturation == nil else { return trials.answered() }
+        shares.restore()
         trials.failed()
         if call.failed.allSatisfy({ $0.error.isUnanswered || $0.error.isOfConnection }) {
             silence.confirmed(since: call.start)

@@ -56,7 +56,10 @@ extension VendorClient {
         switch result {
         case .success((let answers, let reply)):
             let isFirst = call.course.answered(number)
-            record(of: running.attempt.server)?.statistics.failuresInRow = 0
+            let record = record(of: running.attempt.server)
+            record?.statistics.failuresInRow = 0
+            record?.answeredAt = clocks.now()
+            if queue.count > 0 { shares.grow(now: clocks.now()) }
             let outcome = isFirst ? EndpointPool.Outcome.answered : .answeredLate
             note(pool.end(running.attempt, outcome, now: clocks.now()), for: call.trace)
             gate.accepted()
@@ -80,6 +83,8 @@ extension VendorClient {
         let now = clocks.now()
         let server = running.attempt.server
         call.failed.append(FailedTry(server: server, error: error, duration: now - running.start))
+        let isSaturation = isSaturation(error, of: server, call, since: running.start, now)
+        if isSaturation { call.saturation = error }
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
@@ -93,16 +98,21 @@ extension VendorClient {
             observer?(.failed(server, error, next: move?.server))
         }
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
-        var outcome = error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
+        var outcome =
+            isSaturation
+            ? .unjudged
+            : error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
         if case .limited(let pause?) = outcome, !facts.usesTLS {
             let longest = VendorLimits.maximumUnauthenticatedRetryAfter
             outcome = .limited(retryAfter: min(pause, longest))
         }
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
+        if outcome == .failed { noteOutage(of: server) }
         switch error {
         case _ where error.isUnanswered:
             if outcome == .suspected { silence.lasted(since: running.start) }
-        case _ where error.isOfConnection: silence.didNotConnect(since: running.start)
+        case _ where error.isOfConnection:
+            if !isSaturation { silence.didNotConnect(since: running.start) }
         case .refused: silence.heard(at: now)
         case _ where error.verdict == .notTheServer: break
         default: silence.heard(at: now)
@@ -116,7 +126,7 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        if !call.isTrial, isSuspicion || isOfAccount || error.kind == .limited {
+        if !call.isTrial, isSuspicion || isSaturation || isOfAccount || error.kind == .limited {
             beginTrial(of: call.client)
         }
     }

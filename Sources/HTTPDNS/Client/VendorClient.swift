@@ -82,6 +82,8 @@ package final class VendorClient {
     var calls: Set<VendorCall> = []
     var shares: CallShares
 
+    var held = HeldNames()
+
     var callsBegun: UInt64 = 0
 
     /// Time without a reply to a call after which a health probe begins.

@@ -130,6 +130,7 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var failures: UInt64 = 0
 
+    /// Failed connections and probes since the latest answer: a queried name cannot cause these.
     package var failuresInRow: UInt64 = 0
 
     package var lastError: VendorError?

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+// MARK: - Vendors with a limit of concurrent calls
+
+/// Names that wait for the end of another call, because the vendor refused their call.
+struct HeldNames: Sendable {
+    fileprivate var names: [(name: PendingName, client: ClientNetwork?)] = []
+    fileprivate var shares = CallShares(of: ClientLimits.heldNames)
+}
+
+extension VendorClient {
+    /// True if the server may have failed only because of the other calls in flight to it.
+    ///
+    /// An earlier request of another call is in flight: a server that fails would have failed it
+    /// before. After an error that the name can cause, the server must also have answered recently.
+    func isSaturation(
+        _ error: VendorError,
+        of server: SocketAddress,
+        _ call: VendorCall,
+        since start: Instant,
+        _ now: Instant
+    ) -> Bool {
+        guard error.mayBeSaturation else { return false }
+        let answeredAt = records[server]?.answeredAt
+        guard
+            error.isOfConnection
+                || answeredAt.map({ now - $0 < ClientLimits.saturationEvidence }) ?? false
+        else { return false }
+        return calls.contains { other in
+            other !== call && !other.isTrial
+                && other.running.values.contains {
+                    $0.attempt.server == server
+                        && ($0.start, other.number) < (start, call.number)
+                }
+        }
+    }
+
+    /// Removes and returns the names of a failed call that may succeed after another call ends.
+    ///
+    /// Also limits the calls to the number of other calls in flight, if the names cannot be the
+    /// cause: after a failure to connect, or if a probe got a reply that refuses it. (Idle
+    /// connections can be the cause if a probe cannot connect.)
+    func takeRetriable(from call: VendorCall) -> [PendingName] {
+        guard let error = call.saturation, call.failed.last?.error.verdict == .serverFailed
+        else { return [] }
+        let now = clocks.now()
+        if call.isTrial != error.isOfConnection {
+            shares.reduce(to: shares.count - (call.isTrial ? 0 : 1), now: now)
+        }
+        let names = call.names.filter { $0.retries < ClientLimits.saturationRetries }
+        for name in names { name.call = nil }
+        call.names.removeAll { $0.retries < ClientLimits.saturationRetries }
+        return names
+    }
+
+    /// Holds names until another call ends; fails them if their client holds too many names.
+    func hold(_ names: [PendingName], of client: ClientNetwork?, _ failure: VendorFailure) {
+        held.shares.isReserved = shares.isReserved
+        for name in names where pending[name.question] === name {
+            guard held.shares.admits(client) else {
+                answer(name, .failure(failure))
+                continue
+            }
+            held.shares.begin(client)
+            held.names.append((name, client))
+            name.retries += 1
+            name.queuedAt = name.queuedAt ?? clocks.now()
+            name.trace?.note("\(self.name): refused, waits for the end of another call")
+            if let end = name.firstDeadline { queueAlarm.bring(forward: end) }
+        }
+        guard shares.count == 0 else { return }
+        release()
+        sendQueued()
+    }
+
+    /// Queues the held names after the end of `call`, if the call had a place at the vendor.
+    func release(after call: VendorCall) {
+        if !call.isTrial, call.saturation == nil || shares.count == 0 { release() }
+    }
+
+    private func release() {
+        guard !held.names.isEmpty else { return }
+        let names = held.names
+        held = HeldNames()
+        for (name, client) in names where pending[name.question] === name && name.call == nil {
+            queue.add(name.question, of: client)
+        }
+    }
+}
+
+extension VendorError {
+    /// True if a limit of concurrent calls can cause the error.
+    ///
+    /// A 429 with `Retry-After` is a limit of calls per time.
+    fileprivate var mayBeSaturation: Bool {
+        switch self {
+        case .limited(retryAfter: nil), .serverStatus(503, _): true
+        case .transport(.connect), .transport(.cutOff(reused: false)): true
+        default: false
+        }
+    }
+}

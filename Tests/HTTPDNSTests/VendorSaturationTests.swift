@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("A vendor that limits concurrent calls")
+struct VendorSaturationTests {
+    let world = Simulation()
+
+    private static func status(_ status: Int) -> Simulation.Step {
+        .reply(HTTPReply(status: status, body: []), after: .milliseconds(3))
+    }
+
+    private static let refused = Simulation.Step.fail(
+        .connect("refused"),
+        after: .milliseconds(3)
+    )
+
+    private static let refusals: [(String, Simulation.Step)] = [
+        ("refused", refused), ("closed", .fail(.cutOff(reused: false))),
+        ("503", status(503)), ("429", status(429)),
+    ]
+
+    /// Lets the vendor refuse calls, if `places` are in flight; a slow name takes 1.8 s.
+    @ServiceLoop
+    private func limit(_ places: Int, _ refusal: Simulation.Step) {
+        var ends: [Instant] = []
+        world.script = { [world] request in
+            ends.removeAll { $0 <= world.now }
+            guard ends.count < places else { return refusal }
+            let isSlow = namesAsked(request).contains { $0.hasPrefix("slow") }
+            let time = Duration.milliseconds(isSlow ? 1_800 : 20)
+            ends.append(world.now + time)
+            return .reply(good(request), after: time)
+        }
+    }
+
+    @Test(
+        "slow names of one client fail no names of another client",
+        arguments: refusals,
+        [1, 2]
+    )
+    @ServiceLoop
+    func slowNames(_ refusal: (label: String, step: Simulation.Step), servers: Int) async throws {
+        limit(8, refusal.step)
+        let client = try world.client(servers: servers)
+        var slowest = Duration.zero
+        for round in 0..<200 {
+            if round % 2 == 0 {
+                _ = try world.begin(client, "slow\(round).example.com", of: network(2))
+            }
+            let reply = try await world.lookUp(client, "n\(round).example.com", of: network(1))
+            slowest = max(slowest, reply.duration)
+            await world.advance(by: .milliseconds(80))
+        }
+        // The first refused name waits for the end of the first slow call.
+        #expect(slowest <= .milliseconds(1_100), "\(refusal.label)")
+        #expect(!client.isSilent && client.statistics.state == .open)
+        #expect(client.statistics.servers.allSatisfy { $0.failuresInRow == 0 })
+    }
+
+    @Test("the number of calls decreases to the limit, and increases while names wait")
+    @ServiceLoop
+    func number() async throws {
+        limit(8, .fail(.connect("refused")))
+        let client = try world.client(servers: 1)
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        for number in 0..<8 {
+            _ = try world.begin(client, "slow\(number).example.com", of: network(UInt32(number)))
+        }
+        _ = try world.begin(client, "last.example.com", of: network(8))
+        await world.advance(by: .milliseconds(10))
+        #expect(client.shares.limit == 8 && client.statistics.inFlight == 8)
+        await world.advance(by: .seconds(5))
+        #expect(client.statistics.successes == 10)
+        #expect(client.shares.limit <= 9)
+        world.servers([:])
+        for round in 0..<400 {
+            for number in 0..<20 {
+                _ = try world.begin(client, "n\(round)-\(number).example.com", of: network(1))
+            }
+            await world.advance(by: .milliseconds(50))
+        }
+        #expect(client.shares.limit == 32)
+    }
+
+    @Test("increases after which the vendor refuses calls become rare")
+    func increases() {
+        var shares = CallShares(of: 32)
+        let start = Instant(nanoseconds: 0)
+        var seconds: [Int] = []
+        shares.reduce(to: 8, now: start)
+        for time in 1...300 {
+            let now = start + .milliseconds(time * 500)
+            shares.grow(now: now)
+            guard shares.limit > 8 else { continue }
+            seconds.append(time)
+            shares.reduce(to: 8, now: now)
+        }
+        #expect(seconds.prefix(6) == [1, 3, 7, 15, 31, 47])
+        for time in 301..<10_000 { shares.grow(now: start + .milliseconds(time * 500)) }
+        #expect(shares.limit == 32)
+    }
+
+    @Test("names that the vendor refuses limit no calls of other names", arguments: [503, 429])
+    @ServiceLoop
+    func refusedNames(status: Int) async throws {
+        world.script = { request in
+            let names = namesAsked(request)
+            if names.contains(where: { $0.hasPrefix("bad") }) { return Self.status(status) }
+            let isSlow = names.contains { $0.hasPrefix("slow") }
+            return .reply(good(request), after: .milliseconds(isSlow ? 1_800 : 20))
+        }
+        let client = try world.client(servers: 1)
+        for round in 0..<40 {
+            _ = try await world.lookUp(client, "n\(round).example.com", of: network(1))
+            for kind in ["slow", "bad"] {
+                _ = try world.begin(client, "\(kind)\(round).example.com", of: network(2))
+            }
+            await world.advance(by: .milliseconds(80))
+        }
+        #expect(client.shares.limit == 32)
+        let requests = world.sent.count { namesAsked($0.request).contains { $0.hasPrefix("bad") } }
+        #expect(requests <= 40 * (1 + ClientLimits.saturationRetries))
+    }
+
+    @Test(
+        "a vendor that stops is detected, whatever calls are in flight",
+        arguments: [Self.status(503), refused]
+    )
+    @ServiceLoop
+    func gone(_ refusal: Simulation.Step) async throws {
+        world.servers([:])
+        let client = try world.client(servers: 1)
+        _ = try await world.lookUp(client)
+        world.script = { _ in refusal }
+        for round in 0..<5_000 {
+            _ = try world.begin(client, "n\(round).example.com", of: network(1))
+            await world.advance(by: .milliseconds(1))
+        }
+        #expect(client.shares.limit == 32)
+        #expect(client.pending.count < 5, "names fail soon")
+        #expect(client.statistics.servers[0].failuresInRow > 0)
+    }
+}
