@@ -147,6 +147,41 @@ struct SetupMachineTests {
         #expect(try root.tree.state("/etc/resolv.conf") == before)
     }
 
+    @Test("a change with which the daemon no longer resolves names is undone")
+    func unresolved() throws {
+        let root = try Self.root("resolved")
+        let before = try root.image()
+        var machine = SetupMachine(tree: root.tree)
+        machine.resolution = { _ in "the daemon cannot resolve names" }
+        let plan = try root.plan()
+        let failure = #expect(throws: Failure.self) { try machine.apply(plan, force: true) }
+        #expect(
+            failure?.message == "the daemon cannot resolve names; all files were restored"
+        )
+        #expect(try root.image() == before)
+    }
+
+    @Test("saved nameservers stay until the revert, also if their original is lost")
+    func savedStay() throws {
+        let root = try Self.root("resolved")
+        // dhclient has written the file of systemd-resolved, through the link.
+        let file = "/run/systemd/resolve/stub-resolv.conf"
+        try root.write("nameserver 192.0.2.1\n", to: file)
+        let before = try root.tree.state(Paths.networkServers)
+        #expect(try root.apply() == .applied)
+        let saved = try #require(root.tree.text(Paths.networkServers))
+        #expect(saved.hasSuffix("\nnameserver 192.0.2.1\n"))
+        // After a reboot.
+        try root.write("nameserver 127.0.0.53\n", to: file)
+        try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
+        #expect(try root.apply(force: true) == .applied)
+        #expect(root.tree.text(Paths.networkServers) == saved)
+        _ = try root.apply()
+        #expect(try root.apply() == .unchanged)
+        #expect(try root.revert() == .reverted)
+        #expect(try root.tree.state(Paths.networkServers) == before)
+    }
+
     @Test("links are resolved inside the root")
     func inside() throws {
         let root = try Self.root("network manager")

@@ -237,10 +237,21 @@ struct SetupPlanTests {
     func resolved() throws {
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = ResolvedSettings(
-            "[Resolve]\nDNS=192.0.2.9\n DNSOverTLS = opportunistic\nDNSSEC= yes\n"
+            """
+            [Resolve]
+            DNS=192.0.2.9#dns.example [2001:db8::9]:5353 127.0.0.1
+            Domains=lan ~corp.example ~.
+             DNSOverTLS = opportunistic
+            DNSSEC= yes
+
+            """
         )
         let plan = SetupPlan(for: facts, servers: Self.servers, keepsStub: true)
-        #expect(plan.changes.map(\.path) == ["/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"])
+        #expect(
+            plan.changes.map(\.path) == [
+                ResolverFacts.Paths.networkServers, ResolverFacts.Paths.resolvedDropIn,
+            ]
+        )
         let lines = try text(plan, "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf")
             .split(separator: "\n").dropFirst()
         #expect(
@@ -248,6 +259,17 @@ struct SetupPlanTests {
                 "[Resolve]", "DNS=", "DNS=127.0.0.1 ::1", "FallbackDNS=", "Domains=~.",
                 "DNSOverTLS=no",
             ]
+        )
+        // `from: network` still uses the servers that the drop-in replaces.
+        #expect(
+            try text(plan, ResolverFacts.Paths.networkServers) == """
+                # Written by httpdnsctl setup: nameservers for `from: network`.
+                nameserver 192.0.2.9
+                nameserver [2001:db8::9]:5353
+                search ~corp.example ~.
+                options httpdnsd-resolved
+
+                """
         )
         #expect(plan.notes.count == 3)
         #expect(
@@ -363,6 +385,22 @@ struct SetupPlanTests {
         #expect(fault(answer, .answer(.servFail, []))?.hasSuffix("SERVFAIL") == true)
         #expect(fault(answer, .fault("Connection refused")) == nil)
         #expect(fault(.silence, .silence) == nil)
+    }
+
+    @Test("the daemon is asked again after the change, until it resolves names")
+    func afterwards() throws {
+        let plan = SetupPlan(for: MachineSample.all[11].facts, servers: Self.servers)
+        func fault(_ outcomes: Probe.Outcome...) -> (String?, [UInt32]) {
+            var (pauses, rest) = ([UInt32](), outcomes[...])
+            let fault = SetupServers.faultAfterwards(plan, pause: { pauses.append($0) }) { _ in
+                rest.popFirst() ?? .silence
+            }
+            return (fault, pauses)
+        }
+        let answer = Probe.Outcome.answer(.nxDomain, [])
+        #expect(fault(.answer(.servFail, []), answer) == (nil, [1_000, 2_000]))
+        let (text, pauses) = fault()
+        #expect(text?.contains("cannot resolve names: no answer") == true && pauses.count == 3)
     }
 
     @Test("systemd-resolved accepts another port")

@@ -101,9 +101,28 @@ extension SetupPlan {
             }
         guard !nameservers.isEmpty, !isReported || ResolverOwner(signedIn: facts.text) != owner
         else { return }
+        save(nameservers, [], facts)
+    }
+
+    /// Saves the servers and routing domains in the settings of systemd-resolved, which the drop-in
+    /// of setup replaces.
+    mutating func saveSettings(_ facts: ResolverFacts) {
+        let settings = facts.resolvedSettings
+        let servers = settings.servers.map { String($0.prefix { $0 != "#" }) }
+            .filter(ResolvConfText.isOfNetwork)
+        guard !servers.isEmpty else { return }
+        let domains = settings.domains.filter { $0.hasPrefix("~") }
+        let search = domains.isEmpty ? [] : ["search " + domains.joined(separator: " ")]
+        save(servers, search + ["options " + Self.resolvedMark], facts)
+    }
+
+    /// Option with which the daemon prefers the saved servers to those of other sources.
+    static let resolvedMark = "httpdnsd-resolved"
+
+    private mutating func save(_ servers: [String], _ more: [String], _ facts: ResolverFacts) {
         let lines =
             ["# Written by httpdnsctl setup: nameservers for `from: network`."]
-            + nameservers.map { "nameserver \($0)" }
+            + servers.map { "nameserver \($0)" } + more
         change(Paths.networkServers, to: .file(lines.joined(separator: "\n") + "\n"), facts)
     }
 }
@@ -111,6 +130,10 @@ extension SetupPlan {
 extension ResolvConfText {
     /// Nameservers of other machines.
     var networkServers: [String] {
-        nameservers.filter { !(ServerAddress($0).map(\.address.isLoopback) ?? true) }
+        nameservers.filter(Self.isOfNetwork)
+    }
+
+    static func isOfNetwork(_ server: String) -> Bool {
+        !(ServerAddress(server).map(\.address.isLoopback) ?? true)
     }
 }

@@ -29,6 +29,7 @@ extension SetupPlan {
                 notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
             }
             checkResolved(settings)
+            saveSettings(facts)
             notes.append(
                 "systemd-resolved sends names below a domain of a network to the servers of this "
                     + "network, also if the network chooses a domain such as com"
