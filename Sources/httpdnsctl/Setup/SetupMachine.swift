@@ -105,6 +105,12 @@ struct SetupMachine {
     ) -> SetupJournal {
         var entries = plan.changes.map { change in
             var after = change.after
+            // Later leases may have the same servers.
+            if let chosen = old[change.path]?.after, chosen.isFromSetup,
+                chosen.text.contains(SetupPlan.chosenMark)
+            {
+                after = chosen
+            }
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }

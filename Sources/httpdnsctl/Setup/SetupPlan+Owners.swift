@@ -214,7 +214,9 @@ extension SetupPlan {
         )
     }
 
+    /// Plans a static resolv.conf, and hooks of the DHCP clients, which would overwrite it.
     mutating func planFile(_ facts: ResolverFacts) {
+        if owner != .openresolv { planLeases(facts) }
         var after = FileState.file(
             ResolvConfText(facts.text ?? "").pointing(at: servers)
         )
