@@ -182,6 +182,35 @@ struct SetupMachineTests {
         #expect(try root.tree.state(Paths.networkServers) == before)
     }
 
+    @Test("a link to a file of a removed program becomes a file with the last known nameservers")
+    func removedProgram() throws {
+        for (servers, file) in [
+            ("192.0.2.7", Paths.networkServers), ("192.0.2.8", "/run/systemd/netif/leases/2"),
+            ("192.0.2.9", "/etc/.resolv.conf.systemd-resolved.bak"), ("223.5.5.5", "/etc/none"),
+        ] {
+            let root = try Self.root("resolved")
+            try root.write("systemd-resolve\n", to: "/proc/7/comm")
+            #expect(try root.apply() == .applied)
+            try root.write("systemd\n", to: "/proc/7/comm")
+            try FileManager.default.removeItem(atPath: root.path + "/run/systemd")
+            try root.write("nameserver \(servers)\nDNS=\(servers)\n", to: file)
+            var machine = SetupMachine(tree: root.tree)
+            machine.isLive = true
+            machine.run = { "Unit \($0.last ?? "") not found." }
+            #expect(try machine.revert(force: true) == .defaultsRestored)
+            let text = try root.tree.state("/etc/resolv.conf").text
+            #expect(text.contains("\nnameserver \(servers)\n"), "\(text)")
+        }
+        // The program starts at boot: its link is not lost.
+        let root = try Self.root("resolved")
+        try root.write("systemd-resolve\n", to: "/proc/7/comm")
+        let before = try root.tree.state("/etc/resolv.conf")
+        #expect(try root.apply() == .applied)
+        try FileManager.default.removeItem(atPath: root.path + "/run/systemd")
+        #expect(try root.revert() == .reverted)
+        #expect(try root.tree.state("/etc/resolv.conf") == before)
+    }
+
     @Test("links are resolved inside the root")
     func inside() throws {
         let root = try Self.root("network manager")
@@ -356,8 +385,7 @@ struct SetupMachineTests {
         #expect(
             root.tree.text("/etc/resolv.conf") == """
                 # Default of httpdnsctl, because the original is lost: set your own nameservers.
-                nameserver 223.5.5.5
-                nameserver 223.6.6.6
+                nameserver 192.0.2.1
                 search lan
                 options edns0
 

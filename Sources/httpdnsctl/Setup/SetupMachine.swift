@@ -142,11 +142,12 @@ struct SetupMachine {
         let changed = try filesChanged(since: journal)
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         try checkRestorable(journal)
+        let hasLink = try replacingLostLink(in: journal) == journal
         try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             try keepCopies(of: changed)
             try restore(journal)
         }
-        return .reverted
+        return hasLink ? .reverted : .defaultsRestored
     }
 
     func filesChanged(since journal: SetupJournal) throws(Failure) -> [String] {

@@ -128,8 +128,9 @@ extension SetupPlan {
         )
     }
 
-    /// Saves the servers and routing domains in the settings of systemd-resolved, which the drop-in
-    /// of setup replaces.
+    /// Saves the servers and routing domains in the settings of systemd-resolved.
+    ///
+    /// The drop-in of setup replaces them.
     mutating func saveSettings(_ facts: ResolverFacts) {
         let settings = facts.resolvedSettings
         let servers = settings.servers.map { String($0.prefix { $0 != "#" }) }
