@@ -449,6 +449,30 @@ struct LinkResolversTests {
         #expect(all.map(\.source) == [.resolvconf, .file])
     }
 
+    @Test("servers that the administrator had chosen precede those of the network, but not VPNs")
+    func chosen() throws {
+        let links = [
+            LinkResolvers(.resolved, link: "", servers: [try Self.server("127.0.0.1")]),
+            LinkResolvers(.resolved, link: "eth0", servers: [try Self.server("192.0.2.53")]),
+            LinkResolvers(.dhclient, link: "eth1", servers: [try Self.server("192.0.2.54")]),
+            LinkResolvers(.resolved, link: "wg0", servers: [try Self.server("10.9.0.53")]),
+        ]
+        func defaults(_ text: String) throws -> [String] {
+            let saved = LinkResolvers.reading(saved: text)
+            let sources = [saved.map { [$0] } ?? [], [links[0], links[1], links[3]], [links[2]]]
+            return LinkResolvers.merged(sources, running: nil) { $0.description.hasPrefix("127.") }
+                .filter(\.isDefault).map { $0.takesAll ? $0.link + "~." : $0.link }
+        }
+        let server = "nameserver 192.0.2.55:5353\n"
+        #expect(try defaults(server) == ["eth0", "wg0", "eth1"], "no priority")
+        #expect(try defaults(server + "options httpdnsd-chosen\n") == ["", "wg0"])
+        let resolved = "options httpdnsd-resolved\n"
+        #expect(try defaults(server + resolved) == ["", "eth0", "wg0"])
+        #expect(
+            try defaults(server + "search lan ~.\n" + resolved) == ["~.", "eth0", "wg0"]
+        )
+    }
+
     @Test("packets to the servers of a VPN's names leave through its link")
     func bound() throws {
         let server = try Self.server("192.0.2.1")

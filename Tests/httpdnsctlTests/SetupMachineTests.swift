@@ -147,6 +147,70 @@ struct SetupMachineTests {
         #expect(try root.tree.state("/etc/resolv.conf") == before)
     }
 
+    @Test("a change with which the daemon no longer resolves names is undone")
+    func unresolved() throws {
+        let root = try Self.root("resolved")
+        let before = try root.image()
+        var machine = SetupMachine(tree: root.tree)
+        machine.resolution = { _ in "the daemon cannot resolve names" }
+        let plan = try root.plan()
+        let failure = #expect(throws: Failure.self) { try machine.apply(plan, force: true) }
+        #expect(
+            failure?.message == "the daemon cannot resolve names; all files were restored"
+        )
+        #expect(try root.image() == before)
+    }
+
+    @Test("saved nameservers stay until the revert, also if their original is lost")
+    func savedStay() throws {
+        let root = try Self.root("resolved")
+        // dhclient has written the file of systemd-resolved, through the link.
+        let file = "/run/systemd/resolve/stub-resolv.conf"
+        try root.write("nameserver 192.0.2.1\n", to: file)
+        let before = try root.tree.state(Paths.networkServers)
+        #expect(try root.apply() == .applied)
+        let saved = try #require(root.tree.text(Paths.networkServers))
+        #expect(saved.hasSuffix("\nnameserver 192.0.2.1\n"))
+        // After a reboot.
+        try root.write("nameserver 127.0.0.53\n", to: file)
+        try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
+        #expect(try root.apply(force: true) == .applied)
+        #expect(root.tree.text(Paths.networkServers) == saved)
+        _ = try root.apply()
+        #expect(try root.apply() == .unchanged)
+        #expect(try root.revert() == .reverted)
+        #expect(try root.tree.state(Paths.networkServers) == before)
+    }
+
+    @Test("a link to a file of a removed program becomes a file with the last known nameservers")
+    func removedProgram() throws {
+        for (servers, file) in [
+            ("192.0.2.7", Paths.networkServers), ("192.0.2.8", "/run/systemd/netif/leases/2"),
+            ("192.0.2.9", "/etc/.resolv.conf.systemd-resolved.bak"), ("223.5.5.5", "/etc/none"),
+        ] {
+            let root = try Self.root("resolved")
+            try root.write("systemd-resolve\n", to: "/proc/7/comm")
+            #expect(try root.apply() == .applied)
+            try root.write("systemd\n", to: "/proc/7/comm")
+            try FileManager.default.removeItem(atPath: root.path + "/run/systemd")
+            try root.write("nameserver \(servers)\nDNS=\(servers)\n", to: file)
+            var machine = SetupMachine(tree: root.tree)
+            machine.isLive = true
+            machine.run = { "Unit \($0.last ?? "") not found." }
+            #expect(try machine.revert(force: true) == .defaultsRestored)
+            let text = try root.tree.state("/etc/resolv.conf").text
+            #expect(text.contains("\nnameserver \(servers)\n"), "\(text)")
+        }
+        // The program starts at boot: its link is not lost.
+        let root = try Self.root("resolved")
+        try root.write("systemd-resolve\n", to: "/proc/7/comm")
+        let before = try root.tree.state("/etc/resolv.conf")
+        #expect(try root.apply() == .applied)
+        try FileManager.default.removeItem(atPath: root.path + "/run/systemd")
+        #expect(try root.revert() == .reverted)
+        #expect(try root.tree.state("/etc/resolv.conf") == before)
+    }
+
     @Test("links are resolved inside the root")
     func inside() throws {
         let root = try Self.root("network manager")
@@ -321,8 +385,7 @@ struct SetupMachineTests {
         #expect(
             root.tree.text("/etc/resolv.conf") == """
                 # Default of httpdnsctl, because the original is lost: set your own nameservers.
-                nameserver 223.5.5.5
-                nameserver 223.6.6.6
+                nameserver 192.0.2.1
                 search lan
                 options edns0
 

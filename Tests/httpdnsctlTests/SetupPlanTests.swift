@@ -237,10 +237,21 @@ struct SetupPlanTests {
     func resolved() throws {
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = ResolvedSettings(
-            "[Resolve]\nDNS=192.0.2.9\n DNSOverTLS = opportunistic\nDNSSEC= yes\n"
+            """
+            [Resolve]
+            DNS=192.0.2.9#dns.example [2001:db8::9]:5353 127.0.0.1
+            Domains=lan ~corp.example ~.
+             DNSOverTLS = opportunistic
+            DNSSEC= yes
+
+            """
         )
         let plan = SetupPlan(for: facts, servers: Self.servers, keepsStub: true)
-        #expect(plan.changes.map(\.path) == ["/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"])
+        #expect(
+            plan.changes.map(\.path) == [
+                ResolverFacts.Paths.networkServers, ResolverFacts.Paths.resolvedDropIn,
+            ]
+        )
         let lines = try text(plan, "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf")
             .split(separator: "\n").dropFirst()
         #expect(
@@ -248,6 +259,17 @@ struct SetupPlanTests {
                 "[Resolve]", "DNS=", "DNS=127.0.0.1 ::1", "FallbackDNS=", "Domains=~.",
                 "DNSOverTLS=no",
             ]
+        )
+        // `from: network` still uses the servers that the drop-in replaces.
+        #expect(
+            try text(plan, ResolverFacts.Paths.networkServers) == """
+                # Written by httpdnsctl setup: nameservers for `from: network`.
+                nameserver 192.0.2.9
+                nameserver [2001:db8::9]:5353
+                search ~corp.example ~.
+                options httpdnsd-resolved
+
+                """
         )
         #expect(plan.notes.count == 3)
         #expect(
@@ -363,6 +385,22 @@ struct SetupPlanTests {
         #expect(fault(answer, .answer(.servFail, []))?.hasSuffix("SERVFAIL") == true)
         #expect(fault(answer, .fault("Connection refused")) == nil)
         #expect(fault(.silence, .silence) == nil)
+    }
+
+    @Test("the daemon is asked again after the change, until it resolves names")
+    func afterwards() throws {
+        let plan = SetupPlan(for: MachineSample.all[11].facts, servers: Self.servers)
+        func fault(_ outcomes: Probe.Outcome...) -> (String?, [UInt32]) {
+            var (pauses, rest) = ([UInt32](), outcomes[...])
+            let fault = SetupServers.faultAfterwards(plan, pause: { pauses.append($0) }) { _ in
+                rest.popFirst() ?? .silence
+            }
+            return (fault, pauses)
+        }
+        let answer = Probe.Outcome.answer(.nxDomain, [])
+        #expect(fault(.answer(.servFail, []), answer) == (nil, [1_000, 2_000]))
+        let (text, pauses) = fault()
+        #expect(text?.contains("cannot resolve names: no answer") == true && pauses.count == 3)
     }
 
     @Test("systemd-resolved accepts another port")
@@ -497,6 +535,67 @@ struct SetupPlanTests {
                     == "search lan\noptions edns0\nnameserver 192.0.2.2\nnameserver ::2\n"
             )
         }
+    }
+
+    @Test(
+        "a static resolv.conf is protected from each DHCP client, whatever manages the file",
+        arguments: ["/run/NetworkManager/x", "/run/systemd/resolve/x"]
+    )
+    func besideDHCPClient(_ manager: String) throws {
+        let root = try FakeRoot()
+        try root.write("", to: manager)
+        try root.write("", to: "/run/systemd/system/x")
+        let isResolved = manager.hasPrefix("/run/systemd/resolve")
+        // dhclient has written the file, through the link of systemd-resolved.
+        let file = isResolved ? "/run/systemd/resolve/stub-resolv.conf" : "/etc/resolv.conf"
+        try root.write("search lan\nnameserver 192.0.2.1\n", to: file)
+        if isResolved { try root.link("/etc/resolv.conf", to: ".." + file) }
+        try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
+        try root.write("", to: "/etc/dhcpcd.conf")
+        var plan = try root.plan()
+        #expect(plan.owner == (isResolved ? .resolved : .networkManager))
+        #expect(try text(plan, ResolverFacts.Paths.dhclientHook).contains("make_resolv_conf"))
+        #expect(try text(plan, ResolverFacts.Paths.dhcpcdHook).contains("resolvconf() {"))
+        #expect(plan.commands.count == 1 && plan.undo?.first == plan.commands.first)
+        #expect(plan.undo?.map(\.first) == ["systemctl", "sh", "rm", "sh"])
+        // With resolvconf, dhcpcd does not write the file.
+        try root.write("", to: ResolverFacts.Paths.resolvconf)
+        try root.write("make_resolv_conf() { :; }\n", to: "/etc/dhcp/dhclient-enter-hooks.d/own")
+        plan = try root.plan()
+        let paths = Set(plan.changes.map(\.path))
+        #expect(!paths.contains(ResolverFacts.Paths.dhcpcdHook))
+        #expect(paths.contains(ResolverFacts.Paths.dhclientHook) != isResolved)
+    }
+
+    @Test(
+        "nameservers by hand that are not of the network keep their priority",
+        arguments: [
+            ("/var/lib/dhcp/dhclient.eth0.leases", "  option domain-name-servers 192.0.2.53;\n"),
+            ("/run/systemd/netif/leases/2", "ADDRESS=192.0.2.9\nDNS=192.0.2.54 192.0.2.53\n"),
+            ("/run/NetworkManager/resolv.conf", "nameserver 192.0.2.53\n"),
+            ("/run/resolvconf/interfaces/eth0", "nameserver 192.0.2.53\n"),
+        ]
+    )
+    func chosen(_ file: String, _ text: String) throws {
+        let root = try FakeRoot()
+        try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
+        func isChosen(_ resolvConf: String) throws -> Bool {
+            try root.write(resolvConf, to: "/etc/resolv.conf")
+            let plan = try root.plan()
+            // The servers of a lease must not replace them in the restored file.
+            let renews = plan.undo?.contains { $0.first == "sh" } ?? false
+            let saved = plan.changes.first { $0.path == ResolverFacts.Paths.networkServers }
+            let isChosen = saved?.after.text.contains("\noptions httpdnsd-chosen\n") ?? false
+            #expect(!isChosen || !renews)
+            return isChosen
+        }
+        let mine = "# mine\nnameserver 192.0.2.55\n"
+        #expect(try !isChosen(mine), "perhaps of a former lease")
+        try root.write(text, to: file)
+        #expect(try isChosen(mine))
+        #expect(try !isChosen("nameserver 192.0.2.53\nnameserver 192.0.2.55\n"))
+        #expect(try !isChosen("# @VPNC_GENERATED@\nnameserver 192.0.2.55\n"))
+        #expect(try !isChosen("nameserver 127.0.0.1\n"))
     }
 
     @Test("the hook of dhclient saves the servers of each lease")

@@ -23,6 +23,9 @@ package struct LinkResolvers: Sendable, Hashable {
         case dhcpcd
         case dhclient
         case file
+
+        /// Servers that the administrator had set before `httpdnsctl setup`.
+        case chosen = "httpdnsctl setup"
     }
 
     package var source: Source
@@ -146,6 +149,29 @@ extension LinkResolvers {
     }
 }
 
+extension LinkResolvers {
+    /// Reads the copy of `httpdnsctl setup` if its servers have priority; otherwise returns nil.
+    ///
+    /// `httpdnsd-resolved` marks the servers that resolved.conf(5) had, and their routing domains,
+    /// `httpdnsd-chosen` those of a resolv.conf that no program had written.
+    static func reading(saved text: String) -> LinkResolvers? {
+        let options = text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("options ") }
+            .flatMap { $0.split(separator: " ") }
+        let source: Source
+        if options.contains("httpdnsd-resolved") {
+            source = .resolved
+        } else if options.contains("httpdnsd-chosen") {
+            source = .chosen
+        } else {
+            return nil
+        }
+        var (result, _) = reading(resolvConf: text, source, link: "")
+        result.route(result.searches.filter { $0.hasPrefix("~") }.map { String($0.dropFirst()) })
+        result.searches = []
+        return result
+    }
+}
+
 // MARK: - Merging
 
 extension LinkResolvers {
@@ -153,7 +179,8 @@ extension LinkResolvers {
     ///
     /// A resolv.conf of the whole machine counts only if no earlier source has a server.  If
     /// systemd-resolved has servers for the whole machine, or requires TLS, the servers of ordinary
-    /// links from other sources count only for their routing domains.
+    /// links from other sources count only for their routing domains; likewise those of all sources
+    /// if the administrator has chosen servers.
     ///
     /// - Parameters:
     ///   - running: interfaces that are up, by name; nil if unknown.
@@ -169,6 +196,7 @@ extension LinkResolvers {
         let vpns = sources.joined().filter { $0.source == .networkManager && $0.isTunnel }
         for source in sources {
             let known = Set(result.map(\.link))
+            let hasChosen = result.contains { $0.source == .chosen }
             let isResolvedEnough = result.contains { entry in
                 entry.source == .resolved && entry.isDefault
                     && entry.servers.contains { entry.link.isEmpty || $0.tlsName != nil }
@@ -181,7 +209,7 @@ extension LinkResolvers {
                 else { continue }
                 if interface?.isTunnel ?? false { (entry.isTunnel, entry.isShared) = (true, false) }
                 entry.routeSearches()
-                if isResolvedEnough, entry.source != .resolved, !entry.isTunnel {
+                if hasChosen || isResolvedEnough && entry.source != .resolved, !entry.isTunnel {
                     guard !entry.domains.isEmpty else { continue }
                     (entry.isDefault, entry.takesAll) = (false, false)
                 }

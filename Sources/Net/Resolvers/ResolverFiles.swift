@@ -68,13 +68,19 @@ package struct ResolverFiles: Sendable {
 
     /// Copy of `/etc/resolv.conf`, which `httpdnsctl setup` makes before it changes the file.
     ///
-    /// The copy is the last file: it counts only while no program reports a server.
+    /// The copy is the last file: it counts only while no program reports a server. If its servers
+    /// are a choice of the administrator, the copy is the first source instead.
     package static let saved = "/etc/httpdnsd/network-resolv.conf"
 
     /// Maximum octets read from a file.
     private static let largest = 64 << 10
 
     // MARK: - Reading
+
+    /// Servers that the administrator had set before the setup; nil if there are none.
+    var chosen: LinkResolvers? {
+        files.last.flatMap { Self.text($0.path) }.flatMap(LinkResolvers.reading(saved:))
+    }
 
     /// Returns the text of a regular file; nil if it cannot be read.
     static func text(_ path: String) -> String? {

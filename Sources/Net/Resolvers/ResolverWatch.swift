@@ -326,7 +326,7 @@ package final class ResolverWatch {
         _ names: Set<String>,
         _ running: [String: LinkResolvers.Interface]?
     ) -> [[LinkResolvers]] {
-        var sources = resolved.map { [$0] } ?? []
+        var sources = [files.chosen.map { [$0] }, resolved].compactMap(\.self)
         if let (list, unreadable) = networkManager.settings(running: running) {
             note(unreadable, in: "NetworkManager")
             sources.append(list)

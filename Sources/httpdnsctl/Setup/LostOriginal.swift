@@ -64,9 +64,21 @@ extension ResolverFacts {
         {
             file.octets = Array(text.utf8)
         } else {
-            let text = ResolvConfText(now.text).withPublicServers(Self.publicServers)
-            file.octets = Array(text.utf8)
+            let servers = Self.lastServers(in: tree)
+            file.octets = Array(ResolvConfText(now.text).withDefaultServers(servers).utf8)
         }
         return file
+    }
+
+    /// Nameservers for a lost resolv.conf: saved ones, those of the network, or public ones.
+    static func lastServers(in tree: FileTree) -> [String] {
+        let files = [
+            Paths.networkServers, Paths.networkManager + "/resolv.conf",
+            // The package systemd-resolved keeps the file that its link has replaced.
+            "/etc/.resolv.conf.systemd-resolved.bak",
+        ]
+        let found = files.map { ResolvConfText(tree.text($0) ?? "").networkServers }
+        let all = [found[0], networkdServers(in: tree)] + found.dropFirst()
+        return all.first { !$0.isEmpty } ?? publicServers
     }
 }

@@ -50,7 +50,7 @@ struct ResolvConfText: Equatable, Sendable {
         )
     }
 
-    func withPublicServers(_ servers: [String]) -> String {
+    func withDefaultServers(_ servers: [String]) -> String {
         Self.text(
             "# Default of httpdnsctl, because the original is lost: set your own nameservers.",
             servers,

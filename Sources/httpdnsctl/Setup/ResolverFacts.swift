@@ -36,6 +36,12 @@ struct ResolverFacts: Sendable {
     /// True if a file of dhcpcd, openresolv or resolvconf has a server of the network.
     var hasRecords = true
 
+    /// True if a hook of a package or of the administrator receives the servers of dhclient.
+    var hasDhclientHook = false
+
+    /// True if resolv.conf has nameservers that neither a program nor the network has set.
+    var hasChosenServers = false
+
     /// True if programs ask systemd-resolved through nss-resolve, without resolv.conf.
     var hasNSSResolve = false
 
@@ -136,6 +142,12 @@ extension ResolverFacts {
                 !ResolvConfText(tree.text("\(directory)/\($0)") ?? "").networkServers.isEmpty
             }
         }
+        hasDhclientHook = tree.names(in: Paths.dhclientHooks).contains { name in
+            let path = Paths.dhclientHooks + "/" + name
+            return path != Paths.dhclientHook
+                && (tree.text(path) ?? "").contains("make_resolv_conf()")
+        }
+        hasChosenServers = isUnsigned && Self.hasOthers(ResolvConfText(text ?? ""), in: tree)
         hasNSSResolve =
             (tree.text("/etc/nsswitch.conf") ?? "").split(separator: "\n")
             .last { $0.hasPrefix("hosts:") }?.prefix { $0 != "#" }

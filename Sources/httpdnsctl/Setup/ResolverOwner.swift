@@ -82,11 +82,8 @@ enum ResolverOwner: Equatable, Sendable {
     /// `isAlive` must also be true, because files can remain after the removal of a program.
     init(_ facts: ResolverFacts) {
         let text = facts.text ?? ""
-        if facts.resolvConf.kind == .link,
-            let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) }),
-            place.owner.isAlive(facts)
-        {
-            self = place.owner
+        if let owner = ResolverOwner(placedBy: facts), owner.isAlive(facts) {
+            self = owner
             return
         }
         if let signer = ResolverOwner(signedIn: text), signer.isAlive(facts) {
@@ -115,6 +112,14 @@ enum ResolverOwner: Equatable, Sendable {
             } else {
                 .plain
             }
+    }
+
+    /// Returns the program in whose directory the target of the link is; nil if there is none.
+    init?(placedBy facts: ResolverFacts) {
+        guard facts.resolvConf.kind == .link,
+            let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) })
+        else { return nil }
+        self = place.owner
     }
 
     /// Returns the program that is named in the first comments of the file; nil if there is none.

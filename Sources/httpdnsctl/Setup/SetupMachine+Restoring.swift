@@ -10,6 +10,7 @@ extension SetupMachine {
     /// without nameservers. Then resolv.conf is restored again. The journal stays if it has
     /// nameservers, but resolv.conf has none.
     func restore(_ journal: SetupJournal) throws(Failure) {
+        let journal = try replacingLostLink(in: journal)
         for entry in journal.entries.reversed() {
             try tree.removeLeftover(of: entry.path)
             if try tree.state(entry.path) != entry.before {
@@ -22,7 +23,8 @@ extension SetupMachine {
             do throws(Failure) {
                 try completion([command])
             } catch {
-                fault = error
+                // The service was removed, and no longer reads the files.
+                if !error.message.hasSuffix(" not found.") { fault = error }
             }
             try restoreNameservers(journal)
         }
@@ -39,6 +41,28 @@ extension SetupMachine {
                 status: .failed
             )
         }
+    }
+
+    /// Returns the journal with a file as original of resolv.conf if the link would have no target.
+    ///
+    /// The program with the target was removed after the setup.
+    func replacingLostLink(in journal: SetupJournal) throws(Failure) -> SetupJournal {
+        guard let index = journal.entries.firstIndex(where: { $0.path == Paths.resolvConf }),
+            journal.entries[index].before.kind == .link
+        else { return journal }
+        let facts = try ResolverFacts(of: tree, before: journal)
+        // If no process is known, the tree is a machine image, which has no files in /run.
+        guard facts.running != nil, !tree.exists(facts.resolvedPath),
+            let owner = ResolverOwner(placedBy: facts), !owner.isAlive(facts)
+        else { return journal }
+        var journal = journal
+        let now = try tree.state(Paths.resolvConf)
+        let text = tree.text(Paths.resolvConf) ?? ""
+        let servers = ResolverFacts.lastServers(in: tree)
+        var file = FileState.file(ResolvConfText(text).withDefaultServers(servers))
+        (file.user, file.group) = (now.user, now.group)
+        journal.entries[index].before = file
+        return journal
     }
 
     /// Microseconds in which a notified service may still write resolv.conf.

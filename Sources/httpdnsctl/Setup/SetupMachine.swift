@@ -11,6 +11,9 @@ struct SetupMachine {
 
     var run: ([String]) -> String? = Self.runCommand
 
+    /// Returns the reason why the daemon no longer resolves names after a change; nil if it does.
+    var resolution: (SetupPlan) -> String? = { _ in nil }
+
     /// True if services run, which commands notify; false for a machine image.
     var isLive: Bool
 
@@ -74,6 +77,7 @@ struct SetupMachine {
                 }
                 try completion(of: plan)
                 try check(journal)
+                if let fault = resolution(plan) { throw Failure(message: fault, status: .failed) }
             } catch {
                 do throws(Failure) {
                     try restore(journal)
@@ -101,12 +105,23 @@ struct SetupMachine {
     ) -> SetupJournal {
         var entries = plan.changes.map { change in
             var after = change.after
+            // Later leases may have the same servers.
+            if let chosen = old[change.path]?.after, chosen.isFromSetup,
+                chosen.text.contains(SetupPlan.chosenMark)
+            {
+                after = chosen
+            }
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Restores files that only an earlier setup changed.
+        // Restores files that only an earlier setup changed. The saved nameservers stay until the
+        // revert: their original may be lost. Those of systemd-resolved are in force again.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
-            entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
+            let isSaved =
+                entry.path == ResolverFacts.Paths.networkServers && entry.after.isFromSetup
+                && !entry.after.text.contains(SetupPlan.resolvedMark)
+            let after = isSaved ? entry.after : entry.before
+            entries.append(.init(path: entry.path, before: entry.before, after: after))
         }
         return SetupJournal(
             owner: plan.owner.name,
@@ -127,11 +142,12 @@ struct SetupMachine {
         let changed = try filesChanged(since: journal)
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         try checkRestorable(journal)
+        let hasLink = try replacingLostLink(in: journal) == journal
         try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             try keepCopies(of: changed)
             try restore(journal)
         }
-        return .reverted
+        return hasLink ? .reverted : .defaultsRestored
     }
 
     func filesChanged(since journal: SetupJournal) throws(Failure) -> [String] {

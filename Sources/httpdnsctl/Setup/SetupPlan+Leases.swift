@@ -4,16 +4,29 @@ import DNSWire
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Plans a hook of dhclient that saves the servers of a lease for `from: network`.
-    mutating func planDhclient(_ facts: ResolverFacts) {
-        guard facts.present.contains(Paths.dhclientHooks) else {
+    /// Plans hooks of the DHCP clients that would write the new resolv.conf.
+    ///
+    /// A DHCP client can configure links that the manager of resolv.conf does not: NetworkManager
+    /// leaves the links in interfaces(5) to dhclient.
+    mutating func planLeases(_ facts: ResolverFacts) {
+        if facts.present.contains(Paths.dhclientHooks) {
+            // A hook of systemd-resolved gives the servers to systemd-resolved, which reports them.
+            if owner != .resolved || !facts.hasDhclientHook { planDhclient(facts) }
+        } else if owner == .dhclient {
             notes.append(
                 "dhclient will overwrite /etc/resolv.conf: "
                     + "add 'supersede domain-name-servers 127.0.0.1;' to dhclient.conf"
             )
-            planFile(facts)
-            return
         }
+        // dhcpcd gives the servers to resolvconf, if installed, which may be systemd-resolved.
+        let writes =
+            facts.present.contains(Paths.dhcpcdConfig)
+            && !facts.present.contains(Paths.resolvconf)
+        if owner == .dhcpcd || writes { planDhcpcd(facts) }
+    }
+
+    /// Plans a hook of dhclient that saves the servers of a lease for `from: network`.
+    private mutating func planDhclient(_ facts: ResolverFacts) {
         let directory = Paths.dhclientServers
         change(
             Paths.dhclientHook,
@@ -43,15 +56,15 @@ extension SetupPlan {
             ),
             facts
         )
-        planFile(facts)
-        undo = [Self.renewal(from: directory), ["rm", "-rf", directory]]
+        renew(from: directory, by: .dhclient, facts)
+        renewals.append(["rm", "-rf", directory])
     }
 
     /// Plans a hook of dhcpcd that takes the place of resolvconf.
     ///
     /// dhcpcd gives the servers of a lease to resolvconf instead of writing resolv.conf. The hook
     /// stores the servers where dhcpcd stores them without resolvconf.
-    mutating func planDhcpcd(_ facts: ResolverFacts) {
+    private mutating func planDhcpcd(_ facts: ResolverFacts) {
         let hook = """
             # Written by httpdnsctl setup: a lease does not change /etc/resolv.conf.
             resolvconf() {
@@ -67,15 +80,21 @@ extension SetupPlan {
             to: Self.appending(hook, to: facts.files[Paths.dhcpcdHook] ?? .absent),
             facts
         )
-        planFile(facts)
-        undo = [Self.renewal(from: Paths.dhcpcdServers)]
+        renew(from: Paths.dhcpcdServers, by: .dhcpcd, facts)
     }
 
-    /// Returns a command that puts the servers of the present leases into the restored resolv.conf.
+    /// Plans a command that puts the servers of the present leases into the restored resolv.conf.
     ///
     /// The restored servers are those of the time of the setup. The DHCP client would replace them
-    /// only at the next renewal, perhaps hours later.
-    private static func renewal(from directory: String) -> [String] {
+    /// only at the next renewal, perhaps hours later. It never replaces those of another program or
+    /// of the administrator.
+    private mutating func renew(
+        from directory: String,
+        by client: ResolverOwner,
+        _ facts: ResolverFacts
+    ) {
+        let signer = ResolverOwner(signedIn: facts.text)
+        guard signer == nil || signer == client, !facts.hasChosenServers else { return }
         let script = """
             cd \(directory) 2>/dev/null || exit 0
             servers=$(cat -- * 2>/dev/null | awk '/^nameserver/ && !seen[$0]++')
@@ -83,7 +102,7 @@ extension SetupPlan {
             rest=$(grep -v '^nameserver' \(Paths.resolvConf) || true)
             printf '%s\\n' ${rest:+"$rest"} "$servers" > \(Paths.resolvConf)
             """
-        return ["sh", "-c", script]
+        renewals.append(["sh", "-c", script])
     }
 
     /// Saves the nameservers for `from: network` if perhaps no program reports them.
@@ -101,9 +120,35 @@ extension SetupPlan {
             }
         guard !nameservers.isEmpty, !isReported || ResolverOwner(signedIn: facts.text) != owner
         else { return }
+        guard facts.hasChosenServers else { return save(nameservers, [], facts) }
+        save(nameservers, ["options " + Self.chosenMark], facts)
+        notes.append(
+            "the nameservers in /etc/resolv.conf are not those of the network: an upstream with "
+                + "`from: network` uses them instead of the servers of the network"
+        )
+    }
+
+    /// Saves the servers and routing domains in the settings of systemd-resolved.
+    ///
+    /// The drop-in of setup replaces them.
+    mutating func saveSettings(_ facts: ResolverFacts) {
+        let settings = facts.resolvedSettings
+        let servers = settings.servers.map { String($0.prefix { $0 != "#" }) }
+            .filter(ResolvConfText.isOfNetwork)
+        guard !servers.isEmpty else { return }
+        let domains = settings.domains.filter { $0.hasPrefix("~") }
+        let search = domains.isEmpty ? [] : ["search " + domains.joined(separator: " ")]
+        save(servers, search + ["options " + Self.resolvedMark], facts)
+    }
+
+    /// Option with which the daemon prefers the saved servers to those of other sources.
+    static let resolvedMark = "httpdnsd-resolved"
+    static let chosenMark = "httpdnsd-chosen"
+
+    private mutating func save(_ servers: [String], _ more: [String], _ facts: ResolverFacts) {
         let lines =
             ["# Written by httpdnsctl setup: nameservers for `from: network`."]
-            + nameservers.map { "nameserver \($0)" }
+            + servers.map { "nameserver \($0)" } + more
         change(Paths.networkServers, to: .file(lines.joined(separator: "\n") + "\n"), facts)
     }
 }
@@ -111,6 +156,10 @@ extension SetupPlan {
 extension ResolvConfText {
     /// Nameservers of other machines.
     var networkServers: [String] {
-        nameservers.filter { !(ServerAddress($0).map(\.address.isLoopback) ?? true) }
+        nameservers.filter(Self.isOfNetwork)
+    }
+
+    static func isOfNetwork(_ server: String) -> Bool {
+        !(ServerAddress(server).map(\.address.isLoopback) ?? true)
     }
 }

@@ -29,6 +29,7 @@ extension SetupPlan {
                 notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
             }
             checkResolved(settings)
+            saveSettings(facts)
             notes.append(
                 "systemd-resolved sends names below a domain of a network to the servers of this "
                     + "network, also if the network chooses a domain such as com"
@@ -213,7 +214,9 @@ extension SetupPlan {
         )
     }
 
+    /// Plans a static resolv.conf, and hooks of the DHCP clients, which would overwrite it.
     mutating func planFile(_ facts: ResolverFacts) {
+        if owner != .openresolv { planLeases(facts) }
         var after = FileState.file(
             ResolvConfText(facts.text ?? "").pointing(at: servers)
         )

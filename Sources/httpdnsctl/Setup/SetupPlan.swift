@@ -13,6 +13,9 @@ struct SetupPlan: Equatable, Sendable {
     /// Commands to run after a revert; if nil, `commands` are run again.
     var undo: [[String]]?
 
+    /// Last commands of `undo`, which use the servers of the present leases.
+    var renewals: [[String]] = []
+
     var notes: [String] = []
 
     var obstacles: [Obstacle] = []
@@ -48,15 +51,14 @@ extension SetupPlan {
             planFile(facts)
         case .openresolv: planOpenresolv(facts)
         case .resolvconf: planResolvconf(facts)
-        case .dhclient: planDhclient(facts)
-        case .dhcpcd: planDhcpcd(facts)
-        case .plain: planFile(facts)
+        case .dhclient, .dhcpcd, .plain: planFile(facts)
         case .foreign(let name, let advice):
             obstacles.append(
                 Obstacle(what: "\(name) manages and overwrites /etc/resolv.conf", fix: advice)
             )
             planFile(facts)
         }
+        if !renewals.isEmpty { undo = (undo ?? commands) + renewals }
         checkFiles(facts)
         if !facts.lost.isEmpty {
             notes.append(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import DNSWire
+import Glibc
 
 struct SetupServers {
     /// Addresses with a DNS server that answers; the first candidate if none answers.
@@ -79,6 +80,24 @@ struct SetupServers {
 
     /// Time limit of a query; the daemon replies within 5 s.
     private static let resolutionLimit = Duration.seconds(6)
+
+    /// Returns the reason why the daemon no longer resolves names after the plan; nil if it does.
+    ///
+    /// The servers of `from: network` change some seconds after the restart of a service.
+    static func faultAfterwards(
+        _ plan: SetupPlan,
+        pause: (UInt32) -> Void = { usleep($0 * 1_000) },
+        resolve: (ServerAddress) -> Probe.Outcome = Self.resolution
+    ) -> String? {
+        guard let server = plan.servers.first else { return nil }
+        var fault: String?
+        for wait: UInt32 in [plan.commands.isEmpty ? 1_000 : 4_000, 2_000, 4_000] {
+            pause(wait)
+            fault = Self.fault(resolve(server))
+            if fault == nil { return nil }
+        }
+        return fault.map { "with the changes, the daemon on \(server) cannot resolve names: \($0)" }
+    }
 
     private static func fault(_ outcome: Probe.Outcome) -> String? {
         switch outcome {

@@ -102,6 +102,10 @@ struct SetupVerb: Verb {
             try show(SetupReport(plan, result: .planned))
             return isBlocked ? .failed : .ok
         }
+        var machine = machine
+        if found.obstacles.isEmpty, machine.tree.isThisMachine {
+            machine.resolution = { SetupServers.faultAfterwards($0) }
+        }
         let result = try machine.apply(plan, force: force)
         if result == .unchanged { plan.changes = [] }
         try show(SetupReport(plan, result: result))
