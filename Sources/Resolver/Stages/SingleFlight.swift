@@ -227,10 +227,10 @@ package final class SingleFlight {
         var result: PendingTable.Result?
         if resolution.isUnanswered {
             let now = clocks.now()
-            if query.isDropped(at: now) { result = (isLost: true, now) }
+            if query.isDropped(at: now) { result = (isLost: true, now: now) }
         } else if resolution.provenance.source != .local || resolution.isFailure {
             let now = clocks.now()
-            result = (isLost: query.wasRepeated && query.isDropped(at: now), now)
+            result = (isLost: query.wasRepeated && query.isDropped(at: now), now: now)
         }
         finish(query, result)
         complete(query.takeWaiters(), .answered(resolution))
@@ -379,7 +379,7 @@ package final class SingleFlight {
             }
         }
         for query in endless {
-            finish(query, query.isDropped(at: now) ? (isLost: true, now) : nil)
+            finish(query, query.isDropped(at: now) ? (isLost: true, now: now) : nil)
         }
         for waiter in late { seats.remove(waiter) }
         // The next timer runs no sooner than `grain`, so that deadlines share timers.
