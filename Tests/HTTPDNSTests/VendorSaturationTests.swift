@@ -87,6 +87,29 @@ struct VendorSaturationTests {
         #expect(client.shares.limit == 32)
     }
 
+    @Test("a name may wait until a connection is free, also if the vendor frees it late")
+    @ServiceLoop
+    func lateConnection() async throws {
+        world.servers([:])
+        let client = try world.client(servers: 1)
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        let begin = world.now
+        world.script = { [world] request in
+            let isSlow = namesAsked(request).contains { $0.hasPrefix("slow") }
+            if isSlow {
+                return .reply(good(request), after: .milliseconds(400 + 100 * world.sent.count))
+            }
+            let isFree = world.now - begin >= .seconds(1)
+            return isFree ? .reply(good(request)) : .fail(.connect("refused"))
+        }
+        for number in 0..<8 {
+            _ = try world.begin(client, "slow\(number).example.com", of: network(2))
+        }
+        await world.advance(by: .milliseconds(1))
+        let reply = try await world.lookUp(client, "www.example.com", of: network(1))
+        #expect(reply.duration > .seconds(1) && reply.duration < .milliseconds(1_200))
+    }
+
     @Test("increases after which the vendor refuses calls become rare")
     func increases() {
         var shares = CallShares(of: 32)

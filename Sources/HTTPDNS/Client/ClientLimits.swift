@@ -22,6 +22,9 @@ package enum ClientLimits {
     /// Maximum number of further calls for a name that the vendor refused; they may be billed.
     static let saturationRetries = 2
 
+    /// The same after failures to connect, which are not billed.
+    static let connectionRetries = 8
+
     /// Maximum number of refused names that wait for the end of another call.
     static let heldNames = 256
 

@@ -49,9 +49,12 @@ extension VendorClient {
         if call.isTrial != error.isOfConnection {
             shares.reduce(to: shares.count - (call.isTrial ? 0 : 1), now: now)
         }
-        let names = call.names.filter { $0.retries < ClientLimits.saturationRetries }
+        let most =
+            error.isOfConnection
+            ? ClientLimits.connectionRetries : ClientLimits.saturationRetries
+        let names = call.names.filter { $0.retries < most }
         for name in names { name.call = nil }
-        call.names.removeAll { $0.retries < ClientLimits.saturationRetries }
+        call.names.removeAll { $0.retries < most }
         return names
     }
 
