@@ -70,8 +70,8 @@ struct ResolutionTests {
         },
         Case("a DNAME with its synthesized CNAME") {
             $0.answers = [
-                .other("example.com", .dname), .cname(www, "www.example.org"),
-                .a("www.example.org", 1), .other("example.net", .dname),
+                .other("example.com", .dname, [0]), .cname(www, "www.example.org"),
+                .a("www.example.org", 1), .other("example.net", .dname, [0]),
             ]
             $0.expected = ["DNAME example.com.", "CNAME www.example.com.", "A www.example.org."]
         },
