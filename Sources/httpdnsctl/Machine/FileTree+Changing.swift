@@ -64,9 +64,15 @@ extension FileTree {
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
         for directory in missing {
-            // SAFETY: mkdir(2) reads a C string that lives during the call.
-            guard unsafe mkdir(try place(directory), 0o755) == 0 || errno == EEXIST else {
+            let place = try place(directory)
+            // SAFETY: mkdir(2) and chmod(2) read a C string that lives during the calls.
+            guard unsafe mkdir(place, 0o755) == 0 else {
+                if errno == EEXIST { continue }
                 throw Self.fault("create", directory, errno)
+            }
+            // With a umask such as 077, services could not read the files.
+            guard unsafe chmod(place, 0o755) == 0 else {
+                throw Self.fault("set the mode of", directory, errno)
             }
             try syncDirectory(of: directory)
         }
