@@ -63,16 +63,13 @@ extension FileTree {
 
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
+        // With a umask such as 077, services could not read the files.
+        let mask = umask(0o022)
+        defer { umask(mask) }
         for directory in missing {
-            let place = try place(directory)
-            // SAFETY: mkdir(2) and chmod(2) read a C string that lives during the calls.
-            guard unsafe mkdir(place, 0o755) == 0 else {
-                if errno == EEXIST { continue }
+            // SAFETY: mkdir(2) reads a C string that lives during the call.
+            guard unsafe mkdir(try place(directory), 0o755) == 0 || errno == EEXIST else {
                 throw Self.fault("create", directory, errno)
-            }
-            // With a umask such as 077, services could not read the files.
-            guard unsafe chmod(place, 0o755) == 0 else {
-                throw Self.fault("set the mode of", directory, errno)
             }
             try syncDirectory(of: directory)
         }
