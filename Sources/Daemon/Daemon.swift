@@ -282,8 +282,7 @@ package final class Daemon {
             let check: @ServiceLoop () -> Void = { [socket] in
                 if !socket.isInPlace { socket.listener.close() }
             }
-            // Without an inotify instance, the removal of the socket file is not detected.
-            let watch = try? FileWatch(path, check)
+            let watch = FileWatch(path, check)
             check()
             do throws(SocketError) {
                 try await server.run()

@@ -17,7 +17,7 @@ struct FileWatchTests {
         init(_ name: String) throws {
             var template = Array("/tmp/httpdnsd-watch-XXXXXX".utf8CString)
             folder = String(cString: try #require(mkdtemp(&template)))
-            watch = try FileWatch("\(folder)/\(name)") { [weak self] in self?.notice() }
+            watch = FileWatch("\(folder)/\(name)") { [weak self] in self?.notice() }
         }
 
         private func notice() {
@@ -107,7 +107,7 @@ struct FileWatchTests {
         for _ in 0..<20 {
             // `other` still watches the removed file when a new file gets the inode.
             try fixture.write("one", to: "old")
-            let other = try FileWatch("\(fixture.folder)/old") {}
+            let other = FileWatch("\(fixture.folder)/old") {}
             try fixture.remove("old")
             try await fixture.expect { try $0.write("two", to: "hosts") }
             try await fixture.expect { try $0.write("three", to: "hosts") }
@@ -118,10 +118,38 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
+    func `without a free inotify instance, changes are assumed, and the watch begins later`()
+        async throws
+    {
+        let fixture = try Fixture("other")
+        var failures = 2
+        var told: CheckedContinuation<Void, Never>?
+        let watch = FileWatch(
+            "\(fixture.folder)/hosts",
+            pollTime: .milliseconds(10),
+            {
+                told?.resume()
+                told = nil
+            },
+            open: {
+                failures -= 1
+                errno = EMFILE
+                return failures < 0 ? inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) : -1
+            }
+        )
+        #expect(watch.fault != nil)
+        while watch.fault != nil { await withCheckedContinuation { told = $0 } }
+        #expect(failures == -1)
+        try fixture.write("one", to: "hosts")
+        await withCheckedContinuation { told = $0 }
+    }
+
+    @Test
+    @ServiceLoop
     func `a released watch sends no notifications`() async throws {
         let fixture = try Fixture("hosts")
         var told = 0
-        var other: FileWatch? = try FileWatch("\(fixture.folder)/hosts") { told += 1 }
+        var other: FileWatch? = FileWatch("\(fixture.folder)/hosts") { told += 1 }
         try await fixture.expect { try $0.write("one", to: "hosts") }
         #expect(other != nil)
         other = nil

@@ -558,6 +558,14 @@ struct SetupPlanTests {
         #expect(try text(plan, ResolverFacts.Paths.dhcpcdHook).contains("resolvconf() {"))
         #expect(plan.commands.count == 1 && plan.undo?.first == plan.commands.first)
         #expect(plan.undo?.map(\.first) == ["systemctl", "sh", "rm", "sh"])
+        if isResolved {
+            // After a reboot.
+            try root.write(
+                "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n",
+                to: file
+            )
+            #expect(try root.plan().undo == plan.undo)
+        }
         // With resolvconf, dhcpcd does not write the file.
         try root.write("", to: ResolverFacts.Paths.resolvconf)
         try root.write("make_resolv_conf() { :; }\n", to: "/etc/dhcp/dhclient-enter-hooks.d/own")

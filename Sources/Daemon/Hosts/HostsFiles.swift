@@ -43,12 +43,10 @@ final class HostsFiles {
         }
         self.alarm = alarm
         for path in settings.files {
-            do throws(SocketError) {
-                watches.append(
-                    try FileWatch(path) { alarm.bring(forward: Clock.now + Self.settling) }
-                )
-            } catch {
-                logger.warning("hosts: cannot watch \(path) for changes: \(error)")
+            let watch = FileWatch(path) { alarm.bring(forward: Clock.now + Self.settling) }
+            watches.append(watch)
+            if let fault = watch.fault {
+                logger.warning("hosts: cannot watch \(path): \(fault), reading it every 10 s")
             }
         }
         await read()

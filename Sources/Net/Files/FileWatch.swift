@@ -6,13 +6,23 @@ private import Glibc
 /// One inotify(7) watch is on the directory or its nearest existing ancestor. Another watch, on the
 /// file, reports writes to a link target or a mounted file.
 ///
+/// If the user has no inotify instances or watches left, changes are assumed every 10 s.
+///
 /// `sd_event_add_inotify` is not used: it fails with EINVAL if an inode number is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
     private let handler: @ServiceLoop () -> Void
-    private let inotify: OwnedDescriptor
+    private let open: () -> Int32
+    private let pollTime: Duration
+    private var instance: Instance?
     private var events: DescriptorWatch?
+
+    /// Timer of the next attempt after ``fault``.
+    private var poll: LoopTimer?
+
+    /// Reason why changes are not noticed; nil if they are.
+    package private(set) var fault: SocketError?
 
     private var file: Int32?
 
@@ -23,30 +33,73 @@ package final class FileWatch {
 
     /// Watches `path`, which is absolute and need not exist, until released.
     ///
-    /// A write is reported when the writer closes the file. Throws if the user has no inotify
-    /// instances or watches left.
+    /// A write is reported when the writer closes the file.
     ///
     /// - Parameter isDirectory: true for a directory whose entries are watched.
-    package init(
+    package convenience init(
         _ path: String,
         isDirectory: Bool = false,
         _ handler: @escaping @ServiceLoop () -> Void
-    ) throws(SocketError) {
-        self.path = path
-        self.handler = handler
-        fileEvents = Self.fileEvents | (isDirectory ? Self.directoryEvents : 0)
-        inotify = try OwnedDescriptor(
-            inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)),
-            from: "inotify_init1"
-        )
-        events = nil
-        events = try DescriptorWatch(inotify.raw, .readable) { [weak self] _ in self?.read() }
-        try renew()
+    ) {
+        self.init(path, isDirectory: isDirectory, pollTime: .seconds(10), handler) {
+            inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        }
     }
 
-    isolated deinit { events?.cancel() }
+    /// Watches `path` with an inotify instance that `open` makes.
+    init(
+        _ path: String,
+        isDirectory: Bool = false,
+        pollTime: Duration,
+        _ handler: @escaping @ServiceLoop () -> Void,
+        open: @escaping () -> Int32
+    ) {
+        self.path = path
+        self.handler = handler
+        self.open = open
+        self.pollTime = pollTime
+        fileEvents = Self.fileEvents | (isDirectory ? Self.directoryEvents : 0)
+        watch()
+    }
+
+    isolated deinit {
+        events?.cancel()
+        poll?.cancel()
+    }
+
+    private final class Instance {
+        let descriptor: OwnedDescriptor
+
+        init(_ raw: Int32) throws(SocketError) {
+            descriptor = try OwnedDescriptor(raw, from: "inotify_init1")
+        }
+    }
 
     // MARK: - Watching
+
+    private func watch() {
+        poll?.cancel()
+        poll = nil
+        do throws(SocketError) {
+            if instance == nil {
+                let new = try Instance(open())
+                events = try DescriptorWatch(new.descriptor.raw, .readable) { [weak self] _ in
+                    self?.read()
+                }
+                instance = new
+            }
+            try renew()
+            fault = nil
+        } catch {
+            fault = error
+            poll = LoopTimer(at: Clock.now + pollTime) { [weak self] in
+                self?.watch()
+                self?.handler()
+            }
+        }
+    }
+
+    private var raw: Int32 { instance?.descriptor.raw ?? -1 }
 
     private func renew() throws(SocketError) {
         let old = [file, directory?.watch].compactMap(\.self)
@@ -64,14 +117,14 @@ package final class FileWatch {
         }
         for watch in old where watch != file && watch != directory?.watch {
             // The call fails if the kernel has removed the watch together with the file.
-            inotify_rm_watch(inotify.raw, watch)
+            inotify_rm_watch(raw, watch)
         }
     }
 
     /// Adds a watch; returns nil if `path` does not exist.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
-        let watch = unsafe inotify_add_watch(inotify.raw, path, UInt32(bitPattern: events))
+        let watch = unsafe inotify_add_watch(raw, path, UInt32(bitPattern: events))
         guard watch < 0 else { return watch }
         switch errno {
         case ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG: return nil
@@ -101,17 +154,14 @@ package final class FileWatch {
             while let event = Event(&octets) { concerns = concerns || isOurs(event) }
         }
         guard concerns else { return }
-        do throws(SocketError) {
-            try renew()
-        } catch {
-        }
+        watch()
         handler()
     }
 
     private func take() -> [UInt8] {
         // SAFETY: read writes at most the size of the buffer.
         unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-            count = unsafe max(0, Glibc.read(inotify.raw, buffer.baseAddress, buffer.count))
+            count = unsafe max(0, Glibc.read(raw, buffer.baseAddress, buffer.count))
         }
     }
 

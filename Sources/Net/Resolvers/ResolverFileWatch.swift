@@ -25,10 +25,10 @@ package final class ResolverFileWatch {
         self.isOwn = isOwn
         self.report = report
         self.handler = handler
-        do {
-            watch = try FileWatch(path) { [weak self] in self?.update() }
-        } catch {
-            report("network resolvers: cannot watch \(path): \(error), ignoring changes")
+        let watch = FileWatch(path) { [weak self] in self?.update() }
+        self.watch = watch
+        if let fault = watch.fault {
+            report("network resolvers: cannot watch \(path): \(fault), reading it every 10 s")
         }
         update()
     }
@@ -54,5 +54,16 @@ package final class ResolverFileWatch {
         guard servers != latest else { return }
         latest = servers
         handler(servers)
+    }
+}
+
+extension SocketAddress {
+    /// True for all addresses of this machine, including loopback and unspecified addresses.
+    ///
+    /// Also true for multicast, broadcast and reserved addresses, which no server has.
+    package var isOwn: Bool {
+        if isUnspecified || !isIPv6 && (octets[0] == 127 || octets[0] >= 224) { return true }
+        if isIPv6, octets[0] == 0xFF { return true }
+        return SocketAddress.source(towards: self)?.octets == octets
     }
 }

@@ -98,7 +98,11 @@ package final class ResolverWatch {
 
     /// Begins to watch; a source that cannot be watched is reported and left out.
     package func start() {
-        attempt("links") { links = try LinkWatch { [weak self] in self?.resolvedChanged() } }
+        do {
+            links = try LinkWatch { [weak self] in self?.resolvedChanged() }
+        } catch {
+            report("network resolvers: cannot watch links: \(error), ignoring")
+        }
         for directory in files.directories {
             watch(directory.path, isDirectory: true) { $0.changed() }
         }
@@ -117,7 +121,7 @@ package final class ResolverWatch {
             if isResolved { self?.resolvedChanged() } else { self?.query(service) }
         }
         self.bus = bus
-        attempt("the system bus") { try bus.open() }
+        openBus()
         if bus.isOpen, bus.mayRun {
             resolved.hasNotReplied()
         } else {
@@ -142,18 +146,25 @@ package final class ResolverWatch {
         isDirectory: Bool = false,
         _ handler: @escaping @ServiceLoop (ResolverWatch) -> Void
     ) {
-        attempt(path) {
-            watches.append(
-                try FileWatch(path, isDirectory: isDirectory) { [weak self] in self.map(handler) }
-            )
+        let watch = FileWatch(path, isDirectory: isDirectory) { [weak self] in self.map(handler) }
+        watches.append(watch)
+        if let fault = watch.fault {
+            report("network resolvers: cannot watch \(path): \(fault), reading it every 10 s")
         }
     }
 
-    private func attempt(_ what: String, _ body: () throws -> Void) {
-        do {
-            try body()
+    private func openBus() {
+        do throws(SocketError) {
+            try bus?.open()
         } catch {
-            report("network resolvers: cannot watch \(what): \(error), ignoring")
+            if retries[""] == nil {
+                report("network resolvers: cannot watch the system bus: \(error), trying again")
+            }
+            retries[""] = LoopTimer(at: Clock.now + Self.pollTime) { [weak self] in
+                self?.openBus()
+                self?.query(SystemBus.Object.networkManager.service)
+                self?.resolvedChanged()
+            }
         }
     }
 
@@ -378,16 +389,5 @@ package final class ResolverWatch {
             guard reported.insert("\(source)\0\(line)").inserted else { continue }
             report("network resolvers: \(source): cannot read `\(line)`, ignoring the line")
         }
-    }
-}
-
-extension SocketAddress {
-    /// True for all addresses of this machine, including loopback and unspecified addresses.
-    ///
-    /// Also true for multicast, broadcast and reserved addresses, which no server has.
-    package var isOwn: Bool {
-        if isUnspecified || !isIPv6 && (octets[0] == 127 || octets[0] >= 224) { return true }
-        if isIPv6, octets[0] == 0xFF { return true }
-        return SocketAddress.source(towards: self)?.octets == octets
     }
 }

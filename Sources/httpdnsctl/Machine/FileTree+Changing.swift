@@ -63,6 +63,9 @@ extension FileTree {
 
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
+        // With a umask such as 077, services could not read the files.
+        let mask = umask(0o022)
+        defer { umask(mask) }
         for directory in missing {
             // SAFETY: mkdir(2) reads a C string that lives during the call.
             guard unsafe mkdir(try place(directory), 0o755) == 0 || errno == EEXIST else {

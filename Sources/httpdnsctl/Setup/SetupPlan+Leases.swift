@@ -87,14 +87,15 @@ extension SetupPlan {
     ///
     /// The restored servers are those of the time of the setup. The DHCP client would replace them
     /// only at the next renewal, perhaps hours later. It never replaces those of another program or
-    /// of the administrator.
+    /// of the administrator, except through the link to the file of systemd-resolved.
     private mutating func renew(
         from directory: String,
         by client: ResolverOwner,
         _ facts: ResolverFacts
     ) {
         let signer = ResolverOwner(signedIn: facts.text)
-        guard signer == nil || signer == client, !facts.hasChosenServers else { return }
+        guard signer == nil || signer == client || owner == .resolved, !facts.hasChosenServers
+        else { return }
         let script = """
             cd \(directory) 2>/dev/null || exit 0
             servers=$(cat -- * 2>/dev/null | awk '/^nameserver/ && !seen[$0]++')
