@@ -210,7 +210,8 @@ package final class UDPWorker: Sendable {
     ) {
         var own: [Miss] = []
         for slot in misses {
-            let plain = queries.query(slot, in: &batch)
+            let isOwn = isOwn(slot, batch)
+            let plain = isOwn ? nil : queries.query(slot, in: &batch)
             let miss = Miss(
                 datagram: batch.copy(slot, first: plain == nil ? nil : 0),
                 listener: listener,
@@ -218,7 +219,7 @@ package final class UDPWorker: Sendable {
                 arrival: start,
                 plain: plain
             )
-            if isOwn(slot, batch) { own.append(miss) } else { queued.append(miss) }
+            if isOwn { own.append(miss) } else { queued.append(miss) }
         }
         queue.take(queued, own: own)
         queued.empty()
