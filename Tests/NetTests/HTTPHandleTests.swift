@@ -22,6 +22,16 @@ struct HTTPHandleTests {
     }
 
     @ServiceLoop
+    private func error(of request: HTTPRequest, _ client: HTTPClient) async -> HTTPError? {
+        do throws(HTTPError) {
+            _ = try await client.send(request, deadline: patience)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @ServiceLoop
     @Test
     func `a second HTTP 2 request uses the handle of the first`() async throws {
         let nginx = try Nginx()
@@ -50,9 +60,10 @@ struct HTTPHandleTests {
         var blank = request("/blank", to: server)
         blank.isSentOnce = isSentOnce
         // libcurl accepts the line if the handle points to a former header.
-        await #expect(throws: HTTPError.broken("the reply is not HTTP")) {
-            try await client.send(blank, deadline: patience)
-        }
+        var failure = await error(of: blank, client)
+        // The server has closed the connection, and libcurl may notice this only after sending.
+        if failure == .cutOff(reused: true) { failure = await error(of: blank, client) }
+        #expect(failure == .broken("the reply is not HTTP"))
         #expect(server.requestsOverHTTP1 == 1)
         var ordinary = request("/", to: server)
         ordinary.isSentOnce = isSentOnce

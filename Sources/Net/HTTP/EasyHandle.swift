@@ -214,9 +214,16 @@ extension EasyHandle {
     }
 
     func wasCutOff(_ code: CURLcode) -> Bool {
-        guard code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
-        else { return false }
-        return received.headers.octets == 0 && isReusing
+        Self.isEnd(code) && received.headers.octets == 0 && isReusing
+    }
+
+    /// True if the connection may have ended before the reply.
+    private static func isEnd(_ code: CURLcode) -> Bool {
+        switch code {
+        // With HTTP/2, libcurl reports the end as a partial file.
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE: true
+        default: false
+        }
     }
 
     private func error(_ code: CURLcode, _ socketFailure: Int32) -> HTTPError {
@@ -230,7 +237,7 @@ extension EasyHandle {
             CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE, CURLE_PROXY:
             let recorded = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
             return Self.connectError(socketFailure != 0 ? socketFailure : recorded, text)
-        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+        case _ where Self.isEnd(code):
             guard received.headers.octets == 0 else { return .broken(text) }
             return wasSent ? .cutOff(reused: isReusing) : .connect(text)
         case CURLE_SSL_CONNECT_ERROR:
