@@ -15,7 +15,9 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Copies without new hits that `newHits` may still return in this pass; 0 unless full.
+    /// Number of copies without new hits that `newHits` may still return in this pass.
+    ///
+    /// 0 unless the map is full: then unused copies make way for others.
     var idleLeft = 0
 
     /// Address families that the BPF program answers.

@@ -28,7 +28,9 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is only counted; `until`, set for the first such entry, ends the minute.
+        /// The entry is only counted.
+        ///
+        /// `until` is the end of the minute, for the first counted entry of the minute.
         case count(until: Instant?)
     }
 

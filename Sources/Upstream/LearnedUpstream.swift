@@ -19,7 +19,7 @@ package final class LearnedUpstream: Forwarding {
     package private(set) var spareCount = 0
 
     /// Reason that ``servers`` is empty, for error messages.
-    private var absence = "the network names no DNS server"
+    private var absence = "the network offers no DNS server"
 
     /// Number of changes of ``servers``.
     private(set) var version = 0

@@ -93,9 +93,9 @@ enum Manual {
                       UnsignedInterfaceDisabled), 405 (MethodNotAllowed) or
                       500 (InternalError); any other CODE with 403
           Baidu       {"msg":CODE} with 200
-          JSON        an RCODE by name or number is the Status; any other
+          JSON        an RCODE (name or number) is the field Status; any other
                       CODE is {"code":CODE} with 403, as in AliDNS
-          Tencent,    CODE is the status, without content
+          Tencent,    CODE is the HTTP status, without content
           Volcengine
 
         CONTROL
@@ -137,22 +137,22 @@ enum Manual {
         has no addresses, but counts as a request if its status is 200. A request is HTTPS if the \
         proxy sends 'X-Forwarded-Proto: https'.
 
-        A unit for several names belongs to the first name; a unit for both families to A, or to \
+        A unit for several names counts for the first name; a unit for both families for A, or for \
         AAAA if only that has an address. 'other' is for other record types of JSON. \
         Zeros are omitted.
 
         UNDOCUMENTED BEHAVIOUR
-        Tencent: a wrong id or token, or an expired signature, gets --refusal. A request that \
-        cannot be parsed or decrypted gets status 200 without content: an unknown type or alg, a \
-        duplicate parameter, more than 8 names, token and alg together, a malformed name. A batch \
+        Tencent: a wrong id or token, or an expired signature, gets the status of \
+        --refusal. Requests with an unknown type or alg, a duplicate parameter, more than 8 names, \
+        token and alg together, or a malformed name get status 200 without content. A batch \
         omits its last lines beyond 8 KiB. 'ip=' may be plain or encrypted. A lookup without id \
-        and token, the vendor's former free form, has a wrong account.
+        and token (formerly free of charge) counts as a wrong account.
 
         Alibaba: a parameter that cannot be parsed or decrypted is MissingArgument; a wrong \
         account is AccountNotExists in v1 and InvalidAccount in v2; a sixth name is LimitExceeded \
-        in v1 and TooManyHosts in v2; exp and t must be within 24 h; sdns- parameters are returned \
-        as extra. The RPC call GetResolveCountSummary, at '/?Action=', counts the names and \
-        families with an address since the start or the reset, whatever its period.
+        in v1 and TooManyHosts in v2; exp and t can be at most 24 h ahead; sdns- parameters are \
+        returned in the field extra. The RPC call GetResolveCountSummary, at '/?Action=', counts the \
+        names and families with an address since the start or the reset, in every requested period.
 
         Baidu: the error texts are the emulator's own, and type is ipv4, ipv6 or dual_stack, as \
         in the SDK. Volcengine: several names get an array of single answers; type is A, AAAA, or \

@@ -33,7 +33,9 @@ struct Program: AsyncParsableCommand {
     @Option(help: .init("Tencent AES key, 16 octets (1234567890123456).", valueName: "key"))
     var keyAes: String?
 
-    @Option(help: .init("Token of the Tencent HTTPS channel (987654321).", valueName: "number"))
+    @Option(
+        help: .init("Token of the Tencent HTTPS channel (default: 987654321).", valueName: "number")
+    )
     var token: String?
 
     @Option(help: .init("Fault to inject, see FAULTS; may be repeated.", valueName: "spec"))

@@ -12,7 +12,7 @@ extension TopReply<NameCost> {
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // The first `count` names of each vendor include the first `count` names of all vendors.
+        // The `count` costliest names are among the `count` costliest names of their vendors.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)

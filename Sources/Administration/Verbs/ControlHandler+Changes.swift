@@ -148,7 +148,7 @@ extension ControlHandler {
         } else if !state.learned.startPortal(.seconds(Int64(seconds))) {
             throw .failed(
                 reason:
-                    "the network names no DNS server; `httpdnsctl status` shows those that it names"
+                    "the network offers no DNS server; `httpdnsctl status` shows its servers"
             )
         }
         let end = state.learned.portalEnd

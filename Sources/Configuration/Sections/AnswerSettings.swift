@@ -97,8 +97,8 @@ extension AnswerSettings {
             \.probe,
             .probes,
             """
-            Names whose addresses `order: fastest` measures and orders, each with a TCP port \
-            (default 443), for example [{domain: example.com, port: 8443}]. A domain has the forms \
+            Names to which `order: fastest` applies, each with a TCP port (default 443) for the \
+            measurement, for example [{domain: example.com, port: 8443}]. A domain has the forms \
             of `domains` in a route; if several entries cover a name, the first one applies. []: \
             all names of routes with vendors, at port 443.
             """

@@ -25,7 +25,9 @@ package struct FleetSettings: Sendable, Equatable {
     /// Nil in checked settings only if the check could not read the credential.
     package var secret: SecretSetting?
 
-    /// Machines with the same group share answers; `auto` is the network that vendors see.
+    /// Machines with the same group share answers.
+    ///
+    /// With `auto`, the group is the network from which vendors get the machine's calls.
     package var group = Self.automatic
 
     package static let automatic = "auto"
@@ -260,7 +262,7 @@ extension Settings {
             reading.report(
                 reading.place(of: "fleet.sentinel"),
                 "`fleet` has both `servers` and `sentinel`",
-                hint: "keep `sentinel`, which reports the server"
+                hint: "remove `servers`: `sentinel` finds the Redis server"
             )
         }
         if fleet.user != nil, !reading.has("fleet.password") {

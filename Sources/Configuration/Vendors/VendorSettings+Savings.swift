@@ -36,7 +36,7 @@ extension AlibabaSettings {
                 .channel(
                     setting: "encryption: none",
                     weight: Alibaba.weight(usesTLS: true, isEncrypted: false),
-                    givesUp: "no second encryption inside of TLS"
+                    givesUp: "names are not encrypted a second time inside TLS"
                 )
             )
         }

@@ -174,7 +174,8 @@ extension VendorSettings {
             """
             Maximum number of calls in flight; further names wait. If the value of a vendor \
             exceeds the default, the values of all vendors together can be at most 128. One client \
-            can use half of the calls that other clients do not use.
+            can use half of the calls that other clients do not use. Set a value below the \
+            vendor's limit of concurrent calls or connections.
             """
         ),
         .option(

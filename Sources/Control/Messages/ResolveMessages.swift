@@ -23,7 +23,7 @@ package struct ResolveRequest: CallParameters, Equatable {
         throw .invalidArgument(
             argument: "names",
             reason: "must be \(range.lowerBound) to \(range.upperBound)"
-                + (isStream ? "" : ", or more in a call with \"more\"")
+                + (isStream ? "" : ", or several if the call has the flag \"more\"")
         )
     }
 }

@@ -7,7 +7,7 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Sorts only after every `count` new entries, to limit the work per entry.
+        // `best` sorts only after `count` further entries, to limit the work per entry.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {

@@ -144,8 +144,8 @@ package struct UsageRecord: Sendable, Hashable {
             } else if day == behind {
                 behind = today
             } else if use != .none {
-                // The counts of `day` must continue if the clock returns to `day`. They also
-                // continue on `today`, and are therefore not counted here.
+                // If the clock returns to `day`, the counts of `day` must continue. `useToday`
+                // has them also on `today`, so the use here is `.none`: else they counted twice.
                 former.append(Former(day: day, until: latestDay, use: .none, unitsOfMonth: 0))
                 former.sort { $0.day < $1.day }
                 former = former.suffix(Self.mostFormer)

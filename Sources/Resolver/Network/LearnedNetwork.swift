@@ -214,7 +214,7 @@ package final class LearnedNetwork {
         upstream.use(
             servers(plan.servers),
             spares: servers(plan.spares),
-            absence: plan.absence ?? "the network names no DNS server"
+            absence: plan.absence ?? "the network offers no DNS server"
         )
         guard self.upstream != nil else { return }
         var all: [Name: Learned] = [:]

@@ -116,11 +116,11 @@ final class PendingQuery: CancellationSignal, FairEntry {
         }
     }
 
-    /// Creates a query without waiting clients.
+    /// Creates a query to which no waiting client was added.
     ///
     /// - Parameters:
     ///   - payer: the client to which vendor calls are charged.
-    ///   - isAwaited: true if a client waits; if nil, the value is true unless `client` is nil.
+    ///   - isAwaited: true if a client will wait; if nil, the value is true unless `client` is nil.
     init(
         _ query: Query,
         hash: UInt64 = 0,

@@ -146,7 +146,7 @@ package final class UpstreamStage {
         else { return pending.upstreamsAnswered(resolution(answered, pending)) }
         guard let alias = PendingAlias(answered, chain, query) else {
             return pending.upstreamsAnswered(
-                .failure(query, .other, "too many records with the CNAME records")
+                .failure(query, .other, "too many records together with the CNAME records")
             )
         }
         pending.trace?.note("querying upstreams for the alias target \(chain.end)")

@@ -31,7 +31,7 @@ package final class VendorStage {
 
     private var numbersByServer: [Server: UInt16] = [:]
 
-    /// Number in `origins` of each machine that has shared answers of a vendor.
+    /// Source number in `origins`, by vendor, and by the machine that shared an answer.
     private var numbersByMachine: [String: [String: UInt16]] = [:]
 
     private struct Server: Hashable {

@@ -263,7 +263,7 @@ extension ServerHealth {
 extension Duration {
     /// Returns the duration multiplied by 2 to the power of `times`, rounded down.
     ///
-    /// A shift, because the operator `/` of `Duration` takes 600 instructions.
+    /// A negative `times` divides. The operator `/` of `Duration` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }

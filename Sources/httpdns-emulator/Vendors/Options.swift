@@ -7,13 +7,18 @@ struct TencentOptions: ParsableArguments {
 
     @Option(
         help: .init(
-            "Empty family: zero ('0'), zero-ttl ('0,0'), empty (''), empty-ttl (',0').",
+            "Text for a family without addresses: '0', '0,0', '' or ',0'.",
             valueName: "form"
         )
     )
     var missingFamily = Tencent.MissingFamily.zero
 
-    @Option(help: .init("Status for a wrong account; 200: empty answer.", valueName: "code"))
+    @Option(
+        help: .init(
+            "HTTP status for a wrong account; with 200, an empty answer.",
+            valueName: "code"
+        )
+    )
     var refusal = 401
 
     @Flag(help: "Refuse a dn without ';expiry'.")
@@ -62,11 +67,14 @@ struct AlibabaOptions: ParsableArguments {
     var noSdns = false
 
     @Option(
-        help: .init("Servers in ss, ADDR[:PORT],... (own address).", valueName: "list")
+        help: .init(
+            "Servers in the reply to `ss`, ADDR[:PORT],... (own address).",
+            valueName: "list"
+        )
     )
     var ssServers: String?
 
-    @Option(help: .init("service_status in ss: enable, disable.", valueName: "status"))
+    @Option(help: .init("Value of service_status in the reply to `ss`.", valueName: "status"))
     var ssStatus: Alibaba.ServiceStatus?
 
     @Option(

@@ -63,7 +63,7 @@ extension Check {
                         fix: "httpdnsctl setup apply"
                     )
                     : .warning(
-                        "if the daemon is slow, programs query \(list): no vendors, no encryption",
+                        "if the daemon is slow, programs query \(list), without vendors and encryption",
                         fix: "httpdnsctl setup apply"
                     )
             )

@@ -54,7 +54,7 @@ enum BillText {
         if rules.freePerMonth > 0 { text += ", \(Units.count(rules.freePerMonth)) a month free" }
         if let price = rules.price { text += ", \(Units.money(price)) per 10,000" }
         if let page = rules.page, let day = rules.readOn {
-            text += ", by the vendor's page of \(day): \(page)"
+            text += ", according to the vendor's page on \(day): \(page)"
         }
         return rules.known ? text : "unit unknown: the vendor does not publish it; " + text
     }

@@ -2,7 +2,7 @@
 import Glibc
 
 extension FileState {
-    /// Owner of new files: the current user, which is root except for machine images.
+    /// Owner of new files: root, or the user who prepares the image of another machine.
     static var owner: (user: UInt32, group: UInt32) { (geteuid(), getegid()) }
 }
 
