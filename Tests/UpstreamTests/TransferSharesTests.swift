@@ -98,10 +98,13 @@ struct TransferSharesTests {
         for number: UInt32 in 1...4 {
             #expect(transfers.begin(Self.client(number, isProven: false)))
         }
+        for number: UInt32 in 5...9 {
+            #expect(transfers.begin(Self.client(number, isProven: false)))
+        }
         transfers.milliseconds = 99
-        #expect(!transfers.begin(Self.client(5, isProven: false)), "too soon")
+        #expect(!transfers.begin(Self.client(10, isProven: false)), "too soon")
         transfers.milliseconds = 100
-        for number: UInt32 in 5...40 {
+        for number: UInt32 in 10...40 {
             transfers.milliseconds += 100
             #expect(transfers.begin(Self.client(number, isProven: false)))
         }
@@ -109,6 +112,22 @@ struct TransferSharesTests {
         #expect(transfers.replaced.count { $0 < 12 } == 5)
         #expect(transfers.begin(Self.client(100)), "a new proven client replaces a forged transfer")
         #expect(transfers.replaced.count { $0 < 12 } == 5)
+    }
+
+    @Test
+    @ServiceLoop
+    func `many clients with many transfers do not replace the transfer of another client`() {
+        let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
+        for number: UInt32 in 1...8 {
+            #expect(transfers.fill(Self.client(number), most: 2) == 2)
+        }
+        #expect(transfers.begin(Self.client(9)))
+        for _ in 0..<100 {
+            transfers.milliseconds += 10
+            for number: UInt32 in 1...8 { transfers.begin(Self.client(number)) }
+        }
+        #expect(transfers.replaced.count > 16)
+        #expect(!transfers.all[16].isReplaced)
     }
 
     @Test

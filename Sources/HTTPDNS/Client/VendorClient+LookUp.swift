@@ -229,7 +229,7 @@ extension VendorClient {
             if count == ClientLimits.batchesPerIteration { sendQueuedSoon() }
         }
         if queue.count == 0 {
-            queueAlarm.set(nil)
+            queueAlarm.set(held.firstDeadline)
             hasQueuedFallback = false
         } else if !isFlushing {
             suspectCalls()

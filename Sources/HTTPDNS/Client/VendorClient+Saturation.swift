@@ -8,6 +8,9 @@ internal import Net
 struct HeldNames: Sendable {
     fileprivate var names: [(name: PendingName, client: ClientNetwork?)] = []
     fileprivate var shares = CallShares(of: ClientLimits.heldNames)
+
+    /// Earliest time at which a fallback must answer a held name.
+    @ServiceLoop var firstDeadline: Instant? { names.compactMap { $0.name.firstDeadline }.min() }
 }
 
 extension VendorClient {
@@ -28,13 +31,14 @@ extension VendorClient {
             error.isOfConnection
                 || answeredAt.map({ now - $0 < ClientLimits.saturationEvidence }) ?? false
         else { return false }
-        return calls.contains { other in
+        let others = calls.count { other in
             other !== call && !other.isTrial
                 && other.running.values.contains {
                     $0.attempt.server == server
                         && ($0.start, other.number) < (start, call.number)
                 }
         }
+        return others >= error.callsOfSaturation
     }
 
     /// Removes and returns the names of a failed call that may succeed after another call ends.
@@ -94,6 +98,11 @@ extension VendorClient {
 }
 
 extension VendorError {
+    /// Minimum number of other calls in flight at a limit of concurrent calls.
+    ///
+    /// A 429 with fewer calls in flight is a limit of calls per time, which needs a pause.
+    fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
+
     /// True if a limit of concurrent calls can cause the error.
     ///
     /// A 429 with `Retry-After` is a limit of calls per time.

@@ -119,7 +119,9 @@ final class UpstreamTransfers {
     /// Returns the minimum age at which `client` can replace a transfer.
     private func grace(of transfer: Transfer, for client: ClientNetwork?) -> Duration {
         guard transfer.client != client else { return UpstreamLimits.transferGrace }
-        return Self.isVerified(client) ? .zero : UpstreamLimits.resolvingTime
+        let isCrowd = !Self.isVerified(client) && !Self.isVerified(transfer.client)
+        let (own, others) = (counts[client] ?? 0, counts[transfer.client] ?? 0)
+        return !isCrowd && others > 2 * own + 1 ? .zero : UpstreamLimits.resolvingTime
     }
 
     private static func isVerified(_ client: ClientNetwork?) -> Bool { client?.isProven ?? true }
@@ -141,8 +143,8 @@ final class UpstreamTransfers {
         let isCrowd = unverified > share / 2
         let largest = counts.lazy.filter { !isCrowd || !Self.isVerified($0.key) }
             .max { $0.value < $1.value }
-        if let largest, largest.value > share / 8 { return oldest { $0 == largest.key } }
-        return oldest { Self.isVerified($0) != isCrowd }
+        if let largest, largest.value > 1 { return oldest { $0 == largest.key } }
+        return oldest { !isCrowd || !Self.isVerified($0) }
     }
 
     private func oldest(_ matches: (ClientNetwork?) -> Bool) -> Transfer? {
