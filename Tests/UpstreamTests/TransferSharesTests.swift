@@ -132,6 +132,22 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
+    func `forged addresses do not replace younger transfers of a client with several transfers`() {
+        let transfers = Transfers(TransferShares(of: 32).transfers(at: "single"))
+        var number: UInt32 = 0
+        func forge() {
+            number += 1
+            transfers.begin(Self.client(number, isProven: false))
+        }
+        for _ in 0..<29 { forge() }
+        transfers.milliseconds = 300
+        for _ in 0..<3 { #expect(transfers.begin(Self.client(1_000, isProven: false))) }
+        for _ in 0..<20 { forge() }
+        #expect(transfers.replaced == Array(0..<20))
+    }
+
+    @Test
+    @ServiceLoop
     func `a query is repeated only if half of the client's limit is free`() {
         let transfers = Transfers(TransferShares(of: 32).transfers(at: "single"))
         #expect(transfers.fill(Self.client(1), most: 13) == 13)

@@ -143,7 +143,8 @@ final class UpstreamTransfers {
         let isCrowd = unverified > share / 2
         let largest = counts.lazy.filter { !isCrowd || !Self.isVerified($0.key) }
             .max { $0.value < $1.value }
-        if let largest, largest.value > 1 { return oldest { $0 == largest.key } }
+        let most = isCrowd ? share / 8 : 1
+        if let largest, largest.value > most { return oldest { $0 == largest.key } }
         return oldest { !isCrowd || !Self.isVerified($0) }
     }
 
