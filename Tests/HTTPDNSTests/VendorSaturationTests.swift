@@ -38,6 +38,21 @@ struct VendorSaturationTests {
         }
     }
 
+    @Test
+    @ServiceLoop
+    func `a 429 with fewer than four calls in flight does not hold the name`() async throws {
+        limit(3, Self.status(429))
+        let client = try world.client(servers: 1)
+        for number in 0..<3 {
+            _ = try await world.lookUp(client, "first\(number).example.com", of: network(2))
+            _ = try world.begin(client, "slow\(number).example.com", of: network(2))
+        }
+        // A held name would be answered after the end of a slow call.
+        await #expect(throws: (any Error).self) {
+            try await world.lookUp(client, "www.example.com", of: network(1))
+        }
+    }
+
     @Test(
         "slow names of one client fail no names of another client",
         arguments: refusals,
