@@ -26,10 +26,23 @@ struct ResolvConfTests {
     @Test("the only server must be the daemon")
     func plain() throws {
         let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
-        #expect(here == ResolvConf(pointsHere: true, nameservers: ["127.0.0.1"]))
+        #expect(here.pointsHere == true && here.nameservers == ["127.0.0.1"])
         let elsewhere = try found(["etc/resolv.conf": "nameserver 192.0.2.1\n"])
-        #expect(elsewhere == ResolvConf(pointsHere: false, nameservers: ["192.0.2.1"]))
-        #expect(try found([:]) == ResolvConf())
+        #expect(elsewhere.pointsHere == false && elsewhere.nameservers == ["192.0.2.1"])
+        let absent = try found([:])
+        #expect(absent.pointsHere == nil && absent.nameservers.isEmpty)
+    }
+
+    @Test("a resolv.conf that was changed since the setup is a problem")
+    func overwritten() throws {
+        let journal = ["var/lib/httpdnsd-setup/journal.json": "{}"]
+        let resolvConf = "etc/resolv.conf"
+        let withoutSetup = try found([resolvConf: "nameserver 192.0.2.1\n"])
+        #expect(withoutSetup.isSetUp == false && withoutSetup.problem == nil)
+        let intact = try found(journal.merging([resolvConf: "nameserver 127.0.0.1\n"]) { $1 })
+        #expect(intact.isSetUp == true && intact.problem == nil)
+        let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
+        #expect(changed.problem?.contains("programs query 192.0.2.1") == true)
     }
 
     @Test("systemd-resolved must have the daemon as its first server")

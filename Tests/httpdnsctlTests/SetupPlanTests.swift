@@ -707,6 +707,19 @@ struct SetupPlanTests {
         #expect(try servers("192.0.2.1:5353") == ["192.0.2.1:5353"])
     }
 
+    @Test("a daemon that systemd does not start at boot is an obstacle")
+    func boot() {
+        func obstacle(_ active: String, _ enabled: String) -> SetupPlan.Obstacle? {
+            SetupServers.obstacle(at: .init(active: active, enabled: enabled))
+        }
+        #expect(obstacle("active", "disabled")?.yieldsToForce == true)
+        #expect(obstacle("active", "enabled") == nil)
+        // A daemon that does not run as a unit, for example in a container.
+        #expect(obstacle("inactive", "disabled") == nil)
+        #expect(obstacle("inactive", "") == nil)
+        #expect(SetupServers.obstacle(at: nil) == nil)
+    }
+
     @Test("only answering servers are used, unless forced")
     func answering() {
         func servers(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Configuration
 internal import Control
+internal import Glibc
 internal import Net
 
 extension ResolvConf {
@@ -13,6 +14,7 @@ extension ResolvConf {
     ///   - root: prefix of all paths, for tests.
     init(pointingAt addresses: [SocketAddress], root: String = "") {
         self.init()
+        isSetUp = Self.exists(root + "/var/lib/httpdnsd-setup/journal.json")
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
         guard let first = found.first else { return }
@@ -34,6 +36,24 @@ extension ResolvConf {
             if pointsHere == true { by = "systemd-resolved" }
         } else if SocketAddress(first, defaultPort: 53) != nil {
             pointsHere = false
+        }
+    }
+
+    /// The problem that another program has overwritten resolv.conf since the setup, or nil.
+    var problem: String? {
+        guard isSetUp == true, pointsHere == false else { return nil }
+        return "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "
+            + nameservers.joined(separator: ", ")
+            + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
+    }
+
+    /// Returns true if a file exists, also if only root can read it.
+    private static func exists(_ path: String) -> Bool {
+        do {
+            _ = try RegularFile(path)
+            return true
+        } catch {
+            return error != .system(ENOENT)
         }
     }
 

@@ -31,7 +31,8 @@ extension StatusReply {
             ? "the network may have a captive portal: run `httpdnsctl portal` to log in" : nil
         let fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
         let problems =
-            [reload, snapshot, portal, fleet.problem].compactMap(\.self) + absent
+            [reload, snapshot, portal, fleet.problem, resolvConf.problem].compactMap(\.self)
+            + absent
             + vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,

@@ -88,6 +88,9 @@ package struct ResolvConf: Codable, Sendable, Equatable {
 
     package var by: String?
 
+    /// True if a setup by `httpdnsctl setup apply` is in force; nil in the reply of an older daemon.
+    package var isSetUp: Bool?
+
     package var nameservers: [String]
 
     package init(pointsHere: Bool? = nil, nameservers: [String] = []) {

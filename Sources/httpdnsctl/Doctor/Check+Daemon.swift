@@ -34,7 +34,7 @@ extension Check {
                 )
             )
         }
-        if unit.active == "active", unit.enabled == "disabled" {
+        if unit.isOnlyUntilBoot {
             results.append(
                 .warning(
                     "httpdnsd.service does not start at boot",

@@ -77,6 +77,21 @@ extension Gatherer {
 }
 
 extension MachineFacts.UnitState {
+    /// True if the daemon runs now, but systemd does not start it at boot.
+    var isOnlyUntilBoot: Bool { active == "active" && enabled == "disabled" }
+
+    /// Returns the state of httpdnsd.service; nil if systemctl(1) fails.
+    static func ofDaemon(within limit: Duration) -> Self? {
+        let command = [
+            "systemctl", "show",
+            "--property=ActiveState,SubState,UnitFileState,Result,ExecMainStatus,DynamicUser",
+            "httpdnsd.service",
+        ]
+        guard let shown = Subprocess.run(command, within: limit), shown.status == 0
+        else { return nil }
+        return Self(shown.output)
+    }
+
     init(_ text: String) {
         var values: [Substring: String] = [:]
         for line in text.split(separator: "\n") {

@@ -160,14 +160,7 @@ struct Gatherer {
 
     private func unit(_ machine: MachineFacts) -> MachineFacts.UnitState? {
         guard machine.resolver.present.contains(ResolverFacts.Paths.systemd) else { return nil }
-        let command = [
-            "systemctl", "show",
-            "--property=ActiveState,SubState,UnitFileState,Result,ExecMainStatus,DynamicUser",
-            "httpdnsd.service",
-        ]
-        guard let shown = Subprocess.run(command, within: left(.seconds(2))), shown.status == 0
-        else { return nil }
-        return MachineFacts.UnitState(shown.output)
+        return MachineFacts.UnitState.ofDaemon(within: left(.seconds(2)))
     }
 
     /// Calls getaddrinfo in a child process, because the call may block without limit.

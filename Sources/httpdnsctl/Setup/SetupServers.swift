@@ -56,6 +56,15 @@ struct SetupServers {
         }
     }
 
+    /// The obstacle that the machine has no DNS server after a reboot, or nil.
+    static func obstacle(at unit: MachineFacts.UnitState?) -> SetupPlan.Obstacle? {
+        guard let unit, unit.isOnlyUntilBoot else { return nil }
+        return SetupPlan.Obstacle(
+            what: "httpdnsd.service does not start at boot: names would not resolve after a reboot",
+            fix: "systemctl enable httpdnsd; --force ignores this"
+        )
+    }
+
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
     /// Returns the listen addresses for local programs, on loopback if possible, IPv4 first.

@@ -97,6 +97,10 @@ struct SetupVerb: Verb {
         var plan = SetupPlan(for: facts, servers: found.servers, keepsStub: stub)
         plan.obstacles = found.obstacles + plan.obstacles
         plan.notes += Self.notes(on: status)
+        if machine.tree.isThisMachine, facts.present.contains(ResolverFacts.Paths.systemd) {
+            let obstacle = SetupServers.obstacle(at: .ofDaemon(within: .seconds(2)))
+            if let obstacle { plan.obstacles.append(obstacle) }
+        }
         let isBlocked = plan.obstacles.contains { !force || !$0.yieldsToForce }
         guard action == .apply, !dryRun, !isBlocked else {
             try show(SetupReport(plan, result: .planned))
