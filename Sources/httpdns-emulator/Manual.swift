@@ -66,7 +66,8 @@ enum Manual {
           empty                  status 200, no content
           huge=OCTETS            content padded to OCTETS
           gzip                   content in gzip, even if not requested
-          status=CODE[,SECONDS]  other status; Retry-After (for 429, 503: 1 s)
+          status=CODE[,SECONDS]  other status; SECONDS is the Retry-After (without
+                                 it, 1 s for 429 and 503, none for others)
           error=CODE             the vendor's own error, see ERRORS
           redirect=URL           status 302 to URL
           wrong-name[=NAME]      returns NAME (wrong.example) instead of the name
@@ -118,6 +119,7 @@ enum Manual {
           POST /_emulator/reload  reload the zone; 400 keeps the old zone
           POST /_emulator/clock   set --clock-offset to the number sent
 
+          The first two lookups get status 429 with Retry-After: 3:
           curl --data-binary status=429,3:first:2 127.0.0.1:8053/_emulator/faults
 
         BILLING

@@ -69,7 +69,7 @@ struct OptionsBefore: ParsableArguments {
     )
     var socket: String?
 
-    @Flag(name: .long, help: "Print the reply as JSON with sorted keys.")
+    @Flag(name: .long, help: "Print the result as JSON with sorted keys.")
     var json = false
 }
 
@@ -86,7 +86,7 @@ struct Options: ParsableArguments {
     )
     var socket: String?
 
-    @Flag(name: .long, help: "Print the reply as JSON with sorted keys.")
+    @Flag(name: .long, help: "Print the result as JSON with sorted keys.")
     var json = false
 
     var path: String { socket ?? root.before.socket ?? Product.defaultSocket }

@@ -513,7 +513,7 @@ struct SettingsVendorTests {
             [
                 """
                 f:3:53: the vendors' `concurrent-calls` are 129 together; the maximum is 128 \
-                (reduce them, because each call takes memory, which the service limits)
+                (reduce them: each call takes memory, and the systemd unit limits the memory)
                 """
             ]
         )

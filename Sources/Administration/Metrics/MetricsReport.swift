@@ -195,7 +195,8 @@ extension MetricsReport {
             numbers += [
                 (
                     "acceleration_active", .gauge,
-                    "1 if the kernel answers cached queries", kernel.state == .on
+                    "1 if a BPF program in the kernel answers queries from the cache",
+                    kernel.state == .on
                 ),
                 (
                     "acceleration_answers", .counter, "Queries answered by the kernel",

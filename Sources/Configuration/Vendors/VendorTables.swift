@@ -357,7 +357,7 @@ extension Settings {
         reading.report(
             reading.place(of: "vendors[\(largest)].concurrent-calls"),
             "the vendors' `concurrent-calls` are \(sum) together; the maximum is \(most)",
-            hint: "reduce them, because each call takes memory, which the service limits"
+            hint: "reduce them: each call takes memory, and the systemd unit limits the memory"
         )
     }
 }

@@ -2,7 +2,12 @@
 import ArgumentParser
 
 struct TencentOptions: ParsableArguments {
-    @Option(help: .init("End the last or every line of a batch in |clientip.", valueName: "which"))
+    @Option(
+        help: .init(
+            "Append |CLIENT-ADDRESS to the last or every line of the reply to a batch.",
+            valueName: "which"
+        )
+    )
     var clientIpLines = Tencent.ClientLines.last
 
     @Option(
@@ -78,7 +83,10 @@ struct AlibabaOptions: ParsableArguments {
     var ssStatus: Alibaba.ServiceStatus?
 
     @Option(
-        help: .init("no_ip_code of unregistered names; '' omits it.", valueName: "code")
+        help: .init(
+            "Field no_ip_code for names that are not in the account; '' omits the field.",
+            valueName: "code"
+        )
     )
     var unlistedCode = "DomainNotExist"
 

@@ -94,7 +94,7 @@ extension Check {
         return [
             .warning(
                 "the daemon has version \(status.version), httpdnsctl \(machine.version)",
-                fix: "systemctl restart httpdnsd, if both were updated"
+                fix: "if httpdnsd was updated, too: systemctl restart httpdnsd"
             )
         ]
     }

@@ -30,8 +30,8 @@ extension Check {
                 guard machine.resolver.knowsLinks else {
                     return [
                         .warning(
-                            "points to systemd-resolved; resolvectl domain failed, so that a link "
-                                + "may have the domain ~.",
+                            "points to systemd-resolved; resolvectl domain failed, so it is not "
+                                + "known whether a link has the domain ~.",
                             fix: "find out why resolvectl domain fails"
                         )
                     ]

@@ -104,7 +104,7 @@ extension SetupPlan {
             return "systemd-resolved sends all names to the servers of \(links) (domain ~.)"
         }
         guard facts.knowsLinks else {
-            return "resolvectl domain failed, so that a link may have the domain ~."
+            return "resolvectl domain failed, so it is not known whether a link has the domain ~."
         }
         guard let value = facts.resolvedSettings.overTLS, facts.resolvedSettings.requiresTLS else {
             return nil

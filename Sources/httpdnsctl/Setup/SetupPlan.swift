@@ -94,7 +94,8 @@ extension SetupPlan {
             obstacles.append(
                 Obstacle(
                     what: "/etc/resolv.conf is a mount point, as in a container",
-                    fix: "create the container with its DNS server, such as docker run --dns",
+                    fix:
+                        "set the DNS server when you create the container, for example docker run --dns",
                     yieldsToForce: false
                 )
             )

@@ -10,9 +10,10 @@ struct BillVerb: Verb {
             A unit is an item of the vendor's bill, such as a request or a name. Units are counted \
             by the rules of the vendor's price page, or of the option `price`. They are shown in \
             total, by route, and for the most expensive names. The counts of the day and the month \
-            (UTC) include all daemons of this machine, and survive restarts. They are upper bounds: \
-            a call also counts if the daemon does not know whether it is billed. The list of \
-            settings that cost less is computed from the calls since the start or `stats --reset`. \
+            (UTC) include all daemons of this machine, and survive restarts. The counts are upper \
+            bounds: a call also counts if the daemon does not know whether it is billed. The output \
+            also suggests settings that cost less, computed from the calls since the start or \
+            `stats --reset`. \
             Compare with the vendor's invoice before you rely on the figures.
 
             EXAMPLES

@@ -76,7 +76,8 @@ struct LogLevelVerb: Verb {
     @OptionGroup var options: Options
 
     @Argument(
-        help: "New level, or `settings`.",
+        help:
+            "New level, or `settings` for the level of the settings file; if absent, the level is shown.",
         completion: .list(Completions.levels + ["settings"])
     )
     var level: String?

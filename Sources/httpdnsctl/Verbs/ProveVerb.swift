@@ -18,7 +18,7 @@ struct ProveVerb: Verb {
             not encrypted. Replies contain the name and its addresses.
 
             A call without a reply, for example if the server refuses connections, is shown as \
-            skipped, with the reason. Exits with 4 if a reply differs, and with 1 if no reply could \
+            skipped, with the reason. Exits with 4 if a reply differs from the documentation, and with 1 if no reply could \
             be compared.
 
             EXAMPLES

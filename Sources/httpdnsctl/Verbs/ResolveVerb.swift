@@ -6,7 +6,7 @@ import DNSWire
 struct ResolveVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "Resolve names as for a client, up to 16 at a time.",
+        abstract: "Resolve names as if a client had queried them, up to 16 in parallel.",
         usage: "httpdnsctl resolve NAME ... [TYPE]",
         discussion: """
             Names are resolved through cache, vendors and upstreams, which can make billable calls \
