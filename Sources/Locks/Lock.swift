@@ -5,8 +5,8 @@ public import Glibc
 // held.
 /// Value protected by a pthread mutex.
 ///
-/// `Synchronization.Mutex` spins under contention (swiftlang/swift#88440), rejects a closure that
-/// was received as a parameter, and is invisible to ThreadSanitizer.
+/// Replaces `Synchronization.Mutex`, which spins under contention (swiftlang/swift#88440), accepts
+/// no closure that the caller received as a parameter, and is invisible to ThreadSanitizer.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @safe
@@ -23,7 +23,7 @@ public final class Lock<Value: ~Copyable>: @unchecked Sendable {
         unsafe value.initialize(to: initial)
     }
 
-    /// Calls `body` with exclusive access; `body` must not block or lock again.
+    /// Calls `body` with exclusive access; `body` must not block, and must not use this lock.
     @inlinable
     public func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         unsafe pthread_mutex_lock(mutex)
