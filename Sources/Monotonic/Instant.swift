@@ -10,7 +10,7 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// Nanoseconds since boot, ±292 years.
     public let nanoseconds: Int64
 
-    /// Creates the instant that is `nanoseconds` after the start of the machine.
+    /// Creates the instant that is `nanoseconds` after boot.
     @inlinable
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
@@ -73,7 +73,7 @@ extension Duration {
     @inlinable
     public var clampedNanoseconds: Int64 {
         let attoseconds = attoseconds
-        // A 64-bit division is sufficient up to 9 s.
+        // Up to 9 s, the attoseconds fit into 64 bits, and a 64-bit division is faster.
         if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }
