@@ -137,7 +137,7 @@ struct Program: ParsableCommand {
         }
     }
 
-    /// Runs the daemon, and returns its exit code; `level` overrides the settings.
+    /// Runs the daemon, and returns its exit code; `level` overrides the log level of the settings.
     private static func serve(
         _ settings: Handover<Settings>,
         from file: String,
@@ -147,11 +147,13 @@ struct Program: ParsableCommand {
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-        // The service loop keeps the capabilities until its sockets are bound.
+        // Each thread has its own capabilities. The thread of the service loop starts before the
+        // drop below, because it needs capabilities until its sockets are bound.
         ServiceLoop.start()
-        // Ignores a failure, because the service loop also drops capabilities and logs a failure.
+        // A failure is ignored here: the service loop drops its capabilities later, and logs a
+        // failure.
         try? OwnProcess.dropCapabilities()
-        // The new thread inherits the reduced capabilities of its creator.
+        // The writer thread inherits the reduced capabilities of this thread.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {
@@ -200,7 +202,7 @@ private final class Handover<Value: Sendable>: Sendable {
 
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Calls `see` with the value, and does not take the value.
+    /// Calls `see` with the value, which can still be taken later.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }
