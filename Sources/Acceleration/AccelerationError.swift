@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Reason why acceleration is not available.
 package enum AccelerationError: Error, Equatable, CustomStringConvertible {
-    /// The process lacks CAP_BPF or CAP_NET_ADMIN, or may not call bpf(2).
+    /// The process lacks CAP_BPF or CAP_NET_ADMIN, or is not allowed to call bpf(2).
     case forbidden(what: String)
 
     /// The kernel is older than Linux 6.6 and has no TCX.
@@ -31,7 +31,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
 
     /// Creates the error for `result`, a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
-        // EACCES with a log means that the verifier rejected the program.
+        // With a log, EACCES is no lack of permission: the BPF verifier rejected the program.
         self =
             -result == EPERM || -result == EACCES && log.isEmpty
             ? .forbidden(what: what) : .refused(what: what, errno: -result, why: log)

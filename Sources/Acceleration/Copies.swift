@@ -11,16 +11,17 @@ struct Copies: ~Copyable {
 
     let room: Int
 
-    /// Hits that were counted, but that `newHits` has not returned yet.
+    /// Counted hits that `newHits` has not returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of copies without new hits that `newHits` may still return in this pass.
+    /// Number of unused copies that `newHits` may still add to `idle` in this pass over all slots.
     ///
-    /// 0 unless the map is full: then unused copies make way for others.
+    /// If the map is full, the cache removes the copies in `idle` to make space. Otherwise, the
+    /// number is 0, and unused copies stay.
     var idleLeft = 0
 
-    /// Address families that the BPF program answers.
+    /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.
     var families: UInt32 = 0
 
     /// Number of `suspend` calls without a `resume`.
@@ -53,7 +54,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Counted hits, including hits of earlier copies in this slot.
+    /// Hits on this slot that were already counted, including hits on its earlier copies.
     var seen: UInt64 = 0
     var isUsed = false
 

@@ -14,7 +14,7 @@ internal import Locks
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// Instant zero of the cache's times, in nanoseconds of CLOCK_BOOTTIME.
+    /// Instant from which the cache counts its times, in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
 
@@ -118,7 +118,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Answers by the kernel, as last read from the counters of the BPF program.
+        /// Number of answers by the kernel, when the counters of the BPF program were last read.
         package var answers: UInt64 = 0
 
         package var isSuspended = false
@@ -289,7 +289,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // The verifier ends its log with a line of statistics.
+        // Skips the last line of the verifier's log, which has statistics.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 
