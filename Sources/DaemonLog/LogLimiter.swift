@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one log line per minute for each kind.
+/// Limit of one log line per minute for each kind of entry.
 ///
-/// Entries from the same line of code with equal fields are of one kind. Entries below level notice
-/// or without fields have no limit. Entries that clients or the network can cause must have fields.
+/// Entries from one line of code with equal fields are of one kind. Entries below level notice and
+/// entries without fields have no limit. Therefore, an entry that clients or the network can cause
+/// must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
@@ -28,9 +29,10 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is only counted.
+        /// The entry is not logged, but counted for a summary.
         ///
-        /// `until` is the end of the minute, for the first counted entry of the minute.
+        /// For the first counted entry of a minute, `until` is the end of the minute; for the
+        /// others, `until` is nil.
         case count(until: Instant?)
     }
 

@@ -5,7 +5,7 @@ package import Logging
 internal import Net
 internal import Synchronization
 
-/// Backend of all loggers: filters entries, limits repetitions, and stores the latest in memory.
+/// Backend of all loggers: filters and limits entries, and stores the latest entries in memory.
 package final class LogSink: Sendable {
     /// Log source of entries about single queries; the flight recorder skips these entries.
     package static let queries = "queries"
@@ -67,7 +67,7 @@ package final class LogSink: Sendable {
 
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Minimum level of accepted entries; the flight recorder also records unlogged entries.
+    /// Minimum level of accepted entries: at most debug, which the flight recorder records.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
     /// Number of lines dropped because the log reader was slow.
@@ -120,7 +120,7 @@ package final class LogSink: Sendable {
 
     /// Starts a writer thread, so that a slow log reader blocks no other thread.
     ///
-    /// If the thread cannot be started, the threads that log also write.
+    /// If the writer thread cannot be started, each thread writes its own entries, and can block.
     package func startWriter() {
         let made = try? LogWriter(to: destination)
         writer.withLock { $0 = made }

@@ -3,11 +3,11 @@ internal import Configuration
 internal import Logging
 internal import Net
 
-/// Thread that writes the log: a write may block without limit, for example on a failed disk.
+/// Thread that writes the log, because a write can block for any time, as on a failed disk.
 ///
-/// Entries above the limits are dropped and counted.
+/// Entries that exceed the limits of the queue are dropped and counted.
 struct LogWriter: Sendable {
-    /// Maximum number of queued entries; the thread may hold the same number in addition.
+    /// Maximum number of queued entries; the thread can hold as many while it writes.
     static let entryLimit = 4_096
     static let octetLimit = 1 << 20
 
@@ -15,7 +15,7 @@ struct LogWriter: Sendable {
 
     private let queue: BackgroundQueue<(entry: LogEntry, format: LogFormat)>
 
-    /// Throws if no descriptor or thread is left.
+    /// Starts the thread; throws if the system has no free descriptor or thread.
     init(to destination: LogDestination) throws(SocketError) {
         queue = try BackgroundQueue(
             named: "log",
