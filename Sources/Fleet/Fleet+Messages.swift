@@ -31,7 +31,7 @@ extension Fleet {
             return
         }
         let known = subject.fetchedAt
-        // Skips the messages of this machine, which Redis also returns: their time is `known`.
+        // Redis also sends this machine its own messages, which are skipped: their time is `known`.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }

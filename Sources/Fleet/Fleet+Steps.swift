@@ -105,8 +105,7 @@ extension Fleet {
 
     /// Returns the read commands.
     ///
-    /// Each command reads one octet more than the limit, so that a value that is too long is
-    /// detected.
+    /// Each command reads one octet more than the limit: a value of that length is too long.
     private func reads(_ lookUp: FleetLookUp) -> [[UInt8]] {
         lookUp.keys.map { key in
             RedisCodec.command([

@@ -38,7 +38,7 @@ package final class Fleet {
         /// Answer that another machine shared, and its age in seconds.
         case value(FleetValue, age: UInt32)
 
-        /// This machine calls the vendor, and then reports the result with the ticket.
+        /// This machine must call the vendor; with a ticket, it then reports the result (``end``).
         ///
         /// `stale` is a shared answer with an expired TTL, for use if no server answers.
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
@@ -65,8 +65,8 @@ package final class Fleet {
 
     /// Percentage of the TTL, 0...9, by which this machine refreshes an answer earlier.
     ///
-    /// The percentage differs between machines, so that not all machines refresh an answer. The
-    /// first machine sends the answer to the others.
+    /// The percentage depends on the name of the machine. Usually one machine is first to refresh
+    /// an answer, and sends the answer to the others before they refresh it.
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }
@@ -281,7 +281,8 @@ package final class Fleet {
     private func call(_ lookUp: FleetLookUp) {
         if lookUp.machine.phase == .calling(isLeader: true) { statistics.led += 1 }
         lookUp.calledAt = now
-        // Only the first query gets the ticket; the vendor client merges the calls of the others.
+        // Only the first query gets the ticket; the vendor client merges the other queries' calls
+        // with the call of the first query.
         var ticket: Ticket? = Ticket(key: lookUp.key, number: lookUp.number)
         let stale = lookUp.stale.flatMap { value in
             now.map { (value: value, age: value.age(at: $0)) }

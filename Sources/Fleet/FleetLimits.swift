@@ -35,7 +35,7 @@ package enum FleetLimits {
     /// Octets of messages that a machine reads in a burst.
     static let messageBurst = 1 << 20
 
-    /// Octets that each message counts in addition to its length, to limit short messages too.
+    /// Octets that are added to the length of each message, so that the rate limits short messages.
     static let messageCost = 512
 
     /// Time limit of a connection, including TLS, authentication and the first commands.
@@ -58,7 +58,7 @@ package enum FleetLimits {
 
     /// Consecutive timeouts after which no client waits for Redis.
     ///
-    /// The oldest command without a reply must also be `shortSilence` old.
+    /// In addition, the oldest command without a reply must be at least `shortSilence` old.
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
@@ -117,7 +117,7 @@ package enum FleetLimits {
     /// Time from the start of a connection to the first confirmation.
     static let firstConfirmation: Duration = .seconds(3)
 
-    /// Limit of the number of machines that a Redis server reports; a larger number is clamped.
+    /// Highest number of machines in a calculation; a larger number from Redis is lowered to this.
     package static let mostMembers = 1_000_000
 
     /// Maximum number of machines that the statistics of a vendor list by name.

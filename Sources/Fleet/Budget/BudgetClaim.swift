@@ -3,7 +3,7 @@
 /// Part of a shared budget that this machine may use: a state machine without clock or network.
 ///
 /// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
-/// machine keeps its claim, and may also use an equal share of the unclaimed amount.
+/// machine can use its claim and its share: the unclaimed amount divided by the number of machines.
 package struct BudgetClaim: Sendable, Hashable {
     /// Number of limits: calls per day, units per day, units per month.
     package static let limits = 3
@@ -25,7 +25,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
         package init(most: UInt64) { self.most = most }
 
-        /// Returns the amount to claim in advance.
+        /// Returns the amount to claim in addition to the amount that this machine has used.
         ///
         /// The amount shrinks towards the end of the budget, so that idle machines hold little
         /// unused budget.
@@ -104,9 +104,10 @@ package struct BudgetClaim: Sendable, Hashable {
         if isAlone { beginShares() }
     }
 
-    /// Returns what is left of the whole budget for this machine; nil if there is no such limit.
+    /// Returns the amount that this machine can still use of each limit; nil for a missing limit.
     ///
-    /// Without Redis, this is the unused part of the claim and the share of this machine.
+    /// The amount is the unused part of the claim, plus the amount that no machine has claimed;
+    /// without Redis, plus the share instead.
     package func left(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in
             limit.map { limit in
@@ -117,9 +118,11 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns true if half of the advance (``block``) is used, or if less than one call is left.
+    /// Returns true if this machine should claim more of a limit.
     ///
-    /// A limit that is fully claimed counts only if this machine has used more than its claim.
+    /// That is so if half of the advance (``block``) is used, or if the claim does not cover
+    /// another call. If the machines have claimed the whole limit, more is claimed only after this
+    /// machine has used more than its claim.
     ///
     /// - Parameter costs: maximum amount for one call, for each limit.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
@@ -141,8 +144,8 @@ package struct BudgetClaim: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - members: number of machines; 0 if not known.
-    ///   - isSettled: false shortly after connecting, when Redis may not know all machines and
-    ///     claims. Then neither `members` nor a sum of claims decreases.
+    ///   - isSettled: false in the first minute of a connection, when Redis possibly does not know
+    ///     all machines and claims. Then neither `members` nor a sum of claims decreases.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,

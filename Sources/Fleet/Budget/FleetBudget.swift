@@ -18,7 +18,7 @@ package final class FleetBudget {
         /// Maximum amount for one call, for each limit.
         package let costs: [UInt64]
 
-        /// Returns the day, the month, and the use of each limit by this machine; nil if unknown.
+        /// Returns the day, the month, and the use by this machine for each limit; nil if unknown.
         package let use: @ServiceLoop () -> (day: Int64, month: Int64, amounts: [UInt64])?
 
         package init(
@@ -111,7 +111,8 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // By the first confirmation, machines that connected at the same time have also claimed.
+        // Other machines may connect at the same time. The first confirmation also reads their
+        // claims.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -187,7 +188,7 @@ package final class FleetBudget {
             isSettled: link.isSettled
         )
         guard let claim = entries[vendor]?.claim else { return }
-        // Allows the next request immediately, unless a limit is fully claimed.
+        // Unless the machines have claimed a whole limit, this machine can claim more immediately.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {
             entries[vendor]?.nextAsk = nil
         }
@@ -209,7 +210,8 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, total >= claimed
             else { return nil }
-            // A machine that was without Redis can have used, and claimed, more than the limit.
+            // A machine can use more than the limit while Redis is unreachable, and then claims
+            // that use.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts
@@ -225,8 +227,9 @@ package final class FleetBudget {
 
     /// Script that updates the claim of this machine; returns claim and sum of claims of each key.
     ///
-    /// Arguments of each key: USED, WANTED, LIMIT and seconds to live. A claim is never below
-    /// USED. A key of another type is replaced. The cost does not depend on the number of machines.
+    /// The first argument is the machine. Then each key has four: USED, WANTED, LIMIT and the
+    /// seconds to live. A claim is never below USED. A key of another type is replaced. The time of
+    /// the script does not depend on the number of machines.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \

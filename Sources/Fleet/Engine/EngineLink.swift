@@ -28,7 +28,7 @@ final class EngineLink {
     /// Called for each new connection with the flushes that the server stores.
     var onFlushes: (@ServiceLoop ([[UInt8]]) -> Void)?
 
-    /// Receives messages; nil if a message is too long.
+    /// Called with each message; nil stands for a message that is too long.
     var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
     /// Redis clock; nil before the first connection.
@@ -160,8 +160,8 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // First, `beat` reads the number of machines, which the budget claims of `becomeConnected`
-        // need.
+        // `becomeConnected` claims budgets, for which `beat` must first read the number of
+        // machines.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)
@@ -274,7 +274,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // If the link is already alone, reports only the first failure after the start.
+            // While the link stays alone, only the first failure after the start is reported.
             if known == nil { onChange?(reason) }
             return
         }

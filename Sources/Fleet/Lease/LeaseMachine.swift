@@ -3,9 +3,9 @@
 /// State machine of one look-up of a shared answer, without clock or network.
 ///
 /// A machine reads the value, then claims a lease in Redis. The leader, which gets the lease, calls
-/// the vendor, stores the answer and releases the lease. The others wait for the leader's message,
-/// at most until the end of their wait, and then call the vendor themselves. The wait includes the
-/// read and the claim, so that a slow Redis server delays no client further.
+/// the vendor, stores the answer and releases the lease. The others wait for the leader's message.
+/// If the message does not come before the end of the wait, they call the vendor themselves. The
+/// wait includes the read and the claim, so that a slow Redis server does not prolong it.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading
@@ -88,7 +88,7 @@ struct LeaseMachine: Hashable, Sendable {
             return []
         case (.calling, .callEnded(let hasValue)):
             return end(with: hasValue ? .publish : nil)
-        // Ignores late replies, and events without effect in this phase.
+        // Late replies, and events that have no effect in the phase.
         case (.calling, _), (.reading, _), (.claiming, _), (.waiting, _): return []
         }
     }

@@ -32,7 +32,7 @@ final class RedisConnection {
         }
     }
 
-    /// Receives messages of a subscription; nil if a message is too long.
+    /// Called with each message of a subscription; nil stands for a message that is too long.
     var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
     /// Called once, at the end of the connection.

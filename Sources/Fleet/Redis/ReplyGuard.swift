@@ -3,8 +3,8 @@
 /// Filter that checks the lengths in replies before hiredis parses them.
 ///
 /// hiredis allocates as much memory as a length announces. The filter replaces a string that is too
-/// long by nil. If it reported an error instead, every client that can publish a message could end
-/// the connection.
+/// long by a nil reply (`$-1`). An error would end the connection; then any client of Redis could
+/// end this connection by publishing a long message.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.
@@ -22,12 +22,12 @@ struct ReplyGuard: Sendable {
         case skipped(left: Int)
     }
 
-    /// Octets of the current line that hiredis does not get yet, because a length is incomplete.
+    /// Start of the current line, held back from hiredis until the length in the line is checked.
     private var line: [UInt8] = []
 
     private var state = State.type
 
-    /// Number of missing elements of the reply.
+    /// Number of elements of the current reply that are still to come.
     private var left = 1
 
     /// Elements and octets of the reply so far.
@@ -76,8 +76,8 @@ struct ReplyGuard: Sendable {
             }
         case .text(let count, let isEnding):
             guard count < FleetLimits.lineOctets else { throw .unexpected("a line is too long") }
-            // If hiredis saw another end of line than this filter, hiredis would parse unchecked
-            // lengths.
+            // hiredis and this filter must agree where lines end; otherwise, hiredis would parse
+            // lengths that the filter has not checked.
             guard isEnding == (octet == UInt8(ascii: "\n")) else {
                 throw .unexpected("a line of the reply has an invalid end")
             }

@@ -27,7 +27,7 @@ package struct FleetKey: Hashable, Sendable {
         )
     }
 
-    /// Key of the value in Redis; a Redis Cluster puts keys with equal braces in one hash slot.
+    /// Key of the value in Redis; a Redis Cluster stores keys with equal text in braces together.
     var value: [UInt8] { key("v") }
     var lease: [UInt8] { key("l") }
 

@@ -103,12 +103,13 @@ struct FlushList: Sendable {
     /// A soft flush of all names does not replace earlier flushes that remove answers.
     private var allHard: Int64 = .min
 
-    /// Adds a flush; returns false if the flush is known or far in the future.
+    /// Adds a flush; returns false if the flush is known, or is too far in the future.
     ///
-    /// A flush is also known if a later flush of all names covers it. Known flushes with a future
-    /// time, from a clock that was ahead, do not cover `flush`. If they are more than
-    /// ``FleetLimits/clockStep`` ahead, they are removed. If the list is full, the oldest flush
-    /// becomes a flush of all names.
+    /// A flush is also known if a later flush of all names covers it. A known flush of all names
+    /// with a time in the future (from a Redis clock that was ahead) covers no other flush.
+    ///
+    /// Flushes more than ``FleetLimits/clockStep`` in the future are not added, and are removed
+    /// from the list. If the list is too long, its oldest flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep
@@ -138,7 +139,8 @@ struct FlushList: Sendable {
 
     /// Adds the flushes that Redis stores, oldest first; returns the flushes that are new.
     ///
-    /// - Parameter isFull: true if older flushes may be lost; then, all older values are flushed.
+    /// - Parameter isFull: true if Redis possibly removed older flushes. Then all values older than
+    ///   the oldest of `stored` are flushed.
     mutating func add(stored: [FleetFlush], isFull: Bool, now: Int64) -> [FleetFlush] {
         var all = stored
         if isFull, let oldest = stored.map(\.at).min() {

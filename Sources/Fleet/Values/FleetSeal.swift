@@ -7,7 +7,7 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case unknownVersion = "unknown-version"
 
-    /// The tag does not match: another secret, another name, or changed octets.
+    /// The tag is wrong: sealed with another secret or for another name, or changed later.
     case forged
 
     /// The content is authentic, but not a valid value or flush.
