@@ -10,7 +10,7 @@ package struct ClientSubnet: Hashable, Sendable {
     /// Zero in queries.
     package let scopePrefixLength: UInt8
 
-    /// Clears the bits after the source prefix; nil if a length exceeds the address.
+    /// Creates an option with zero bits after the source prefix; nil for a length above 32 or 128.
     package init?(_ address: IPAddress, sourcePrefixLength: UInt8, scopePrefixLength: UInt8 = 0) {
         let address = address.unmapped
         let width: UInt8 = if case .v4 = address { 32 } else { 128 }
@@ -28,7 +28,7 @@ package struct ClientSubnet: Hashable, Sendable {
 extension ClientSubnet {
     /// Parses an option; family 0 has no address (`dig +subnet=0`).
     ///
-    /// - Throws: `truncated` or `badOption`, answered with FORMERR (RFC 7871 §6).
+    /// - Throws: `truncated` or `badOption`; the daemon then replies with FORMERR (RFC 7871 §6).
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         let family = try reader.uint16()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Content of an OPT record (RFC 6891 §6), which the daemon never forwards.
+/// Content of an OPT record (RFC 6891 §6); the daemon forwards no OPT record.
 package struct EDNS: Hashable, Sendable {
     /// UDP payload size in octets; below 512 means 512 (RFC 6891 §6.2.3).
     package var udpPayloadSize: UInt16

@@ -89,7 +89,7 @@ extension EDNSOption {
         }
     }
 
-    /// Appends the option; all lengths must be valid.
+    /// Appends the wire form; the lengths must be valid, for example of a server cookie.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

@@ -5,10 +5,10 @@ package struct ServerCookie: Hashable, Sendable {
     /// Version 1, three zero octets and the timestamp.
     package let head: UInt64
 
-    /// SipHash-2-4 of the client cookie, `head` and the client address.
+    /// SipHash-2-4 of the client cookie, `head` and the client address, with the server's secret.
     package let hash: UInt64
 
-    /// Octets of this format; RFC 7873 §4.2 allows 8 to 32.
+    /// Octets of a server cookie in this format; RFC 7873 §4.2 allows 8 to 32.
     package static let octetCount = 16
 
     /// Timestamp: seconds since 1970 modulo 2³², a serial number (RFC 1982, RFC 9018 §4.3).
@@ -102,7 +102,7 @@ extension CookieSecrets {
     ) -> Decision {
         let age = cookie.map { Int32(truncatingIfNeeded: time &- $0.time) } ?? .max
         var isProven = false
-        // The hash covers the reserved octets (RFC 9018 §4.2).
+        // The three reserved octets need no check, because the hash covers them (RFC 9018 §4.2).
         if let cookie, CookieLimits.ages.contains(age), cookie.head >> 56 == 1 {
             let isCurrent = cookie == self.cookie(current, client, address, cookie.head)
             if isCurrent, age < CookieLimits.renewal {

@@ -9,13 +9,13 @@ struct NameCompressor {
         var offset: UInt16
         /// Uncompressed octets from the target to the end of the name, 2...255.
         var octets: UInt8
-        /// Index plus one of the previous target with the same `octets`; 0 for none.
+        /// Index plus one of the previous target that has the same value of `octets`; 0 for none.
         var previous: UInt8
     }
 
     private var targets: [Target] = []
 
-    /// Index plus one of the newest target of each size; 0 for none.
+    /// Index plus one of the newest target, for each value of `octets`; 0 for none.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 
     var count: Int { targets.count }

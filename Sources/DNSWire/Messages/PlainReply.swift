@@ -67,7 +67,7 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the time is quadratic.
+    /// Maximum number of answer records; the time of the checks grows with its square.
     private static let mostRecords = 24
 
     private static let mostOthers = 48
@@ -111,7 +111,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address; false for a duplicate, or another size or TTL than the first address.
+    /// Checks an address; returns false for a duplicate, a wrong size, or a different TTL.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -134,8 +134,8 @@ private struct Walk: ~Escapable {
         guard let (nameEnd, pointer) = extent(ofNameAt: start), nameEnd == end,
             nameCount < names.count
         else { return false }
-        // A pointer must lead to a label of an earlier name: another target could be a TTL, which
-        // changes.
+        // A pointer must lead to a label of an earlier name. Other octets, such as a TTL, may
+        // change.
         if let pointer {
             guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
             else { return false }
@@ -157,7 +157,7 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the other sections; returns false for an extended RCODE, or an option except padding.
+    /// Checks the other sections; false for an extended RCODE or an EDNS option other than padding.
     private func skipOthers() -> Bool {
         let authorities = Int(message.uint16(at: 8))
         let count = authorities + Int(message.uint16(at: 10))
@@ -174,7 +174,7 @@ private struct Walk: ~Escapable {
             position = data + count
             guard position <= message.byteCount else { return false }
             guard message.uint16(at: fields) == RecordType.opt.rawValue else { continue }
-            // The upper 8 bits of the TTL are those of the RCODE.
+            // In OPT, the upper 8 bits of the TTL field are the upper 8 bits of the RCODE.
             guard isRoot, !hasOPT, index >= authorities, message.uint8(at: fields + 4) == 0 else {
                 return false
             }
@@ -190,7 +190,7 @@ private struct Walk: ~Escapable {
 
     /// Returns the end of a name, and the target of its first pointer; nil for a malformed name.
     ///
-    /// As ``WireReader/name()``, but without errors, which are slower.
+    /// Checks the same rules as ``WireReader/name()``, but throws no errors: throwing is slower.
     private func extent(ofNameAt start: Int) -> (end: Int, target: Int?)? {
         var (position, runStart) = (start, start)
         var (octets, hops) = (1, 0)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Scope of an address (RFC 6890).
+/// Scope of an address (RFC 6890): the part of the network in which it reaches a server.
 package enum AddressReach: Int, Sendable, Comparable {
-    /// Internet, or an address for documentation.
+    /// The Internet; also addresses for documentation.
     case global
 
-    /// One network, possibly the client's network.
+    /// A network that is not part of the Internet, possibly the client's network.
     case local
 
-    /// The client or its link; never a valid answer.
+    /// At most the client itself, its link or a multicast group; never a valid answer.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -68,7 +68,7 @@ extension IPv6Address {
     /// Scope of `::` and `::1`, which do not fit into the table of 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
-    /// Networks by the upper half of the address.
+    /// Networks by the upper 64 bits of the address.
     private static let special: [(network: UInt64, length: UInt64, reach: AddressReach)] = [
         // NAT64 (RFC 8215).
         (0x0064_FF9B_0001_0000, 48, .local),
@@ -86,7 +86,7 @@ extension IPv6Address {
         (0xFF00_0000_0000_0000, 8, .none),
     ]
 
-    /// IPv4 addresses that translators and tunnels embed.
+    /// IPv4 addresses that a translator or tunnel has embedded in this address.
     private var carried: [IPv4Address] {
         let last = UInt32(truncatingIfNeeded: low)
         // Mapped and compatible (RFC 4291 §2.5.5); NAT64 (RFC 6052 §2.1).

@@ -2,8 +2,8 @@
 
 /// Clients that share one limit: an IPv4 address, an IPv6 /56, or the loopback.
 ///
-/// A network with a proven address (TCP, RFC 7873 cookie, loopback) has its own limit, so forged
-/// queries do not use up this limit.
+/// Queries from an address that cannot be forged (TCP, RFC 7873 cookie, loopback) have a separate
+/// limit. So queries with forged source addresses do not use up the limit of proven clients.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen

@@ -2,7 +2,7 @@
 
 /// Network prefix; IPv4-mapped addresses count as IPv4.
 package struct IPPrefix: Hashable, Sendable {
-    /// Address; never IPv4-mapped with a length of 96 bits or more.
+    /// Address with zero host bits; a prefix in ::ffff:0:0/96 is stored as an IPv4 prefix.
     package let address: IPAddress
 
     /// Length in bits, 0...32 or 0...128.

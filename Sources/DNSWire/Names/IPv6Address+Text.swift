@@ -12,7 +12,7 @@ extension IPv6Address {
     /// Not generic, because unspecialised generic code is slow.
     private init?(text: [UInt8]) {
         let colon = UInt8(ascii: ":")
-        // `count` is the number of groups in `value`, `gap` the number before the double colon.
+        // `value` has `count` groups so far, `gap` of them before `::`.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?

@@ -7,7 +7,7 @@ package struct NAT64Prefix: Hashable, Sendable {
     /// 32, 40, 48, 56, 64 or 96 bits.
     package let length: Int
 
-    /// 64:ff9b::/96, only for global IPv4 addresses (RFC 6052 §3.1).
+    /// 64:ff9b::/96, which must embed only global IPv4 addresses (RFC 6052 §3.1).
     package static let wellKnown = NAT64Prefix(
         checked: IPv6Address(high: 0x0064_FF9B_0000_0000, low: 0),
         length: 96
@@ -26,8 +26,8 @@ package struct NAT64Prefix: Hashable, Sendable {
 
     /// Creates a prefix; nil if no NAT64 can have this prefix.
     ///
-    /// With a loopback or link-local prefix, for example, connections could go to this machine or
-    /// its link.
+    /// A loopback or link-local prefix is rejected, for example: DNS64 answers would send
+    /// connections to the client itself or to its link.
     package init?(_ prefix: IPPrefix) {
         guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
             network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
@@ -54,8 +54,8 @@ extension NAT64Prefix {
 
     /// Returns the address that DNS64 synthesizes for an A record.
     ///
-    /// Returns nil for loopback and link-local addresses. With the well-known prefix, returns nil
-    /// for all addresses that are not global (RFC 6052 §3.1).
+    /// Returns nil for addresses that are never a valid answer, such as loopback. With the
+    /// well-known prefix, returns nil for all addresses that are not global (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)
@@ -96,7 +96,7 @@ extension NAT64Prefix {
 }
 
 extension IPAddress {
-    /// Returns the scope; in one of `prefixes`, limited by the scope of the embedded IPv4 address.
+    /// Returns the scope; within a NAT64 prefix, the embedded IPv4 address can reduce the scope.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }
@@ -114,8 +114,9 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// An address can contain a well-known address by chance. The result is the prefix that occurs
-    /// most often. If several prefixes do, the result is `current` or the first.
+    /// An address can contain a well-known address at a second place by chance. Therefore, the
+    /// result is the prefix that occurs most often. Of several such prefixes, the result is
+    /// `current`, or else the first.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

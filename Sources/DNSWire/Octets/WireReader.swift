@@ -109,7 +109,7 @@ extension WireReader {
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// Reads a name; returns `question` without a copy if a pointer leads to the question.
+    /// Reads a name; returns `question`, without a copy, for a pointer to the question's name.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
@@ -145,7 +145,7 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Maximum labels and pointers of a name that is cheap to decode again.
+    /// Maximum sum of labels and pointers of a name that is not stored in `longNames`.
     private static var fewSteps: Int { 16 }
 
     @_lifetime(self: copy self)

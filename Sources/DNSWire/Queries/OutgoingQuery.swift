@@ -40,7 +40,6 @@ package struct OutgoingQuery: Sendable {
         padding = block.map { ($0 - bare % $0) % $0 }
     }
 
-    /// Encoded message.
     package var octets: [UInt8] {
         var octets = [UInt8](zeros: count)
         octets.withMutableRawSpan { write(to: &$0) }

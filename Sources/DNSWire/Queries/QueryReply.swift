@@ -132,7 +132,7 @@ extension QueryFacts {
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// Writes the header and the question of the query, with which replies begin.
+    /// Writes the query's header and question to `buffer`; `reply` can then turn them into a reply.
     package func write(id: UInt16, _ name: Name, to buffer: inout MutableRawSpan) {
         buffer.store(id, at: 0)
         buffer.store(flags, at: 2)
