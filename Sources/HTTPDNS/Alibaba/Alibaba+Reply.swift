@@ -74,9 +74,9 @@ extension Alibaba {
         return json
     }
 
-    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if they are unreadable.
+    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if missing or unreadable.
     ///
-    /// The result is also nil for an empty list with an undocumented code.
+    /// Also returns nil for an empty list with an undocumented `no_ip_code`.
     private static func family(
         _ family: Families,
         in value: JSONValue?

@@ -12,7 +12,7 @@ package struct PriceModel: Sendable, Hashable {
         /// Name in a request, with one or both families.
         case name
 
-        /// Each address family of a name with at least one address in the reply.
+        /// Address family of a name in a request.
         case family
     }
 
@@ -21,7 +21,7 @@ package struct PriceModel: Sendable, Hashable {
     /// Units per item; 0 if the vendor is free.
     package var weight: UInt64
 
-    /// True if the price page says that an item without addresses is free.
+    /// True if an item whose reply has no addresses is free, according to the price page.
     package var emptyIsFree: Bool
 
     /// False if the vendor does not publish its unit; ``item`` is then an assumption.
@@ -90,9 +90,9 @@ package struct PriceModel: Sendable, Hashable {
         return Price(per10000: max(0, after.amount - before.amount), after.currency)
     }
 
-    /// Returns the maximum number of units for one name and family.
+    /// Returns the maximum number of units of the item that contains one name and family.
     ///
-    /// If ``item`` is a request or a name, the units also pay for the other names or families.
+    /// - Parameter isEmpty: true if the reply has no address.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {
@@ -127,7 +127,7 @@ extension PriceModel {
 
     /// Returns the billed units of each name in a request, in order.
     ///
-    /// The vendor also bills unusable addresses, which the client ignores.
+    /// Unusable addresses, which the client drops, also count as addresses in the reply.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
         let maximum = maximum(query)
         switch fate {

@@ -2,7 +2,7 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Change of `setting`: one family of a name costs `weight` units; `givesUp` is a drawback.
+    /// Change to `setting`: one family of a name then costs `weight` units; `givesUp`: drawback.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families

@@ -43,7 +43,9 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use on ``latestDay`` before the clock last moved to that day; `aheadOfMonth`: its month.
+    /// Use on ``latestDay`` when the clock last moved to or from that day.
+    ///
+    /// `aheadOfMonth` has the units of that day's month at that time.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -145,7 +147,8 @@ package struct UsageRecord: Sendable, Hashable {
                 behind = today
             } else if use != .none {
                 // If the clock returns to `day`, the counts of `day` must continue. `useToday`
-                // has them also on `today`, so the use here is `.none`: else they counted twice.
+                // still contains them. Therefore, the entry here has the use `.none`; otherwise,
+                // the same use would count twice.
                 former.append(Former(day: day, until: latestDay, use: .none, unitsOfMonth: 0))
                 former.sort { $0.day < $1.day }
                 former = former.suffix(Self.mostFormer)
@@ -153,7 +156,7 @@ package struct UsageRecord: Sendable, Hashable {
             return
         }
         if !isLatest, behind == nil {
-            // As above: only a wrong clock has reached `latestDay`.
+            // Forgets `latestDay` as above: only a wrong clock has reached that day.
             (latestDay, ahead, isLatest) = (day, .none, true)
         }
         behind = nil

@@ -114,7 +114,7 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server; without a further server, ends the call after the last request.
+    /// Queries the next server; if none is left and no request is in flight, ends the call.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)

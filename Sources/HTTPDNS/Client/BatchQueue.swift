@@ -4,9 +4,9 @@ package import DNSWire
 /// Queue of names that wait for a vendor call.
 ///
 /// Each DNS client has its own queues; a name is queued for each client that waits for the name.
-/// The next call is for the client with the fewest calls in flight; equal clients take turns. All
-/// clients without a proven address together get one of two calls. A call has only names of one
-/// client, because one slow name delays the whole call.
+/// The next call is for the client with the fewest calls in flight; clients with equally many calls
+/// take turns. If proven and other clients wait, every second call is for a proven client. A call
+/// has only names of one client, because one slow name delays the whole call.
 package struct BatchQueue: Sendable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
@@ -56,7 +56,8 @@ package struct BatchQueue: Sendable {
 
     /// Queue of names with equal families and parameters, oldest entry first.
     ///
-    /// The entry of a removed name is invalid: `waiting` has no such question and number.
+    /// After the removal of a name, its entries stay, but are invalid: their question and number
+    /// are not in `waiting`.
     private struct Line: Sendable {
         let families: Families
         let parameters: RouteParameters?
@@ -73,13 +74,13 @@ package struct BatchQueue: Sendable {
     /// Queues by client, in the order in which they are served; no array is empty.
     private var lines: [ClientNetwork?: [Line]] = [:]
 
-    /// Clients of a group with queues, each once, in round-robin order.
+    /// Clients of one group that have queued names, in round-robin order.
     private struct Turns: Sendable {
         let isProven: Bool
 
         var clients: ArraySlice<ClientNetwork?> = []
 
-        /// Removes a client, and moves the clients before it.
+        /// Removes the client at `index`, and moves the earlier clients by one place.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -203,7 +204,9 @@ extension BatchQueue {
         turns[turns[0].isProven == client.isProven ? 0 : 1].clients.append(client)
     }
 
-    /// Removes and returns the client of the next call; nil (no client) if no call may start.
+    /// Removes and returns the client of the next call.
+    ///
+    /// The outer optional is nil if no call may start; the inner one is nil for the daemon itself.
     private mutating func nextClient(_ shares: CallShares) -> ClientNetwork?? {
         for group in turns.indices {
             guard let index = nextTurn(of: group, shares) else { continue }

@@ -3,8 +3,9 @@
 /// Circuit breaker of one server, opened by HTTP status 429.
 ///
 /// The breaker stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s.
-/// Then one attempt is admitted. An answer closes the breaker; a 429 opens it again. Attempts that
-/// began before the opening cannot close the breaker, but their 429 can extend the pause.
+/// Then one attempt is admitted. An answer closes the breaker; a 429 opens it again. An attempt
+/// that began before the opening cannot close the breaker; its 429 can extend the pause only with
+/// `Retry-After`.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
@@ -71,7 +72,7 @@ extension Breaker {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker after a network change: servers may limit each source address.
+    /// Closes the breaker after a network change: the limit may be for the former source address.
     mutating func reset() {
         pause = nil
     }

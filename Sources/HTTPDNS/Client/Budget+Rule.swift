@@ -9,12 +9,12 @@ extension Budget {
         case warn
     }
 
-    /// Returns this machine's part of a shared budget at these counts; nil for the whole budget.
+    /// Returns this machine's part of a shared budget; nil if it can use the whole budget.
     package typealias Share = @ServiceLoop (UsageRecord) -> Part?
 
     /// Part of one machine in a shared budget.
     package struct Part: Sendable, Hashable {
-        /// Limits of this machine; they grow when the machine uses more.
+        /// Limits of this machine; they grow when this machine needs a larger part.
         package var limits: Limits
 
         /// Amounts of the whole budget that this machine can still get.

@@ -32,7 +32,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of times that the reservation was cleared; charges before that are not refunded.
+    /// Number of times that the reservation was cleared; earlier charges are not refunded.
     private var period: UInt64 = 0
 
     /// Reservation: part of the stored counts that no request has used yet.
@@ -41,7 +41,7 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if damaged.
     private var record: UsageRecord?
 
-    /// Charges in the Unix time `second`; `chargedBefore` is for the second before.
+    /// Charges during the Unix time `second`; `chargedBefore` has those of the preceding second.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
@@ -339,7 +339,7 @@ extension Budget {
 extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, the later day keeps the unused reservation in its counts.
+        // If the clock was set back, the reservation stays in the counts of the later day.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today

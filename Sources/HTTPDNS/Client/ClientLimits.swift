@@ -16,30 +16,31 @@ package enum ClientLimits {
     /// Time without an answer to a health probe after which queued names do not wait any more.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after an answer of a server for which a refusal may be a limit of concurrent calls.
+    /// Time after a server's latest answer in which a failure can count as a limit of concurrent
+    /// calls.
     static let saturationEvidence = Duration.seconds(3)
 
-    /// Maximum number of further calls for a name that the vendor refused; they may be billed.
+    /// Maximum number of retries of a name that the vendor refused; the retries may be billed.
     static let saturationRetries = 2
 
-    /// The same after failures to connect, which are not billed.
+    /// Maximum number of retries of a name after failures to connect, which are not billed.
     static let connectionRetries = 8
 
     /// Maximum number of refused names that wait for the end of another call.
     static let heldNames = 256
 
-    /// First minimum time between two increases of a reduced number of concurrent calls.
+    /// Initial minimum time between two increases of a reduced limit of concurrent calls.
     static let growthPause = Duration.milliseconds(500)
 
     static let longestGrowthPause = Duration.seconds(8)
 
-    /// Time by which a queued name waits longer for a call than `fallback-after`.
+    /// Maximum time that a queued name waits for a call in addition to `fallback-after`.
     static let queuePatience = Duration.milliseconds(400)
 
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
     static let queueSuspicion = Duration.milliseconds(150)
 
-    /// Interval of the checks whether an upstream may answer a queued name.
+    /// Interval at which a queued name is checked: an upstream may be allowed to answer it.
     static let queueCheck = Duration.milliseconds(100)
 
     /// Ignored clock difference in seconds: the header `Date` has no fractions.
@@ -51,7 +52,7 @@ package enum ClientLimits {
     /// Largest clock correction in seconds without TLS, where `Date` can be forged.
     static let longestUnprotectedSkew: Int64 = 600
 
-    /// Interval between test requests that are signed with the uncorrected local clock.
+    /// Interval between requests that are signed with the uncorrected local time, as a test.
     static let skewRetest = Duration.seconds(600)
 
     static let queuedNames = 4_096

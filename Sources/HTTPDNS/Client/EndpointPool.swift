@@ -167,8 +167,8 @@ extension EndpointPool {
 
     /// Ends a check of the primary server: makes that server current, or postpones the next check.
     ///
-    /// If another server answered before the primary server, the next check is postponed: calls to
-    /// a slow server are hedged, and therefore billed twice.
+    /// If another server answered first, the next check is also postponed: the primary server is
+    /// too slow. Calls to a slow server are hedged, and therefore billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant

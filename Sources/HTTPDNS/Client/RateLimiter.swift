@@ -25,7 +25,7 @@ struct RateLimiter: Sendable, Hashable {
     /// Returns true if `client` has reached its limit; other clients may still send requests.
     ///
     /// If `yields`, a quarter of the burst is reserved for clients whose addresses cannot be
-    /// forged. The average rate of `client` stays the same.
+    /// forged. This makes the bursts of `client` smaller, but does not change its average rate.
     func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
         let free = free(perSecond, now) - (yields ? perSecond / 4 : 0)

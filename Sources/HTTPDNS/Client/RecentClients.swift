@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// The two latest DNS clients of a vendor, which show if a client is the only one.
 ///
-/// A single client may use the whole budget and rate. A forged source address counts as a second
-/// client, and limits the first client to three quarters (``FairShare``).
+/// The only client can use the whole budget and rate. With a second client, each can use at most
+/// three quarters (``FairShare``). A forged source address also counts as a second client.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

@@ -29,7 +29,7 @@ final class PendingLookup {
     func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
-/// Name with waiting look-ups; the name is queued or in a call.
+/// Name with waiting look-ups; the name is queued, held for a retry, or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question
@@ -42,13 +42,13 @@ final class PendingName {
 
     var lookUps: [PendingLookup] = []
 
-    /// Call with the name; nil while the name is queued.
+    /// Call with the name; nil while the name is queued or held.
     weak var call: VendorCall?
 
-    /// Time since which the name has had to wait for a free call; nil if it had not to wait.
+    /// Time at which the name began to wait for a call; nil if its call started immediately.
     var queuedAt: Instant?
 
-    /// Number of calls after refusals because of other calls in flight.
+    /// Number of times that the name was held for a retry.
     var retries = 0
 
     init(
@@ -104,7 +104,7 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of times that running requests were dropped; their results are ignored.
+    /// Number of times that all requests in flight were dropped; their results are ignored.
     var round = 0
 
     var restarts = 0

@@ -119,9 +119,9 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Part (0…1) of the units that remains with the minimum TTL ``ClientLimits/advisedTTL``.
+    /// Estimated part (0…1) of the units if the minimum TTL were ``ClientLimits/advisedTTL``.
     ///
-    /// An estimate for a name that clients query all the time.
+    /// The estimate assumes that clients query the name all the time.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max

@@ -35,7 +35,7 @@ extension VendorClient {
         dropTrial(clocks.now())
     }
 
-    /// Limits this machine to a part of a shared budget; nil for the whole budget.
+    /// Limits this machine to its part of a shared budget; nil removes the limit.
     package func shareBudget(_ share: Budget.Share?) { budget.share = share }
 
     package var budgetRule: Budget.Rule? { budget.rule }

@@ -14,10 +14,11 @@ struct HeldNames: Sendable {
 }
 
 extension VendorClient {
-    /// True if the server may have failed only because of the other calls in flight to it.
+    /// True if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// An earlier request of another call is in flight: a server that fails would have failed it
-    /// before. After an error that the name can cause, the server must also have answered recently.
+    /// Earlier requests of other calls to the server must be in flight: a broken server would have
+    /// failed these first. If the queried name can be the cause (all errors except failures to
+    /// connect), the server must also have answered within ``ClientLimits/saturationEvidence``.
     func isSaturation(
         _ error: VendorError,
         of server: SocketAddress,
@@ -41,11 +42,13 @@ extension VendorClient {
         return others >= error.callsOfSaturation
     }
 
-    /// Removes and returns the names of a failed call that may succeed after another call ends.
+    /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
-    /// Also limits the calls to the number of other calls in flight, if the names cannot be the
-    /// cause: after a failure to connect, or if a probe got a reply that refuses it. (Idle
-    /// connections can be the cause if a probe cannot connect.)
+    /// Returns no names if a limit of concurrent calls is not the likely cause of the failure.
+    /// Otherwise, if a call cannot connect, or if the vendor refuses a probe, also lowers the limit
+    /// to the number of other calls in flight. It does not lower the limit if the vendor refuses a
+    /// call (the name can be the cause), or if a probe cannot connect (idle connections can be the
+    /// cause).
     func takeRetriable(from call: VendorCall) -> [PendingName] {
         guard let error = call.saturation, call.failed.last?.error.verdict == .serverFailed
         else { return [] }
@@ -82,7 +85,9 @@ extension VendorClient {
         sendQueued()
     }
 
-    /// Queues the held names after the end of `call`, if the call had a place at the vendor.
+    /// Queues the held names after the end of `call`, if the vendor can now accept another call.
+    ///
+    /// That is not so if the vendor refused `call` because of its limit, unless no call is left.
     func release(after call: VendorCall) {
         if !call.isTrial, call.saturation == nil || shares.count == 0 { release() }
     }
@@ -98,14 +103,14 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum number of other calls in flight at a limit of concurrent calls.
+    /// Fewest other calls in flight for which the error can count as a limit of concurrent calls.
     ///
-    /// A 429 with fewer calls in flight is a limit of calls per time, which needs a pause.
+    /// A 429 with fewer calls in flight counts as a limit of calls per time, which needs a pause.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
 
     /// True if a limit of concurrent calls can cause the error.
     ///
-    /// A 429 with `Retry-After` is a limit of calls per time.
+    /// A 429 with `Retry-After` counts as a limit of calls per time.
     fileprivate var mayBeSaturation: Bool {
         switch self {
         case .limited(retryAfter: nil), .serverStatus(503, _): true

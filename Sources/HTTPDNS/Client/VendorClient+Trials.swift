@@ -101,8 +101,9 @@ extension VendorClient {
     /// all calls with other names; therefore, a queued name waits until its own call has lasted for
     /// `delay`. If a health probe shows that the vendor does not reply, the name does not wait.
     ///
-    /// If the name is not in the clear at the upstream, or is in the clear at the vendor, it waits
-    /// for a call for ``ClientLimits/queuePatience`` longer than `delay` at most.
+    /// For a call, a queued name waits at most ``ClientLimits/queuePatience`` longer than `delay`.
+    /// But it waits until its deadline if only the vendor is protected: the fallback would send the
+    /// name in plain text.
     ///
     /// - Parameter isProtected: true if the upstreams are encrypted.
     package func waitEnd(

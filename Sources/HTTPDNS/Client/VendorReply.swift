@@ -17,7 +17,7 @@ package struct VendorReply: Sendable, Hashable {
 
     package var failedTries: [FailedTry]
 
-    /// Creates a reply of the vendor to this or to another machine.
+    /// Creates a reply that the vendor sent to this machine, or to another machine of the fleet.
     package init(
         answer: VendorAnswer,
         families: Families,

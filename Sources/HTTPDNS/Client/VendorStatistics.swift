@@ -27,7 +27,9 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var units = UnitRange.zero
 
-    /// Estimated units with a minimum TTL of ``ClientLimits/advisedTTL`` and names in constant use.
+    /// Estimate of `units` if the minimum TTL were ``ClientLimits/advisedTTL``.
+    ///
+    /// The estimate assumes that clients query each name all the time.
     package var unitsAtAdvisedTTL = 0.0
 
     /// Part of `units.atMost` for IPv6 addresses; 0 unless the vendor bills by family.

@@ -19,7 +19,8 @@ final class JSONDocument: Sendable {
 
         let kind: Kind
 
-        // 16 octets instead of 32, because many replies then need one small allocation.
+        // `Int32` makes a node 16 instead of 32 octets: many replies need only one small
+        // allocation.
         private let lower: Int32
         private let upper: Int32
         private var last: Int32

@@ -22,10 +22,10 @@ package protocol Vendor: Sendable {
     /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes, which clients cannot choose and which may have no addresses.
+    /// Name for health probes; clients cannot choose this name, and it need not have addresses.
     var trialName: Name { get }
 
-    /// Returns the codec for another documented form of the request, which may fix `error`.
+    /// Returns a codec with another form of the request that may avoid `error`; nil for none.
     func alternative(after error: VendorError) -> (any Vendor)?
 
     var price: PriceModel { get }

@@ -7,7 +7,7 @@ package struct VendorQuery: Sendable, Hashable {
 
     package var families: Families
 
-    /// Client address to send; the vendor uses it instead of the source address.
+    /// Address to send, for which the vendor selects the answers instead of the source address.
     package var clientSubnet: IPAddress?
 
     /// Parameters of the route; nil for the vendor's settings.
@@ -101,7 +101,7 @@ package struct AddressSet: Sendable, Hashable {
     /// TTL in seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
     package var ttl: UInt32
 
-    /// Removed addresses: invalid, unusable, of the other family, or above the limit.
+    /// Number of removed addresses: invalid, unusable, of the other family, or above the limit.
     package var dropped: Int
 
     package var reason: VendorCode?
@@ -118,7 +118,7 @@ package struct AddressSet: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Creates a set from addresses of another machine, with the checks of a vendor's reply.
+    /// Creates a set from addresses that another machine sent, checked as in a vendor's reply.
     package init(checking found: [IPAddress], ttl: UInt32) {
         self.init(addresses: [], ttl: min(ttl, VendorLimits.maximumTTL))
         keep(found)
