@@ -15,7 +15,7 @@ package struct ResolveCount: Sendable, Hashable {
 
 /// Alibaba's RPC call `GetResolveCountSummary` (Alibaba Cloud document 30122).
 ///
-/// Parameters and reply are unverified.
+/// The parameters and the reply were not tested with a live account.
 package struct AlibabaResolveCount: Sendable, Equatable {
     package static let host = "httpdns-api.aliyuncs.com"
 

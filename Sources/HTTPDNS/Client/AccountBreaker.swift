@@ -8,7 +8,7 @@ struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
 
-        /// The vendor refused the account; a probe may start at `until`, or is in flight.
+        /// The vendor refused the account; a probe can start from `until` on, or is in flight.
         case byVendor(VendorError, until: Instant)
     }
 

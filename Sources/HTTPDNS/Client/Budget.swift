@@ -9,8 +9,8 @@ package import Net
 /// after the reply. Requests are paid from a block of units that is added to the stored counts in
 /// advance. After a crash, the counts are therefore at most one block too high, and never too low.
 ///
-/// If several DNS clients use a vendor, each has a limit (``FairShare``). All clients whose
-/// addresses may be forged share one limit.
+/// If several DNS clients use a vendor, each has a limit (``FairShare``). While proven clients use
+/// the vendor, all other clients together must leave a part of the budget to the proven clients.
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -145,7 +145,7 @@ extension Budget {
 
     package var unknownBecause: String? { record == nil ? problem : nil }
 
-    /// Returns true if `client` has reached its limit; other clients may still send requests.
+    /// Returns true if `client` has reached its limit; other clients can still cause requests.
     ///
     /// If `yields`, a part is reserved for clients whose addresses cannot be forged. The part is a
     /// quarter of each limit at the start of the day or month, and decreases linearly to zero.

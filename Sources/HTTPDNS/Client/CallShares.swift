@@ -34,7 +34,7 @@ package struct CallShares: Sendable {
 
     var free: Int { limit - count }
 
-    /// Number of calls that clients with, or without, a proven address may begin.
+    /// Number of further calls that proven clients, or unproven clients, can begin.
     func free(isProven: Bool) -> Int {
         isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free
     }

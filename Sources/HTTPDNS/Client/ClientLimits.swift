@@ -16,8 +16,7 @@ package enum ClientLimits {
     /// Time without an answer to a health probe after which queued names do not wait any more.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after a server's latest answer in which a failure can count as a limit of concurrent
-    /// calls.
+    /// Time after a server's answer in which a failure can count as a limit of concurrent calls.
     static let saturationEvidence = Duration.seconds(3)
 
     /// Maximum number of retries of a name that the vendor refused; the retries may be billed.
@@ -40,7 +39,7 @@ package enum ClientLimits {
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
     static let queueSuspicion = Duration.milliseconds(150)
 
-    /// Interval at which a queued name is checked: an upstream may be allowed to answer it.
+    /// Interval at which to check again if an upstream can answer a queued name.
     static let queueCheck = Duration.milliseconds(100)
 
     /// Ignored clock difference in seconds: the header `Date` has no fractions.

@@ -22,7 +22,7 @@ struct RateLimiter: Sendable, Hashable {
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
     }
 
-    /// Returns true if `client` has reached its limit; other clients may still send requests.
+    /// Returns true if `client` has reached its limit; other clients can still cause requests.
     ///
     /// If `yields`, a quarter of the burst is reserved for clients whose addresses cannot be
     /// forged. This makes the bursts of `client` smaller, but does not change its average rate.

@@ -146,8 +146,8 @@ extension VendorClient {
 
     /// Returns `clientBudget` if `client` must not use more of the budget; otherwise nil.
     ///
-    /// Clients with unproven addresses leave a part to other clients. A single client, or the
-    /// daemon itself (nil), has no such limit.
+    /// While proven clients use the vendor, other clients must leave a part of the budget to them.
+    /// The only client, or the daemon itself (nil), has no such limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
@@ -166,7 +166,7 @@ extension VendorClient {
         return pace.forbids(client, yields: yields, now: now) ? .clientPace : nil
     }
 
-    /// Returns the error that forbids all calls and probes now; nil if none.
+    /// Returns the error that forbids all calls and probes now; nil if they are permitted.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -183,7 +183,7 @@ extension VendorClient {
 // MARK: - Queue
 
 extension VendorClient {
-    /// Starts calls for queued names now.
+    /// Starts calls for queued names, if another call is allowed.
     ///
     /// With `batching: together`, the calls start in the next iteration of the service loop.
     private func flushSoon() {

@@ -65,7 +65,7 @@ extension VendorClient {
         return names
     }
 
-    /// Holds names until another call ends; fails them if their client holds too many names.
+    /// Holds names until another call ends; fails the names that exceed the share of `client`.
     func hold(_ names: [PendingName], of client: ClientNetwork?, _ failure: VendorFailure) {
         held.shares.isReserved = shares.isReserved
         for name in names where pending[name.question] === name {

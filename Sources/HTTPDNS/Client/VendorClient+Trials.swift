@@ -97,7 +97,7 @@ extension VendorClient {
 
     /// Returns the time until which a name that has waited for `delay` must still wait.
     ///
-    /// Nil means that an upstream may answer the name now (`fallback-after`). Clients can occupy
+    /// Returns nil if an upstream can answer the name now (`fallback-after`). Clients can occupy
     /// all calls with other names; therefore, a queued name waits until its own call has lasted for
     /// `delay`. If a health probe shows that the vendor does not reply, the name does not wait.
     ///

@@ -114,7 +114,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
         case paused
 
-        /// The vendor refused the account; a probe may start at `until`.
+        /// The vendor refused the account; a probe can start from `until` on.
         case refused(VendorError, until: Instant)
 
         /// All servers returned 429; no calls before `until`.

@@ -139,7 +139,7 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Returns the signature: a hexadecimal SHA-256 of these values.
+    /// Returns the signature: the hexadecimal SHA-256 of account, secret, time, name and key ID.
     ///
     /// The order of the values is from a third-party client.
     private static func signature(

@@ -147,7 +147,7 @@ extension TencentReply {
 extension TencentReply {
     /// Returns the addresses of one family; nil without a valid address or TTL.
     ///
-    /// An invalid address is dropped; in an encrypted reply, the address invalidates the family.
+    /// An invalid address is dropped; in an encrypted reply, it makes the whole family invalid.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))
