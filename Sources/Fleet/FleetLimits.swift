@@ -62,7 +62,7 @@ package enum FleetLimits {
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
-    /// Milliseconds by which a value may be older than the newest value without being a replay.
+    /// Maximum difference in milliseconds from the newest value; older values count as replays.
     ///
     /// Machines that call the vendor at the same time share their answers in any order.
     static let disorder: Int64 = 4_000
@@ -84,10 +84,10 @@ package enum FleetLimits {
     /// Longest wait for the answer of another machine if no client waits for the answer.
     package static let refreshWait: Duration = .seconds(1)
 
-    /// Milliseconds by which a value may be ahead of the Redis clock.
+    /// Maximum milliseconds by which a value is ahead of the Redis clock; others are rejected.
     static let clockTolerance: Int64 = 2_000
 
-    /// Milliseconds by which the Redis clock may go back, for example after a fail-over.
+    /// Maximum milliseconds by which the Redis clock can go back, for example after a fail-over.
     static let clockStep: Int64 = 60_000
 
     /// Seconds for which an answer without addresses is shared.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Part of a shared budget that this machine may use: a state machine without clock or network.
+/// Part of a shared budget that this machine can use: a state machine without clock or network.
 ///
 /// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
 /// machine can use its claim and its share: the unclaimed amount divided by the number of machines.
@@ -86,7 +86,7 @@ package struct BudgetClaim: Sendable, Hashable {
         min(max(1, members), FleetLimits.mostMembers)
     }
 
-    /// Amount that this machine may use of each limit; nil if there is no such limit.
+    /// Total amount of each limit that this machine can use; nil if there is no such limit.
     package var allowed: [UInt64?] {
         limits.map { $0.map { $0.claimed + min($0.share, .max - $0.claimed) } }
     }
@@ -104,7 +104,7 @@ package struct BudgetClaim: Sendable, Hashable {
         if isAlone { beginShares() }
     }
 
-    /// Returns the amount that this machine can still use of each limit; nil for a missing limit.
+    /// Returns the amount of each limit that is left for this machine; nil for no such limit.
     ///
     /// The amount is the unused part of the claim, plus the amount that no machine has claimed;
     /// without Redis, plus the share instead.
