@@ -87,7 +87,8 @@ extension NAT64Prefix {
 
     /// Returns the IPv4 address to which a NAT64 translates `address`; nil outside the prefix.
     ///
-    /// Translators may ignore the suffix and the reserved octet (RFC 6052 §2.2).
+    /// The suffix and the reserved octet are ignored, because translators can ignore them
+    /// (RFC 6052 §2.2).
     fileprivate func destination(of address: IPv6Address) -> IPv4Address? {
         let octets = address.octets
         guard octets.prefix(length / 8) == network.octets.prefix(length / 8) else { return nil }

@@ -15,7 +15,7 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
-    /// Compares names in wire form with their case; both have equal lengths.
+    /// True if two names of equal length in wire form are equal, including the letter case.
     package func hasSameCase(as other: RawSpan) -> Bool {
         var offset = 0
         while offset + 8 <= byteCount {
