@@ -14,7 +14,6 @@ package enum FleetLimits {
     /// Maximum octets of a string that is read and discarded, because it is too long for a value.
     static let skippedOctets = 1 << 20
 
-    /// Maximum octets of a reply.
     static let replyOctets = 512 << 10
 
     /// Maximum elements of a reply, at all nesting levels.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Counters of the fleet.
 package struct FleetStatistics: Sendable, Hashable {
     /// Number of reads of values, for queries and refreshes.
     package var reads: UInt64 = 0

@@ -10,7 +10,6 @@ package struct BudgetClaim: Sendable, Hashable {
 
     static let monthly = 2
 
-    /// One limit of the budget.
     package struct Limit: Sendable, Hashable {
         package let most: UInt64
 

@@ -91,7 +91,6 @@ enum FleetMessage {
     }
 }
 
-/// List of known flushes.
 struct FlushList: Sendable {
     private(set) var flushes: [FleetFlush] = []
 
