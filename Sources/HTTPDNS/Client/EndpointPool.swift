@@ -116,7 +116,7 @@ extension EndpointPool {
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt` (once for each attempt); returns a change of the current server.
+    /// Records the end of `attempt`, once; returns a change of the current server.
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,

@@ -111,7 +111,7 @@ extension VendorError {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// True if only a limit of one DNS client prevents the call; calls for other clients are possible.
+    /// True if only a limit of one DNS client prevents the call; other clients are not affected.
     package var isOfClient: Bool {
         self == .clientBudget || self == .clientPace || self == .clientBusy
     }

@@ -63,6 +63,5 @@ package enum VendorLimits {
     /// Tencent Cloud document 379/95500 recommends 500 ms for a first request.
     package static let fairWait = Duration.milliseconds(500)
 
-    /// Maximum octets of a token.
     package static let maximumToken = 128
 }
