@@ -53,8 +53,8 @@ extension AnswerSections {
             position = reader.offset
             let place = position - 6
             offsets.append(UInt16(place))
-            // Overwrites the TTL with 0x80, which is not a label type: a name that points into the
-            // TTL is malformed.
+            // Overwrites the TTL with 0x80, which is not a label type. Then the parser rejects a
+            // name that points into the TTL.
             message.patch(0x8080, at: place)
             message.patch(0x8080, at: place + 2)
             reader = WireReader(message.span, at: position)

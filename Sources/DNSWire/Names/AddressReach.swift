@@ -17,7 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Scope in the IANA registries (RFC 6890), limited by the scope of an embedded IPv4 address.
+    /// Scope by the IANA registries (RFC 6890); an embedded IPv4 address can reduce the scope.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach
