@@ -105,8 +105,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns the amount of each limit that is left for this machine; nil for no such limit.
     ///
-    /// The amount is the unused part of the claim, plus the amount that no machine has claimed;
-    /// without Redis, plus the share instead.
+    /// With Redis, this is the unused part of the claim, plus the amount that no machine has
+    /// claimed. Without Redis, it is the unused part of the claim, plus the share.
     package func left(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in
             limit.map { limit in

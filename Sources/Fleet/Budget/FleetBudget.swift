@@ -210,8 +210,8 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, total >= claimed
             else { return nil }
-            // A machine can use more than the limit while Redis is unreachable, and then claims
-            // that use.
+            // The claim is limited here: while Redis is unreachable, a machine can use more than
+            // the limit, and later claims that use.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts
