@@ -2,7 +2,7 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Returns the entry with which the cache would answer the query now.
+    /// Returns the entry with which the cache would answer `question` now; nil on a miss.
     package func entry(
         answering question: Question,
         variant: AnswerVariant,
@@ -44,7 +44,7 @@ extension [CacheEntry] {
 ///
 /// The iteration ends after one lap of the ring buffer, and may miss entries added meanwhile.
 package struct CacheWalk {
-    /// Maximum number of entries copied each time the lock is held, for about 20 µs.
+    /// Maximum number of entries copied per hold of the lock, which lasts about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

@@ -8,7 +8,7 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Keyed hash of names, also for other tables with keys that clients choose.
+    /// Hash function with a secret key, also for other tables whose names clients choose.
     package let hash: NameHash
 
     /// Instant from which the cache counts time.
@@ -17,13 +17,13 @@ package final class AnswerCache: Sendable {
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries examined each time the lock is held, for about 20 µs.
+    /// Maximum number of entries examined per hold of the lock, which lasts about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
-    ///   - origin: time 0 of the cache; not later than the first `now`.
+    ///   - origin: time 0 of the cache; not later than `now` in any later call.
     ///   - seed: secret hash key, so that clients cannot choose colliding names.
     package init(
         limit: Int,
@@ -65,7 +65,8 @@ package final class AnswerCache: Sendable {
     ///
     /// Meanwhile the resolver gets cached answers with ``bypassedAnswer(for:variant:now:)``.
     ///
-    /// - Returns: at the start, the suspended mirror, which the caller resumes at the end.
+    /// - Returns: at the start, the suspended mirror, which the caller must resume at the end; nil
+    ///   without a mirror, and at the end.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
         let mirror = isBypassed ? restingMirror() : nil
         table.withLock { $0.isBypassed = isBypassed }
@@ -176,7 +177,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Position of the end of a lap of the ring buffer that starts now.
+    /// Position at which a lap of the ring buffer ends if it starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {

@@ -28,7 +28,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns new hits on at most `count` copies, and copies without hits if space is short.
+    /// Returns the new hits on at most `count` copies; if space is short, also copies without hits.
     ///
     /// `position` is 0 first, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
@@ -37,7 +37,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 package struct MirroredHitStride: Sendable {
     package var hits: [MirroredHits] = []
 
-    /// Copies without hits, which the cache may remove.
+    /// Copies without hits, which the cache removes from the mirror to free space.
     package var idle: [MirroredHits] = []
 
     /// Position for the next call; nil after the last copy.
@@ -102,7 +102,9 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if a hit queues a copy for the mirror; `entry` is the header before the hit.
+    /// Returns true if the hit must queue the entry for a copy to the mirror.
+    ///
+    /// `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -248,7 +250,7 @@ extension AnswerCache {
         return (stride.hits, stride.next)
     }
 
-    /// Returns the names of the copies in wire form; nil for removed entries.
+    /// Returns the name of each copied entry in wire form; nil if the entry was removed.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

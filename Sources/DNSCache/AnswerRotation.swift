@@ -6,7 +6,8 @@ internal import DNSWire
 ///     header | question | CNAME … | A  A  A  A | RRSIG … | OPT
 ///                                 ^ start        4 records of `size` octets
 ///
-/// Records of equal size can swap places: their owner names are compression pointers.
+/// Records of equal size can swap places, because their owner names are compression pointers, which
+/// stay valid at any position.
 struct AddressBlock {
     let start: Int
 
@@ -15,7 +16,7 @@ struct AddressBlock {
     /// Number of records, at least 2.
     let count: Int
 
-    /// Finds address records of equal size in a reply of this daemon; nil if there are not two.
+    /// Finds the address records of equal size in a reply of this daemon; nil if fewer than two.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd

@@ -23,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// Insertions without eviction and answers of vendors are always admitted: for a vendor, each
-    /// cache miss is a billed call.
+    /// Always returns true if the insertion needs no eviction, and for answers of vendors: a miss
+    /// would cause another billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -34,8 +34,8 @@ extension AnswerTable {
 
     /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
-    /// The cache rejects an answer that is too large, too old, or not newer than a cached answer. A
-    /// cached failure does not count as newer. `age` is in seconds.
+    /// The cache rejects an answer that is too large, too old, or not newer than a cached answer to
+    /// the same question; a cached failure does not count. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -159,7 +159,9 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts an entry without a recent hit, otherwise a stale entry, otherwise the oldest.
+    /// Evicts an entry without a recent hit; if all entries had hits, a stale entry.
+    ///
+    /// Among equal entries, evicts the oldest.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

@@ -29,7 +29,7 @@ package struct AnswerTable: ~Copyable {
 
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry, for the initial index size.
+    /// Octets of a typical entry, from which the maximum size of the index is computed.
     private static var expectedEntry: Int { 144 }
 
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
@@ -194,6 +194,6 @@ package struct CacheHit: Sendable, Equatable {
 
     package let server: UInt16
 
-    /// True for the first hit at or after the refresh age.
+    /// True for the first hit after the entry has reached its refresh age.
     package let wantsRefresh: Bool
 }

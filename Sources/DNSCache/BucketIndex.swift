@@ -30,7 +30,7 @@ struct BucketIndex: ~Copyable {
     /// Maximum number of buckets, a power of two.
     private let most: Int
 
-    /// Number of the first bucket without memory.
+    /// Number of the first bucket that uses no memory.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
@@ -69,7 +69,7 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts a search for `hash`; visits slots twice if both buckets are the same.
+    /// Starts a search for `hash`; if both buckets of `hash` are the same, visits its slots twice.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
@@ -144,7 +144,9 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits one bucket, for an entry with two full buckets; returns false at the maximum size.
+    /// Splits one bucket, because both buckets of a new entry are full.
+    ///
+    /// Returns false if the index has its maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)
@@ -173,7 +175,7 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Releases memory of former buckets; returns true if more calls are needed.
+    /// Releases memory of buckets that no longer exist; returns true if more calls are needed.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -208,7 +210,10 @@ struct BucketIndex: ~Copyable {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// Returns the first slot of a bucket; if there is no such bucket yet, of the bucket to split.
+    /// Returns the first slot of bucket `number & mask`.
+    ///
+    /// If this bucket does not exist yet, returns the first slot of the bucket whose split will
+    /// create it.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -38,7 +38,9 @@ package struct CacheSweep {
 
     // MARK: - Making
 
-    /// Creates a sweep of one lap of the ring buffer; the caller must complete the sweep.
+    /// Creates a sweep of one lap of the ring buffer.
+    ///
+    /// The caller must call ``step(now:)`` until it returns false.
     ///
     /// - Parameter youngest: latest storage time of an entry; nil if there is no limit.
     package init(

@@ -147,7 +147,7 @@ extension EntryHeader {
 
     var source: UInt8 { origin & 0x1F }
 
-    /// True if the entry may be copied to the mirror and has no copy.
+    /// True if the mirror can store a copy of the entry, and has no copy yet.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }

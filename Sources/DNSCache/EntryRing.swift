@@ -43,7 +43,7 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Returns the octets between the tail, where eviction starts, and an entry.
+    /// Returns the number of octets from the tail, where eviction starts, to an entry.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
@@ -220,7 +220,7 @@ struct EntryRing: ~Copyable {
         head += count
     }
 
-    /// Returns the octets to skip so that an entry does not cross the end of the block.
+    /// Returns the number of octets to skip so that an entry does not cross the end of the block.
     private func bridge(for length: Int) -> Int {
         let rest = capacity - head % capacity
         return rest < length ? rest : 0

@@ -9,15 +9,16 @@ struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10
 
-    /// Milliseconds after which the whole share is free again, even without other insertions.
+    /// Milliseconds in which the whole share becomes free again, even without other insertions.
     static let period: UInt64 = 3_600_000
 
     private var used = 0
     private var latest: UInt64 = 0
 
-    /// Returns false for a large entry that exceeds the share.
+    /// Returns false for a large entry if large entries have used their share.
     ///
-    /// The share is an eighth of all inserted octets, or of the ring buffer per ``period``.
+    /// The share is an eighth of the ring buffer. It becomes free again within one ``period``, and
+    /// earlier if other entries are inserted: seven octets of other entries free one octet.
     ///
     /// - Parameters:
     ///   - length: octets of the entry.

@@ -38,7 +38,7 @@ package struct HotEntry: Sendable, Equatable {
 }
 
 extension AnswerTable {
-    /// Returns the entries of vendors and upstreams with more than `least` hits.
+    /// Returns entries that have more than `least` hits, except failures and local answers.
     mutating func hotStride(
         from position: Int,
         above least: UInt32,

@@ -27,14 +27,14 @@ package struct SnapshotReader {
     /// Servers by their number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds since the snapshot was written; nil if the clock is far behind that time.
+    /// Seconds since the snapshot was written; nil if the clock is far behind the time of writing.
     ///
-    /// The answers are then restored as expired answers: their age is unknown.
+    /// If nil, the age of the answers is unknown, and all answers are restored as expired answers.
     private var passed: UInt32? = 0
 
-    /// Seconds by which the clock may be behind the time of writing.
+    /// Maximum seconds by which the clock can be behind the time of writing.
     ///
-    /// In this case, the snapshot counts as new.
+    /// Up to this difference, the snapshot counts as new.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
@@ -50,8 +50,8 @@ package struct SnapshotReader {
     ///   - wallTime: seconds since 1970. If this time is more than 60 s before the time of writing,
     ///     all answers are stale.
     ///   - selection: called once, and only with a cache.
-    ///   - believes: returns true if the validation of a server is trusted; otherwise, its answers
-    ///     lose the AD flag.
+    ///   - believes: returns true if the daemon trusts the DNSSEC validation of a server, given its
+    ///     name; the answers of other servers lose the AD flag.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -68,7 +68,7 @@ package struct SnapshotReader {
 
     /// Parses octets of the file; after an error, earlier entries stay in the cache.
     ///
-    /// `serverNumber` returns the number of a server in this process, by name.
+    /// `serverNumber` returns the number that a server, given by name, has in this process.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -248,7 +248,7 @@ package struct SnapshotSummary: Sendable, Equatable {
 
     package internal(set) var entries: UInt64 = 0
 
-    /// Stored entries: not too old, and not older than entries in the cache.
+    /// Entries that the cache accepted: not too old, and newer than the entries in the cache.
     package internal(set) var restored: UInt64 = 0
 
     package internal(set) var stale: UInt64 = 0

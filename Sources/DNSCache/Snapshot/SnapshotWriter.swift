@@ -19,12 +19,14 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// The snapshot ends at position `end`, even if insertions are fast.
+        /// The snapshot ends at position `end`, so that fast insertions cannot make it endless.
         case entries(from: Int, end: Int)
         case end
         case nothing
     }
 
+    /// Creates an encoder of the entries in `cache`.
+    ///
     /// - Parameters:
     ///   - now: time at which the ages are computed.
     ///   - wallTime: seconds since 1970.
