@@ -10,7 +10,7 @@ package final class AccessPolicy: Sendable {
     package struct Snapshot: Sendable {
         var access: AccessList
 
-        /// Maximum queries per second of a client network except loopback; nil for no limit.
+        /// Maximum queries per second of a client network (``RateLimit``); nil for no limit.
         var queriesPerSecond: Int?
 
         package init(access: AccessList, queriesPerSecond: Int? = nil) {
@@ -36,8 +36,8 @@ package final class AccessPolicy: Sendable {
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // The number is read first: after a change between both reads, `update` copies the
-            // policy again.
+            // The number is read first. If the policy changes before `snapshot` is read, the
+            // number is too old, and `update` copies the policy again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

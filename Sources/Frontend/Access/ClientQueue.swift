@@ -11,7 +11,7 @@ struct ClientQueue<Element> {
         init(_ client: ClientNetwork) { self.client = client }
     }
 
-    /// Queues of clients: all queues with elements, and `latest`.
+    /// Queues of clients: all queues that have elements, and also `latest`.
     private var lines: [ClientNetwork: Line] = [:]
 
     private var turns = FirstInFirstOut<Line>()
@@ -25,7 +25,7 @@ struct ClientQueue<Element> {
 
     private(set) var count = 0
 
-    /// Maximum elements of a client that are served before the next client.
+    /// Maximum elements of one client that are served before the next client has its turn.
     private let quantum: Int
 
     init(quantum: Int = 1) { self.quantum = quantum }
@@ -87,7 +87,7 @@ struct ClientQueue<Element> {
     }
 }
 
-/// FIFO queue; releases removed elements immediately.
+/// FIFO queue, which holds no reference to a removed element.
 private struct FirstInFirstOut<Element> {
     private var leaving: [Element] = []
 

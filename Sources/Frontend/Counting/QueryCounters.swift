@@ -52,12 +52,13 @@ package enum QueryTransport: Int, CaseIterable {
 
 /// Query counters of one writer thread, readable by any thread.
 ///
-/// One table has all combinations of source, outcome and transport, so the three totals are equal.
-/// With a single writer, a relaxed load and store is as cheap as a plain addition.
+/// One table counts all combinations of source, outcome and transport. So the sums by source, by
+/// outcome and by transport have the same total. With a single writer, a relaxed load and store is
+/// as cheap as a plain addition.
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
-    /// Messages without a reply: shorter than a header, or responses.
+    /// Messages that get no reply: messages shorter than a header, and responses.
     let ignored = Atomic<UInt64>(0)
 
     let limited = Atomic<UInt64>(0)

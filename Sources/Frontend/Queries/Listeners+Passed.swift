@@ -6,9 +6,9 @@ package import Net
 extension Listeners {
     /// Adopts the sockets that systemd bound to `address`.
     ///
-    /// Binds UDP or TCP sockets if systemd passed none. Queries that wait in an adopted UDP socket
-    /// survive a restart. With one UDP socket per worker (`ReusePort=yes`), the kernel distributes
-    /// the clients.
+    /// Binds the UDP sockets if systemd passed no UDP socket, and the TCP socket if systemd passed
+    /// none. Queries that wait in an adopted UDP socket survive a restart. If systemd passed one
+    /// UDP socket per worker (`ReusePort=yes`), the kernel distributes clients among the sockets.
     package init(
         adopting sockets: [PassedSocket],
         at address: SocketAddress,
@@ -41,7 +41,7 @@ extension Listeners {
             }
             datagrams = bound
         } else {
-            // Every socket needs a worker, even if `workers` is less.
+            // Every socket needs a worker, even if there are more sockets than `workers`.
             datagrams = (0..<max(workers, adopted.count)).map { adopted[$0 % adopted.count] }
         }
     }

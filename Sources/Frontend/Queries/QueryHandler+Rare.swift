@@ -3,7 +3,7 @@ internal import DNSWire
 
 // Messages that the hit path does not parse; `Message` parses them on the service loop.
 extension QueryHandler {
-    /// Maximum octets of such a message; parsing 64 KiB takes over 1 ms.
+    /// Maximum octets of a message that is parsed here; parsing 64 KiB would take over 1 ms.
     private static let rareOctets = 4_096
 
     /// Returns the query in plain form, for `QueryValidation`; nil if the message is not a query.

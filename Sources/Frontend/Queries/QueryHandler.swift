@@ -12,7 +12,7 @@ package final class QueryHandler {
     /// Latency of queries not answered from the cache, from arrival to reply.
     package nonisolated let missLatency = LatencyHistogram()
 
-    /// Recent queries over TCP, or not answered from the cache.
+    /// Recent queries that arrived over TCP or were not answered from the cache.
     package nonisolated let recent = RecentQueries()
 
     private let cache: AnswerCache
@@ -27,7 +27,7 @@ package final class QueryHandler {
 
     package let sessions = TCPSessionTable()
 
-    /// Buffer with a query, in which its reply is written.
+    /// Buffer for a query, which its reply then replaces.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
     /// Hit path of TCP; created on first use because its buffers are large.
@@ -324,7 +324,7 @@ package final class QueryHandler {
 
     /// Counts and records an answered query.
     ///
-    /// `scratch` has the reply or, if the caller renders the reply later, the query's question.
+    /// `scratch` has the reply or, if the caller renders the reply later, the query.
     private func note(
         _ resolution: Resolution,
         _ plain: PlainQuery,

@@ -4,7 +4,7 @@ internal import Resolver
 
 /// Replies of one TCP session that are not rendered yet, oldest first.
 ///
-/// Consecutive replies can share the records in memory; ``octets`` counts such records once.
+/// Consecutive replies can share their records in memory; ``octets`` counts shared records once.
 struct ReadyReplies {
     private struct Entry {
         let query: QueryHandler.Open

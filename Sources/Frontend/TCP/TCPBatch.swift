@@ -46,7 +46,7 @@ package final class TCPBatch {
 
         var hits: UInt64 = 0
 
-        /// Slots of messages that are not plain queries, and of cache misses.
+        /// Slots of messages for the caller to answer: cache misses, and rare or invalid messages.
         var leftOver = SlotSet()
 
         var refreshes = SlotSet()
@@ -73,7 +73,7 @@ package final class TCPBatch {
         Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
     }
 
-    /// Validates the messages; returns the slots of messages that are not plain queries.
+    /// Validates the messages; returns the slots of rare or invalid messages.
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
@@ -106,7 +106,7 @@ package final class TCPBatch {
         now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // After many long replies, the remaining queries wait for the next batch.
+            // If long replies have filled `output`, the other queries wait for the next batch.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)

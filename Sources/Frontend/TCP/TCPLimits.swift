@@ -9,7 +9,7 @@ enum TCPLimits {
     /// Maximum sessions; a further session closes a session of the client with the most sessions.
     static let connections = 256
 
-    /// Maximum sessions of one client; a further session closes the longest inactive session.
+    /// Maximum sessions of one client; a further session closes the one that was inactive longest.
     static let connectionsPerClient = 128
 
     /// Unanswered queries of one session above which reading is suspended.
@@ -41,7 +41,7 @@ enum TCPLimits {
     /// Maximum consecutive reads from one session before other sessions are served.
     static let reads = 4
 
-    /// Maximum answered misses plus rendered replies in one iteration of the service loop.
+    /// Maximum sum of answered misses and rendered replies in one iteration of the service loop.
     static let answersPerTurn = 32
 
     /// Number of cache hits that cost as much as one answered miss.
@@ -49,7 +49,7 @@ enum TCPLimits {
 
     // MARK: - Time
 
-    /// Suspension of reading after a client exceeded its limit of queries in flight.
+    /// Time for which reading is suspended after a client exceeded its limit of queries in flight.
     static let pause: Duration = .milliseconds(100)
 
     /// Idle timeout; RFC 7766 §6.2.3 proposes a few seconds, RFC 9210 §4.4 more.

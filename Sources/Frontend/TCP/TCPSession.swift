@@ -46,14 +46,14 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Answered misses and rendered replies in the current loop iteration.
+    /// Sum of answered misses and rendered replies in the current loop iteration.
     ///
     /// At ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0
 
     private(set) var lastActive: Instant
 
-    /// End of the suspension of reading after a refused query; nil if not suspended.
+    /// Time until which reading is suspended because a query was refused; nil if not suspended.
     private var pausedUntil: Instant?
 
     private var deadlines = TCPDeadlines()
@@ -148,8 +148,8 @@ final class TCPSession {
 
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: true to read until the socket is empty: the edge-triggered event for the
-    ///   end of the stream may have occurred already.
+    /// - Parameter toEnd: true to read until the socket is empty. Needed if the edge-triggered
+    ///   event for the end of the stream has possibly occurred, because it occurs only once.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = handler.streams

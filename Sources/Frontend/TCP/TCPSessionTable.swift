@@ -19,13 +19,13 @@ package final class TCPSessionTable {
 
     private var isServingLater = false
 
-    /// Number of sessions closed in favour of other sessions.
+    /// Number of sessions closed because a new session reached a limit of sessions.
     package private(set) var evicted: UInt64 = 0
 
     /// Number of sessions closed because a limit of octets was exceeded.
     package private(set) var overfull: UInt64 = 0
 
-    /// Number of sessions closed because they sent no valid queries.
+    /// Number of sessions closed after ``TCPLimits/malformed`` malformed messages in succession.
     package private(set) var malformed: UInt64 = 0
 
     private struct Share {

@@ -5,10 +5,11 @@
 /// Waking a worker takes most of the time of a loopback query, so the worker polls while queries
 /// arrive in quick succession.
 ///
-/// Each quick query adds 1 to a credit. A poll without result takes `time` and costs a credit of
-/// `price` (4), so polling costs at most 5 µs per quick query. Polling starts at a credit of
-/// `need`. Each time polling stops, `need` doubles, up to `needs.most`: polling delays a client on
-/// the same processor.
+/// Each quick query adds 1 to the credit. A poll without result takes 20 µs (`time`) and subtracts
+/// 4 (`price`). So useless polls take at most 5 µs (20 µs / 4) per quick query. Polling starts when
+/// the credit reaches `need`, and stops when the credit falls below `price`. Each stop doubles
+/// `need`, up to `needs.most`, so that polling becomes rare where it fails: for example, where it
+/// delays a client on the same processor. When the credit is full again, `need` is reset.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

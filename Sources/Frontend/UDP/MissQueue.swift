@@ -12,13 +12,15 @@ package final class Miss: Sendable {
     package let clientContext: ClientContext
     package let arrival: Instant
 
-    /// Parsed query, or ``PlainQuery/unparsed``; a copy of an optional takes 200 instructions.
+    /// Parsed query, or ``PlainQuery/unparsed``.
+    ///
+    /// Not optional, because a copy of an optional would take 200 instructions.
     let plain: PlainQuery
 
     /// False for a message that the hit path does not parse.
     let isParsed: Bool
 
-    /// Handler that resolves the query; nil before.
+    /// Handler that resolves the query; nil until the handler has received the miss.
     @ServiceLoop var handler: QueryHandler?
 
     init(
@@ -65,7 +67,7 @@ struct PlainQuery: Sendable {
     let query: Query
     let facts: QueryFacts
 
-    /// Hash of the cache.
+    /// Hash of the question in the cache.
     let hash: UInt64
 
     let isProven: Bool
@@ -78,7 +80,7 @@ struct PlainQuery: Sendable {
         self.isProven = isProven
     }
 
-    /// Placeholder, a query for the root.
+    /// Placeholder for a message that is not parsed: a query for the root.
     static let unparsed: PlainQuery = {
         let octets: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1]
         guard let facts = try? QueryFacts(checking: octets.rawSpan) else {
@@ -109,7 +111,7 @@ package struct Refresh: Sendable {
 ///
 /// Misses from this machine and from other machines have separate queues, which are served
 /// alternately. In each queue, clients are served in round-robin order, up to 16 misses in a turn.
-/// A flood from forged addresses, each with one query, therefore hardly delays a client with
+/// Therefore a flood in which each forged address sends one query hardly delays a client that sends
 /// several queries.
 ///
 /// A client's queued misses must not exceed the free capacity of the queue, so one client fills at
@@ -167,7 +169,7 @@ package final class MissQueue: Sendable {
 
         /// Removes the next misses: health check queries, then misses of both queues in turn.
         ///
-        /// - Parameter next: receives the misses; empty before.
+        /// - Parameter next: receives the misses; must be empty at the call.
         mutating func next(_ limit: Int, _ next: inout [Miss]) {
             if !own.isEmpty { swap(&next, &own) }
             while next.count < limit, local.count + misses.count > 0 {
@@ -265,7 +267,7 @@ package final class MissQueue: Sendable {
 }
 
 extension Array {
-    /// As `removeAll(keepingCapacity: true)`, which takes 160 instructions.
+    /// Removes all elements; `removeAll(keepingCapacity: true)` would take 160 instructions.
     mutating func empty() { while popLast() != nil {} }
 }
 

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Queries of one batch that the hit path parses, looked up in the cache together.
+/// Queries of one batch that the hit path has parsed and looks up in the cache together.
 ///
 /// The batch takes the cache lock once and prefetches all entries, because memory latency dominates
 /// in a large cache.
@@ -43,6 +43,8 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
+    /// Returns the query in a slot; nil if the hit path has not parsed it.
+    ///
     /// `mutating`, because Swift 6.3 would otherwise copy 3 KiB.
     mutating func query(_ slot: Int, in batch: inout DatagramBatch) -> PlainQuery? {
         guard slots.contains(slot), let facts = facts[slot] else { return nil }

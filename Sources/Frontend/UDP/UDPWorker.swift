@@ -23,7 +23,7 @@ package final class UDPWorker: Sendable {
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
-    /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
+    /// Number of consecutive receive errors above which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
     /// Creates a worker; `run` starts it.
