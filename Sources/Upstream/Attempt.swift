@@ -10,8 +10,8 @@ protocol AttemptCarrier: AnyObject {
 
 /// One query to one server, from its start to its result.
 ///
-/// ``Forwarder`` and the transports store their state of the query here. A ``Run`` is its own first
-/// attempt, which saves an object.
+/// ``Forwarder`` and the transports store their state of the query here. A ``Run`` is itself the
+/// first attempt of its query, so that most queries need one object only.
 @ServiceLoop
 package class Attempt {
     package final let query: Query
@@ -72,7 +72,7 @@ package class Attempt {
 
     private final var completion: Completion<Attempt>?
 
-    /// Creates an attempt that the caller completes with ``prepare(_:number:server:began:_:)``.
+    /// Creates an attempt; the caller must set the deadline and the completion with `prepare`.
     init(_ query: Query, cancellation: CancellationSignal?) {
         self.query = query
         self.cancellation = cancellation
@@ -114,7 +114,7 @@ package class Attempt {
     /// Client whose limits apply to the query; nil for a query of the daemon itself.
     final var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
-    /// True after the completion, for example because the server was withdrawn.
+    /// True if the attempt has ended, for example because the server was withdrawn.
     final var isOver: Bool { completion == nil }
 
     final var isCancelled: Bool { cancellation?.isCancelled ?? false }

@@ -22,11 +22,11 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, because datagrams get lost. 1 s for TCP and TLS, which lose queries only when
-    /// the connection fails.
+    /// Zero for UDP, because datagrams get lost. 1 s for TCP, TLS and HTTPS, which lose queries
+    /// only when the connection fails.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Servers of this upstream, selected and health-checked separately.
+    /// Servers of this upstream; each server is selected and health-checked separately.
     var servers: [any Forwarding] { get }
 
     /// Number of sockets closed because of forged replies.

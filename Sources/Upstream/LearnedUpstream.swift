@@ -15,7 +15,9 @@ package final class LearnedUpstream: Forwarding {
 
     package private(set) var servers: [any Forwarding] = []
 
-    /// Number of servers at the end of ``servers`` that are used after all others have declined.
+    /// Number of spare servers, which are at the end of ``servers``.
+    ///
+    /// Spare servers are used after all other servers have declined.
     package private(set) var spareCount = 0
 
     /// Reason that ``servers`` is empty, for error messages.

@@ -41,7 +41,7 @@ package enum UpstreamError: Error, Hashable {
     /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 
-    /// A newer query took the place of the query; the same query is not sent to the server again.
+    /// A newer query took the place of this query, which is not sent to the server again.
     case crowded
 }
 

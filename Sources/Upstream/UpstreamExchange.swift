@@ -170,7 +170,9 @@ private struct LetterCase {
         }
     }
 
-    /// True if each letter of a received name has its case; `name` is equal except for its case.
+    /// True if each letter of a received name has the case of these bits.
+    ///
+    /// Apart from the case, the names are known to be equal.
     func isKept(in message: RawSpan, _ name: Range<Int>) -> Bool {
         for offset in stride(from: 0, to: name.count, by: 8) {
             let octets = octets(offset, of: name, in: message)
@@ -186,10 +188,10 @@ private struct LetterCase {
         return bits &<< turn | bits &>> (64 &- turn)
     }
 
-    /// Returns eight octets of a name, and the case bits of their letters from `offset` on.
+    /// Returns eight octets of a name, and the case bits of the letters from `offset` on.
     ///
-    /// Length octets of labels are at most 63, and therefore not letters. The last eight octets end
-    /// with the name, and begin before `offset`.
+    /// If fewer than eight octets follow `offset`, the eight octets are the last of the name, and
+    /// begin before `offset`. Length octets of labels are at most 63, and therefore not letters.
     @inline(__always)
     private func octets(
         _ offset: Int,

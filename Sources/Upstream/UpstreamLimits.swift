@@ -15,7 +15,7 @@ package enum UpstreamLimits {
     /// Maximum parallel attempts for one query.
     static let triesAtOnce = 3
 
-    /// Fraction of the remaining time for protected servers if unprotected servers follow.
+    /// Share of the remaining time that protected servers get if unprotected servers follow.
     static let protectedShare = (2, 3)
 
     // MARK: - Hedging
@@ -35,7 +35,7 @@ package enum UpstreamLimits {
 
     /// Minimum timeout of a probe, and minimum age of an unanswered query that causes a probe.
     ///
-    /// If the configured timeout of the server is shorter, a query causes a probe at that age.
+    /// If the configured timeout of the server is shorter, the query causes a probe at its timeout.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -58,7 +58,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// A server is slow if its round trip exceeds twice another server's by more than this time.
+    /// A server is slow if its round trip exceeds twice that of another server by more than this.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -88,7 +88,7 @@ package enum UpstreamLimits {
 
     // MARK: - Letter case
 
-    /// Time in which a server may change the letter case of names, after a test.
+    /// Time after a test for which the server is allowed to change the letter case of names.
     static let anyCase: Duration = .seconds(3_600)
 
     /// Minimum interval between tests of the letter case.
@@ -115,7 +115,7 @@ package enum UpstreamLimits {
     /// Time for which a socket accepts queries.
     static let socketLifetime: Duration = .milliseconds(100)
 
-    /// Number of queries after which a socket without outstanding queries stays open.
+    /// Minimum number of queries after which an idle socket stays open.
     static let queriesOfBusySlot = 4
 
     /// Number of unmatched messages that close a socket and move the socket's queries to TCP.

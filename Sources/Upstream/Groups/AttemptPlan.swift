@@ -33,7 +33,9 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     enum Move: Sendable, Hashable {
-        /// Query a server; the `Int` numbers the attempt, `since` is the server's previous attempt.
+        /// Query a server; the `Int` numbers the attempt.
+        ///
+        /// `since` is the start of the previous attempt at this server; nil if there was none.
         case ask(Int, server: Int, until: Instant, since: Instant?)
 
         case end
@@ -49,7 +51,7 @@ struct AttemptPlan: Sendable, Hashable {
         let start: Instant
         let until: Instant
 
-        /// Time at which a hedged query and a probe of this server are due.
+        /// Time at which a probe of this server, and a hedged query to the next server, are due.
         fileprivate let overdue: Instant
         fileprivate var isSuspected = false
     }
@@ -64,7 +66,7 @@ struct AttemptPlan: Sendable, Hashable {
     /// Servers with a probe in flight.
     private var suspects: [Int] = []
 
-    /// Maximum attempts per server; `mostTries` for all servers.
+    /// Maximum attempts per server; `mostTries` is the maximum for all servers together.
     private let rounds: Int
     private let mostTries: Int
 
@@ -78,6 +80,8 @@ struct AttemptPlan: Sendable, Hashable {
     /// True after an answer or a final failure.
     private(set) var isOver = false
 
+    /// Creates the plan of a query to `candidates`, which are in order of preference.
+    ///
     /// - Parameter isRepeated: false if each server gets the query only once.
     init(_ candidates: consuming ShortArray<Candidate>, deadline: Instant, isRepeated: Bool = true)
     {
@@ -142,7 +146,7 @@ struct AttemptPlan: Sendable, Hashable {
                 || isLast(candidate) { $0.isDown })
     }
 
-    /// True for a spare server while a server of a VPN has not declined.
+    /// True for a spare server until all servers of the VPN have declined the query.
     private func isSurplus(_ candidate: Int) -> Bool {
         candidates[candidate].role == .spare
             && candidates.contains { $0.role == .first && !refused.contains($0.server) }
@@ -238,7 +242,9 @@ extension AttemptPlan {
         return proceed(now: now)
     }
 
-    /// Ends the attempt at a server that the network no longer has; the server has not declined.
+    /// Ends the attempt at a server that a network change has removed.
+    ///
+    /// The server gets no further attempt, but does not count as a server that declined.
     mutating func withdrawn(_ number: Int, now: Instant) -> Move? {
         guard let ended = end(number), !isOver else { return nil }
         candidates[ended.candidate].tries = rounds
@@ -271,7 +277,8 @@ extension AttemptPlan {
             isOver = true
             return .end
         }
-        // If `next` already has the query, the failure of another server must not repeat the query.
+        // If `next` already has the query, the failure of another server must not cause a
+        // repetition.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
         return advance(now: now)
     }

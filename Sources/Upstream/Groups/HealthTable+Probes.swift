@@ -24,7 +24,7 @@ extension HealthTable {
     ///
     /// - Parameters:
     ///   - began: the start of the unanswered attempt; nil if the server has replied.
-    ///   - end: the deadline of the probe; later if the probe needs more time for a reply.
+    ///   - end: the deadline of the probe; extended if a reply to the probe can take longer.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -123,12 +123,12 @@ extension HealthTable {
 
 /// Health probe of one server.
 ///
-/// Over UDP, the query is repeated.  Over a stream, the probe first uses an open connection, and
-/// then a new one: a firewall may refuse further connections while the server answers on the open
-/// connection.
+/// Over UDP, the query is repeated. Over a stream, the probe uses an open connection first. If a
+/// client's query got no reply, the probe then also uses a new connection. It does not use the new
+/// connection alone, because a firewall can refuse it while the server answers on the open one.
 @ServiceLoop
 private final class Probe {
-    /// Time of the first query, and the failure; nil for success.
+    /// Time of the first query, and the failure of the probe; `failure` is nil for success.
     typealias Outcome = (began: Instant, failure: UpstreamError?)
 
     private let server: any Forwarding

@@ -9,7 +9,7 @@ package enum ClientLoad: Sendable {
     /// Many queries in flight: the servers of each query get samples (``LossSamples``).
     case high
 
-    /// The limit of the client is reduced: each server gets a query only once, and samples.
+    /// The limit of the client is reduced: each server gets each query only once, and gets samples.
     case excessive
 }
 
@@ -31,8 +31,8 @@ struct LossSamples {
 
     /// Counts a query; returns true if a sample must be sent with the query.
     ///
-    /// The sample accompanies a random query. Otherwise, if queries arrive in bursts, the samples
-    /// could precede each burst, and the server would answer all of them.
+    /// The sample accompanies a random query. If each sample accompanied the first query of a
+    /// burst, the server would not be overloaded yet, and would answer all samples.
     mutating func begin(now: Instant, _ random: inout some RandomNumberGenerator) -> Bool {
         queries += 1
         if let next {
@@ -58,7 +58,7 @@ struct LossSamples {
 
     /// Returns true if more than 1/8 of the samples was lost; nil if the server answers no samples.
     ///
-    /// A server without any reply is not overloaded, but fails or does not answer this question.
+    /// A server without any reply is not overloaded, but fails or does not answer sample queries.
     func areLost(at now: Instant) -> Bool? {
         guard let answeredAt, now - answeredAt < UpstreamLimits.sampleLifetime else { return nil }
         return lost > 1_024 / 8
@@ -80,7 +80,7 @@ extension HealthTable {
         case .success: page.samples.note(isLost: false, now: now)
         case .failure(let error) where error.isDecline: page.samples.note(isLost: false, now: now)
         case .failure(.timedOut):
-            // If the daemon was too busy for longer, the reply may be unread.
+            // If the daemon was too busy to end the attempt in time, the reply is possibly unread.
             guard now - attempt.deadline < UpstreamLimits.fairWait else { return }
             page.samples.note(isLost: true, now: now)
         case .failure: page.samples.pause(now: now)

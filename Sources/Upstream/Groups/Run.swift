@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Query of a client, sent to one or more servers of a group, and its first attempt.
+/// Query of a client to one or more servers of a group; the object is also the first attempt.
 final class Run: Attempt {
     private let group: UpstreamGroup
     private let roster: UpstreamRoster
@@ -48,6 +48,8 @@ final class Run: Attempt {
 
     func begin(_ now: Instant) { begin(plan.begin(now: now), now) }
 
+    /// Begins the query with the first move of the plan.
+    ///
     /// - Parameter move: the result of ``AttemptPlan/begin(now:)``.
     func begin(_ move: AttemptPlan.Move?, _ now: Instant) {
         cancellation?.whenCancelled { [self] in finish(.failure(.timedOut)) }
@@ -195,8 +197,8 @@ final class Run: Attempt {
 
     /// Marks a server as suspected, and probes the server.
     ///
-    /// - Parameter isSilent: true for a timeout: a server that has replied since `began` is then
-    ///   not probed.
+    /// - Parameter isSilent: true for a timeout. Then the server is probed only if it has not
+    ///   replied since `began`.
     private func suspect(
         _ index: Int,
         silentSince began: Instant,

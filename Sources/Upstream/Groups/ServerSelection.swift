@@ -64,8 +64,8 @@ struct ServerSelection: Sendable, Hashable {
         let spares = order.filter { entries[$0].role == .spare }
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
-        // Spare servers are used after each server of the VPN declines. An excluded server gets no
-        // query, and never declines.
+        // Spare servers are used after all servers of the VPN have declined. An excluded server
+        // gets no query, and cannot decline. If one is excluded, no spare server is used.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

@@ -17,7 +17,7 @@ package final class UpstreamGroup {
     private let learned: [LearnedUpstream]
     private var latestRoster: UpstreamRoster
 
-    /// Queries in flight that may need another server.
+    /// Queries in flight for which a `tick` is scheduled.
     private var pending: [Run] = []
     private let alarm: Alarm
 
@@ -131,7 +131,8 @@ package final class UpstreamGroup {
 
     /// True if servers of the group drop queries, and no other server of the group answers instead.
     ///
-    /// Only servers with recent samples count: the servers of clients with high load.
+    /// Only servers with recent samples count, that is, servers that get queries of clients with a
+    /// high load.
     package func dropsQueries(now: Instant) -> Bool {
         var drops = false
         for page in roster.pages where page.health.isFit {

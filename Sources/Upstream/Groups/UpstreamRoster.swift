@@ -22,7 +22,9 @@ final class UpstreamRoster {
     }
 }
 
-/// Role of a server beside a split-tunnel VPN, which declines the names outside of the VPN.
+/// Role of a server if the machine uses a split-tunnel VPN.
+///
+/// The servers of such a VPN decline names outside of the VPN.
 enum ServerRole: Sendable, Hashable {
     case ordinary
 

@@ -84,7 +84,7 @@ package final class HTTPSTransport: UpstreamTransport {
         return request
     }
 
-    /// Opens a connection with a query of the daemon itself; the reply closes silent connections.
+    /// Opens a connection with a query of the daemon itself; after its reply, closes silent ones.
     ///
     /// Until the reply, queries still use the silent connection: a client may have queried a name
     /// that the server does not answer, or the server may refuse new connections.
@@ -140,7 +140,8 @@ package final class HTTPSTransport: UpstreamTransport {
             if let transfer {
                 transfers.end(transfer)
                 transfer.request = nil
-                // Later, because the attempt may begin other transfers: `begin` is on the stack.
+                // The attempt ends in a later task, because it possibly begins another transfer:
+                // the method `begin`, which replaced this transfer, has not returned yet.
                 guard !transfer.isReplaced else {
                     ServiceLoop.task { attempt.end(.failure(.crowded)) }
                     return

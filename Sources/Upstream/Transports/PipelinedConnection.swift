@@ -28,7 +28,7 @@ final class PipelinedConnection {
 
     private(set) var lastReceived: Instant?
 
-    /// True if a query timed out without any data; then another connection is tried.
+    /// True if a query timed out and no data arrived; another connection is then tried.
     ///
     /// The connection stays open: a client may have queried a name that the server does not answer.
     private(set) var isSilent = false

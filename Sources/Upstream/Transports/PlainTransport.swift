@@ -2,7 +2,7 @@
 internal import DNSWire
 package import Net
 
-/// Transport for unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
+/// Transport for unprotected DNS over UDP; uses TCP for replies that are too large for UDP.
 package final class PlainTransport: UpstreamTransport {
     package let isProtected = false
     package let validates: Bool
@@ -122,7 +122,7 @@ extension PlainTransport {
     private func caseTested(_ result: Attempt.Outcome) {
         let waiting = undecided
         (undecided, caseTest) = ([], nil)
-        // The next query repeats a test whose datagram was lost.
+        // After a lost datagram, the time is not set, so that the next query repeats the test.
         if case .success = result { caseTestedAt = clocks.now() }
         let now = clocks.now()
         let isAccepted = anyCaseUntil.map { now < $0 } ?? false

@@ -4,8 +4,8 @@ internal import Net
 
 /// Queries one server over two persistent connections: one for client queries, one for probes.
 ///
-/// On a shared connection, slow queries could delay a probe. Retired connections only wait for
-/// outstanding replies.
+/// On a shared connection, slow queries could delay a probe. There are also retired connections,
+/// which only wait for outstanding replies.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
@@ -108,7 +108,7 @@ final class StreamExchanger {
 
     /// True if a query must be repeated because its connection ended.
     ///
-    /// The connection was established before, or was dropped at a network change.
+    /// Returns false if the connection was never established, unless a network change dropped it.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
@@ -119,9 +119,9 @@ final class StreamExchanger {
             && clocks.now() < attempt.deadline
     }
 
-    /// Returns the connection for queries, for a probe whose own connection was refused.
+    /// Returns the connection of client queries, for a probe whose own connection has failed.
     ///
-    /// A server may limit the connections of a client, and still answer on the existing one.
+    /// A server can limit the number of connections, and still answer on an existing connection.
     private func workingConnection(
         after error: UpstreamError,
         _ attempt: Attempt

@@ -12,7 +12,7 @@ package final class TransferShares {
 
     package init(of limit: Int = UpstreamLimits.transfers) { total = TransferTotal(limit) }
 
-    /// Returns the transfers of the upstream with a URL; its servers share them.
+    /// Returns the transfers of the upstream with `url`, which all its servers share.
     func transfers(at url: String) -> UpstreamTransfers {
         if let known = upstreams[url] { return known }
         total.upstreams += 1
@@ -37,7 +37,7 @@ private final class TransferTotal {
     }
 }
 
-/// Transfers of one upstream, which replace older transfers at a limit.
+/// Transfers of one upstream; at a limit, a new transfer replaces an older one.
 ///
 /// The rules are in `Upstream.md`, section "Limits of HTTPS".
 @ServiceLoop
@@ -116,7 +116,7 @@ final class UpstreamTransfers {
         if !Self.isVerified(transfer.client) { unverified += 1 }
     }
 
-    /// Returns the minimum age at which `client` can replace a transfer.
+    /// Returns the age that a transfer must have before a transfer of `client` can replace it.
     private func grace(of transfer: Transfer, for client: ClientNetwork?) -> Duration {
         guard transfer.client != client else { return UpstreamLimits.transferGrace }
         let isCrowd = !Self.isVerified(client) && !Self.isVerified(transfer.client)
@@ -139,7 +139,7 @@ final class UpstreamTransfers {
 
     /// Returns the transfer that a new transfer of another client replaces.
     private func replaceable(_ share: Int) -> Transfer? {
-        // Clients without a verified address count together, because one host can forge many.
+        // Clients without a verified address count together: one host can forge many addresses.
         let isCrowd = unverified > share / 2
         let largest = counts.lazy.filter { !isCrowd || !Self.isVerified($0.key) }
             .max { $0.value < $1.value }

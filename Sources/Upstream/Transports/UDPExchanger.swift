@@ -18,7 +18,7 @@ final class UDPExchanger {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// Sockets for the next queries; the maximum number of sockets that accept queries.
+    /// Sockets for the next queries; not more than these eight sockets accept queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.
@@ -260,7 +260,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
 
     /// Counts an unmatched message, and closes the socket at ``UpstreamLimits/foreignReplies``.
     ///
-    /// A forger may know the port of the socket.
+    /// After that many messages, an attacker possibly knows the port of the socket.
     private func noteForeign() {
         exchanger.foreignReplies += 1
         foreignReplies += 1
