@@ -15,8 +15,9 @@ package enum ClientLoad: Sendable {
 
 /// Samples of the queries that a server drops: probes that are sent once and not repeated.
 ///
-/// Queries of clients are no evidence that a server is overloaded, because clients choose names, and
-/// the authoritative servers of a name can be silent, or answer only some copies of a query.
+/// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
+/// names, and the authoritative servers of a name can be silent, or answer only some copies of a
+/// query.
 struct LossSamples {
     /// Part of the samples without a reply, as a moving average, in 1/1024.
     private var lost = 0

@@ -2,7 +2,7 @@
 internal import DNSWire
 package import Net
 
-/// Limits of client queries in flight over HTTPS (transfers), in total, per upstream and per client.
+/// Limits of client queries in flight over HTTPS (transfers): total, per upstream, and per client.
 ///
 /// One of several upstreams can use at most half of the transfers that the others do not use.
 @ServiceLoop
