@@ -164,7 +164,7 @@ package struct DatagramBatch: ~Copyable {
 
     /// Sends the queued replies; returns the number of replies that the kernel rejected.
     ///
-    /// If the send buffer is full, the other replies are dropped, too.
+    /// If the send buffer is full, the remaining replies are dropped and count as rejected.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0

@@ -3,7 +3,7 @@ internal import CLinux
 internal import Glibc
 package import Synchronization
 
-/// Bound UDP socket that receives queries; each worker has its own socket.
+/// Bound UDP socket that receives queries, usually one per worker.
 ///
 /// The socket is blocking, because `recvmmsg` needs less CPU time than epoll.
 package final class DatagramListener: Sendable {
@@ -76,7 +76,7 @@ package final class DatagramListener: Sendable {
     /// Queries in flight retain the listener, and the kernel would still distribute datagrams to an
     /// open socket (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
-        // Fails only without a free descriptor; the release of the listener then closes the socket.
+        // Fails only if no descriptor is free. The socket then closes with the last reference.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Queue of the service loop's outgoing datagrams, sent with one `sendmmsg` per socket.
 ///
-/// Waking the receiver is expensive; in a batch only the first datagram wakes the receiver.
+/// Waking the receiving process is expensive. Only the first datagram of a batch wakes it.
 // SAFETY: blocks have the sizes of their properties, are never freed, and are used on the service
 // loop only. Slots are below `count`.
 @safe
@@ -62,6 +62,8 @@ final class DatagramQueue {
         append(.socket(socket), descriptor, at: slot)
     }
 
+    /// Queues a datagram of `length` octets.
+    ///
     /// - Parameter write: writes all octets of the datagram.
     func add(
         _ length: Int,
@@ -135,7 +137,7 @@ final class DatagramQueue {
         if slot == 0 { LoopExecutor.shared.flushLater() }
     }
 
-    /// Drops the datagrams and the failure of a socket, which will be closed.
+    /// Drops the queued datagrams and the failure of a socket before the socket is closed.
     func drop(_ descriptor: Int32, of socket: DatagramSocket) {
         for slot in 0..<count where unsafe descriptors[slot] == descriptor {
             unsafe descriptors[slot] = -1
@@ -175,7 +177,8 @@ final class DatagramQueue {
     /// Sends the datagrams in `slots` that have the same descriptor as the first datagram.
     ///
     /// - Parameter listener: the sender of replies; nil for a sender of queries.
-    /// - Returns: the errno of a failure; nil for replies, which are dropped.
+    /// - Returns: the errno of a failure; nil on success. A rejected reply is dropped and is not a
+    ///   failure.
     private func send(_ slots: Range<Int>, ofListener listener: DatagramListener? = nil) -> Int32? {
         let descriptor = unsafe descriptors[slots.lowerBound]
         var total = 0

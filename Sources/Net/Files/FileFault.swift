@@ -15,7 +15,7 @@ package enum FileFault: Error, Hashable {
 
     case busy(String)
 
-    /// Another process holds the lock; nil if its process ID is unknown.
+    /// Another process holds the lock; `process` is its process ID, or nil if unknown.
     case used(String, process: Int32?)
 
     case stopped(String)

@@ -16,7 +16,7 @@ package final class FileThread: Sendable {
     /// Maximum time that a caller waits; longer than the wait for a lock (``SharedFile``).
     private static let patience = Duration.milliseconds(50)
 
-    /// Queue of the thread, which never ends; nil without a free descriptor or thread.
+    /// Queue of the thread, which never ends; nil if no descriptor or thread was available.
     ///
     /// If nil, accesses block the caller.
     private let queue: BackgroundQueue<@Sendable () -> Void>?

@@ -6,7 +6,7 @@ private import Glibc
 /// One inotify(7) watch is on the directory or its nearest existing ancestor. Another watch, on the
 /// file, reports writes to a link target or a mounted file.
 ///
-/// If the user has no inotify instances or watches left, changes are assumed every 10 s.
+/// If the user has no inotify instances or watches left, calls the handler every 10 s.
 ///
 /// `sd_event_add_inotify` is not used: it fails with EINVAL if an inode number is reused.
 @ServiceLoop
@@ -21,14 +21,14 @@ package final class FileWatch {
     /// Timer of the next attempt after ``fault``.
     private var poll: LoopTimer?
 
-    /// Reason why changes are not noticed; nil if they are.
+    /// Reason why the kernel does not report changes; nil if it does.
     package private(set) var fault: SocketError?
 
     private var file: Int32?
 
     private let fileEvents: Int32
 
-    /// Watch of the directory or ancestor, and the next component of `path`.
+    /// Watch of the nearest existing directory above the file, and the next component of `path`.
     private var directory: (watch: Int32, name: String)?
 
     /// Watches `path`, which is absolute and need not exist, until released.
@@ -132,7 +132,7 @@ package final class FileWatch {
         }
     }
 
-    /// IN_ATTRIB reports that a rename has replaced the file.
+    /// Events of the file; IN_ATTRIB occurs when a rename replaces the file.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
     private static let directoryEvents =

@@ -20,7 +20,9 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// Fixed name, so that repeated kills leave at most one temporary file.
+    /// Path of the temporary file.
+    ///
+    /// The name is fixed: even if several processes are killed, at most one temporary file remains.
     package var temporaryPath: String { path + Self.temporary }
 
     package var damagedPath: String { path + Self.damaged }
@@ -45,9 +47,10 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the content by the chunks that `next` returns until nil; returns the total octets.
+    /// Replaces the content by chunks; returns the number of octets.
     ///
-    /// After an error the old file remains, unless only the sync of the directory failed.
+    /// `next` returns the next chunk, or nil at the end. After an error the old file remains,
+    /// unless only the sync of the directory failed.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {

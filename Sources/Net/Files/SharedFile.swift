@@ -4,9 +4,10 @@ internal import Glibc
 /// Small text file that several processes change under flock(2).
 ///
 /// One `pwrite` replaces the content. If the process is killed, content of up to one memory page
-/// is either old or new. Line feeds pad shorter content, because the process could be killed before
-/// `ftruncate`. For larger content, the file is extended first, so a full disk leaves the old
-/// content. A new file is never empty; an empty file is damaged.
+/// is either old or new. If the new content is shorter, line feeds pad it to the old size, because
+/// the process could be killed before `ftruncate`. If the new content is longer, the file is
+/// extended first, so that a full disk leaves the old content. The file is created with content, so
+/// an empty file is damaged.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {
@@ -34,7 +35,7 @@ package final class SharedFile: Sendable {
     /// Maximum wait for the lock; a killed process holds the lock until its memory is freed.
     private static let patience = Duration.milliseconds(20)
 
-    /// After a failed wait for the lock, changes fail immediately for this time.
+    /// Time after a failed wait for the lock in which all changes fail immediately.
     private static let pause = Duration.seconds(1)
 
     /// End of ``pause``; nil if the latest wait for the lock has succeeded.
@@ -60,7 +61,7 @@ package final class SharedFile: Sendable {
 
     /// Replaces the content of the file, and returns a value; `change` returns both.
     ///
-    /// If the file system does not respond, throws `failed`, and the change may happen later.
+    /// If the file system does not respond, throws `failed`; the change possibly happens later.
     ///
     /// - Parameter change: runs on the thread; content nil leaves the file unchanged.
     @ServiceLoop

@@ -164,15 +164,15 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// If no data arrived in the second half of the wait, shuts down the connection. Otherwise
-    /// libcurl would use a dead connection for many minutes. Data in the first half is no proof:
-    /// the connection may have died later. If other requests wait on the connection, retires the
-    /// pool instead, because the server may only be slow to answer the ended request.
+    /// If no data arrived in the second half of the wait, shuts down the connection: libcurl would
+    /// use a dead connection for many minutes. Data in the first half is not enough, because the
+    /// connection can have died later. If other requests wait on the connection, retires the pool
+    /// instead, because the server is possibly only slow to answer the ended request.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
         let received = socket?.lastReceived ?? Instant(nanoseconds: 0)
-        // A request that may be billed is repeated only if the connection was dead from the start.
+        // A request that may be billed is repeated only if no data arrived since its start.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }

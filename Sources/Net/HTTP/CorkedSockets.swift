@@ -20,7 +20,7 @@ final class CorkedSockets {
 
     private var sockets: [Socket] = []
 
-    /// True if a socket has a request in this call.
+    /// True if libcurl has sent a request in the current call.
     private var isActive = false
 
     func opened(_ descriptor: Int32) {
@@ -32,7 +32,7 @@ final class CorkedSockets {
 
     /// Records that libcurl is about to send a request on the connection with this local port.
     ///
-    /// The first request without a body needs one write and is sent immediately.
+    /// If the first request of a call has no body, its one write is sent immediately.
     func noteRequest(from port: UInt16, hasBody: Bool) {
         guard let index = index(of: port), !sockets[index].isCorked else { return }
         isActive = true
@@ -42,7 +42,7 @@ final class CorkedSockets {
         sockets[index].hasRequest = true
     }
 
-    /// Sends what the sockets hold back.
+    /// Sends the octets that the corked sockets hold back.
     func uncork() {
         guard isActive else { return }
         isActive = false

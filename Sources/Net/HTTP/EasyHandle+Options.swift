@@ -53,8 +53,8 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // The minimum, because this buffer uses most of a transfer's memory. CURLOPT_BUFFERSIZE is
-        // not set, because libcurl 7.88 rejects it on a reset handle.
+        // The minimum size, because this buffer is most of the memory of a transfer.
+        // CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
@@ -146,7 +146,7 @@ extension EasyHandle {
         return CURLE_OK
     }
 
-    /// Ends a connection with too many handshake messages, or whose reads use too much CPU time.
+    /// Ends a connection that has too many handshake messages, or uses too much CPU time for reads.
     private nonisolated static let noteMessage:
         @convention(c) (
             Int32, Int32, Int32, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?

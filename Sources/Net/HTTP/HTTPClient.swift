@@ -12,10 +12,12 @@ package final class HTTPClient: HTTPTransport {
 
         /// Maximum octets of all headers and bodies being received; further replies fail.
         ///
-        /// A provider may use at most half of the octets that the other providers leave free.
+        /// A provider can use at most half of the octets that the other providers leave free.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of headers, interim replies and trailers, plus 96 octets per line.
+        /// Maximum octets of the headers of a reply; each line counts with 96 additional octets.
+        ///
+        /// Includes interim replies and trailers.
         package var headerOctets = 16 << 10
 
         /// Maximum connections per provider and certificate source; further requests wait.

@@ -8,7 +8,7 @@ final class HTTPProvider {
 
     /// Groups by source of trusted certificates; the key is nil without TLS.
     ///
-    /// libcurl would reuse a connection for a request with other trusted certificates.
+    /// Without groups, libcurl would reuse a connection for requests with other certificates.
     private var groups: [TrustSource?: Group] = [:]
 
     private var latest: Group?
@@ -47,8 +47,8 @@ final class HTTPProvider {
 
     /// Returns the connections and handles for `request`.
     ///
-    /// Creates new connections after a change of the certificates or an exhausted ``LoopBudget``,
-    /// or if a connection is silent.
+    /// Creates a new pool if the certificates have changed, if the ``LoopBudget`` was exhausted, or
+    /// if a connection of the pool became silent.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -92,7 +92,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Reply memory of one provider; full if larger than the memory that is still free.
+    /// Reply memory of one provider; full if it is larger than the free memory of all providers.
     final class Share {
         private let whole: ReplyMemory
 

@@ -17,7 +17,7 @@ package protocol HTTPTransport: Sendable {
 
     /// Drops all connections, for example after a network change.
     ///
-    /// In the next iteration, requests in flight fail with `HTTPError.broken`.
+    /// In the next iteration of the service loop, requests in flight fail with `HTTPError.broken`.
     func reset()
 }
 
@@ -58,13 +58,14 @@ package struct HTTPRequest: Sendable, Hashable {
 
     /// True to close a silent connection only after another connection of the provider has replied.
     ///
-    /// Otherwise the connection is closed if the request times out and no data has arrived.
+    /// If false, the connection is closed when the request times out and no data has arrived.
     package var keepsSilentConnection = false
 
     /// True to send the request at most once; set for requests that may be billed.
     ///
     /// If a reused connection ends without a reply, the request fails with
-    /// ``HTTPError/cutOff(reused:)``. If it receives data, a timeout of the request is not `reused`.
+    /// ``HTTPError/cutOff(reused:)``. If the connection received data during the request, a timeout
+    /// is reported with `reused` false.
     package var isSentOnce = false
 
     package var wantsTimes = false

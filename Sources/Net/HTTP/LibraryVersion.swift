@@ -4,7 +4,7 @@ internal import CCurl
 package enum LibraryVersion {
     /// Versions, such as `libcurl/7.88.1 OpenSSL/3.0.19`; `not loaded` before the first use.
     ///
-    /// Does not load libcurl: this can fail, and then the process would exit.
+    /// Does not load libcurl, because the process would exit if libcurl cannot be loaded.
     package static var curl: String {
         guard curl_library_is_loaded() else { return "not loaded" }
         // SAFETY: libcurl's text is static.
@@ -23,7 +23,9 @@ package enum LibraryVersion {
         return unsafe information.pointee.version_num < 0x08_01_00
     }()
 
-    /// True if libcurl supports HTTP/3, or cannot be loaded, which a later call reports.
+    /// True if libcurl supports HTTP/3.
+    ///
+    /// Also true if libcurl cannot be loaded, because a later call reports this failure.
     package static var hasHTTP3: Bool {
         guard HTTPClient.load() == nil else { return true }
         // SAFETY: libcurl's structure is static.

@@ -18,17 +18,19 @@ struct LoopBudget {
     /// Level at which a throttled provider is read again, after at least 50 ms.
     static let resumptionLevel: Duration = .milliseconds(45)
 
-    /// Divisor of the leak: the bucket empties by 1/10 of the elapsed time.
+    /// Divisor of the leak: the level falls by 1/10 of the elapsed time.
     static let leak = 10
 
     /// CPU time subtracted from the level, per octet and per ended transfer.
     ///
-    /// A reply usually costs 0.1 ms. An event may cost 1 ms, because libcurl checks all transfers
-    /// of the connection.
+    /// A reply usually costs 0.1 ms. A call of libcurl can cost 1 ms, because libcurl checks all
+    /// transfers of the connection.
     static let perOctet: Duration = .nanoseconds(100)
     static let perTransfer: Duration = .milliseconds(2)
 
-    /// Uncharged CPU time of a call per transfer in flight, because each call checks all transfers.
+    /// Free CPU time of a libcurl call for each transfer in flight.
+    ///
+    /// The time is not charged, because each call checks all transfers.
     static let perTransferInFlight: Duration = .microseconds(1)
 
     /// Level of the bucket at `updated`; negative after many replies.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 struct ReplyHeaders {
-    /// Octets of all lines, with interim replies and trailers, plus `lineOctets` per line.
+    /// Octets of all lines, also of interim replies and trailers, plus `lineOctets` for each line.
     private(set) var octets = 0
 
     private static let lineOctets = 96
@@ -17,7 +17,7 @@ struct ReplyHeaders {
     /// True if the body has a content encoding, which the request did not allow.
     private(set) var isEncoded = false
 
-    /// Latest values, which are usually equal in the next reply.
+    /// Values in the previous reply; the next reply usually has the same values.
     private var latestDate = ""
     private var latestContentType = ""
 

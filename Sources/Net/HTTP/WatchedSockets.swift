@@ -61,7 +61,9 @@ final class WatchedSockets {
     /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
-    /// Receive buffer, which limits the octets per round trip; the default grows to 6 MiB.
+    /// Size of the receive buffer, which limits the octets per round trip.
+    ///
+    /// By default, the kernel increases the size to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }

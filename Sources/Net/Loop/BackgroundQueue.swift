@@ -5,7 +5,7 @@ internal import Locks
 
 /// Bounded queue with a thread for a handler that may block; drops and counts excess items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles `items` on the queue's thread; `dropped` counts the later items that were lost.
+    /// Handles `items` on the queue's thread; `dropped` later items did not fit into the queue.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {
@@ -24,7 +24,8 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
 
     /// Creates a queue and a thread, which inherits the caller's capabilities and never ends.
     ///
-    /// The handler may hold another `itemLimit` items. `name` has at most 15 octets.
+    /// While the handler handles `itemLimit` items, the queue can contain as many other items.
+    /// `name` has at most 15 octets.
     package init(
         named name: String,
         itemLimit: Int,

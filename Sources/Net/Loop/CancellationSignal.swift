@@ -29,7 +29,7 @@ open class CancellationSignal {
 
     /// Registers an action for cancellation; runs it immediately if the work is cancelled.
     ///
-    /// The action may retain the work: `finish` releases all actions.
+    /// The action can retain the work, because `finish` releases all actions.
     package final func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard state == .open else {
             if isCancelled { action() }

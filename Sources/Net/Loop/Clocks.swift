@@ -13,7 +13,7 @@ package struct Clocks: Sendable {
 
     package var timer: Timing
 
-    /// `now` and `timer` must use the same clock.
+    /// Creates clocks; `now` and `timer` must use the same clock.
     package init(
         now: @escaping @Sendable () -> Instant,
         wallSeconds: @escaping @Sendable () -> Int64,

@@ -6,7 +6,8 @@ private import Glibc
 package enum Journal {
     /// True if standard error is the journal (`$JOURNAL_STREAM`, systemd.exec(5)).
     ///
-    /// A child process inherits the variable even if its standard error is redirected.
+    /// The variable alone is no proof, because a child process inherits the variable even if its
+    /// standard error is redirected.
     package static var isStandardError: Bool {
         var status = stat()
         // SAFETY: the text of getenv is copied; fstat writes one `stat`.

@@ -54,7 +54,7 @@ package final class LoopExecutor: SerialExecutor {
         /// Unlike `jobs.isEmpty`, this needs no run-time exclusivity check.
         var hasJobs = false
 
-        /// Sends the queued datagrams; runs before the thread waits, if ``flushLater()`` was called.
+        /// Sends the queued datagrams; runs before the thread waits, after ``flushLater()``.
         var flush: () -> Void = {}
         var isFlushDue = false
 
@@ -251,9 +251,9 @@ extension LoopExecutor {
 
     /// Sends the queued datagrams, then dispatches the ready descriptors.
     ///
-    /// Waits for a descriptor if no work is left. If several descriptors were ready, their
-    /// datagrams are sent together with those of the next iterations: each socket needs a system
-    /// call.
+    /// Waits for a descriptor if no work is left. If several descriptors were ready, sends the
+    /// datagrams together with those of the next iterations, because each flush needs a system call
+    /// for each socket.
     private func poll() {
         if own.isFlushDue, own.ready > 1, !own.hasJobs, own.delays < Self.delayLimit {
             own.delays += 1
@@ -305,7 +305,7 @@ extension LoopExecutor {
 
     /// Dispatches one event of sd-event, if there may be one.
     ///
-    /// When none is left, the sources have been prepared.
+    /// If sd-event finds no event, it has prepared the sources.
     private func dispatchEvent() {
         guard own.isEventDue else { return }
         let status = unsafe sd_event_run(event, 0)

@@ -40,7 +40,7 @@ private final class TimerQueue {
     private enum Phase {
         case idle
 
-        /// The ready descriptors are handled first, then the timers that were due at the instant.
+        /// The ready descriptors are handled first, then the timers that were due at this instant.
         case sources(Instant)
 
         case jobs
@@ -52,8 +52,8 @@ private final class TimerQueue {
 
     /// Eventfd for timers that are due.
     ///
-    /// epoll reports it after all descriptors that were ready before. The expiry of a timerfd is an
-    /// interrupt, which a virtual machine may delay.
+    /// epoll reports the eventfd after all descriptors that were ready before. The timerfd is not
+    /// set for due timers, because its expiry is an interrupt, which a virtual machine can delay.
     private let turn: Int32
     private var watches: [DescriptorWatch] = []
 
@@ -104,8 +104,8 @@ private final class TimerQueue {
 
     /// Runs the due timers, after the descriptors that were ready when the timers were due.
     ///
-    /// If the loop is late, the tasks of these descriptors run first, too. Otherwise a server would
-    /// be marked as slow although its reply waits unread in a socket.
+    /// If the loop is late, the tasks of these descriptors also run before the timers. With another
+    /// order, a server would be marked as slow although its reply waits unread in a socket.
     private func handledSources() {
         guard case .sources(let due) = phase else { return }
         if let first = heap.first?.deadline, Clock.now - first < Self.lateness {
@@ -117,7 +117,7 @@ private final class TimerQueue {
 
     /// Runs the timers that were due at `due`, but at most as many as are pending now.
     ///
-    /// Otherwise actions that set timers in the past could block the loop.
+    /// Without this maximum, actions that set timers in the past could block the loop.
     private func run(dueBy due: Instant) {
         phase = .idle
         for _ in 0..<heap.count {

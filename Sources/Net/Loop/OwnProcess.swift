@@ -3,7 +3,7 @@ internal import CLinux
 private import Glibc
 
 package enum OwnProcess {
-    /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
+    /// Disables core dumps, tracing by other processes of the user, and new privileges after exec.
     ///
     /// Must be called before any secret is read.
     package static func close() throws(SocketError) {

@@ -38,7 +38,7 @@ package final class WorkerThread: Sendable {
 
     private func detach() { pthread_detach(thread) }
 
-    /// Interrupts the thread's system calls until the thread ends.
+    /// Waits for the thread's end, and meanwhile interrupts its system calls.
     ///
     /// After each system call, the thread must check whether to end.
     package func joinInterrupting() {

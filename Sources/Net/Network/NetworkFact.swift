@@ -40,7 +40,7 @@ enum NetworkFact: Hashable {
 
         let metric: UInt32
 
-        /// Raw attributes with the source address and other next hops.
+        /// Unparsed attributes: source address, VIA, and the hops of a multipath route.
         let details: [[UInt8]]
     }
 }

@@ -20,7 +20,7 @@ package final class NetworkWatch {
         }
     }
 
-    /// Wait for the replacement of a loss, and minimum interval between changes.
+    /// Time to wait for a replacement after a loss; also the minimum interval between changes.
     ///
     /// If a change follows within ``memory``, the interval doubles, up to ``longestSettling``: each
     /// change drops connections and may repeat billed requests.

@@ -34,7 +34,7 @@ package final class RouterOptionWatch {
     private static let mostOptions = 4
     private static let pause: Duration = .milliseconds(100)
 
-    /// End of the time in which messages are read, but ignored.
+    /// Time until which messages are read, but ignored.
     private var resumption = Clock.now
 
     private let socket: OwnedDescriptor

@@ -40,8 +40,8 @@ package final class StackProbe {
 
     /// Returns the families that work, after a test of `servers`.
     ///
-    /// If a family has no server, or no server is reachable, returns the families that have a
-    /// route: the servers may be down.
+    /// If a family has no server in `servers`, or no server of both families is reachable, returns
+    /// the families that have a route, because the servers may be down.
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }

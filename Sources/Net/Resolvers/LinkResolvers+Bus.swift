@@ -130,7 +130,8 @@ extension LinkResolvers {
             new.route(routing)
             new.searches = domains.filter { !$0.hasPrefix("~") }
             if entry["vpn"]?.boolean == true, !new.isTunnel {
-                // PPP interfaces have the same names for VPNs and for DSL.
+                // PPP interfaces have the same names for VPNs and for DSL. On any other interface,
+                // such a VPN has no interface of its own.
                 (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
             }
             // IPv4 and IPv6 of a link are two entries.
@@ -148,7 +149,7 @@ extension LinkResolvers {
         return (links, unreadable)
     }
 
-    /// True if both entries are of one network or VPN; an interface can have several IPsec VPNs.
+    /// True if both entries belong to one network or VPN; several IPsec VPNs can use one interface.
     private func isJoined(with other: LinkResolvers) -> Bool {
         link == other.link && isTunnel == other.isTunnel
             && (!isShared || hasSameNames(as: other) && searches == other.searches)

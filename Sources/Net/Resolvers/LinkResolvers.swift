@@ -65,13 +65,15 @@ package struct LinkResolvers: Sendable, Hashable {
     /// True for a VPN.
     package var isTunnel: Bool
 
-    /// True for a VPN that is also used for packets to the Internet.
+    /// True for a VPN that also carries packets to the Internet.
     package var isFullTunnel = false
 
-    /// True for a VPN for all names that is not used for packets to the Internet.
+    /// True for a VPN whose servers get all names, and which carries no packets to the Internet.
     var isSplitTunnel: Bool { isTunnel && isDefault && !isShared && !isFullTunnel }
 
-    /// True for a VPN without an interface, such as IPsec; `link` is the interface of a network.
+    /// True for a VPN without its own interface, such as IPsec.
+    ///
+    /// `link` is then the interface of the network over which the VPN runs.
     var isShared = false
 
     private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
@@ -152,8 +154,8 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Reads the copy of `httpdnsctl setup` if its servers have priority; otherwise returns nil.
     ///
-    /// `httpdnsd-resolved` marks the servers that resolved.conf(5) had, and their routing domains,
-    /// `httpdnsd-chosen` those of a resolv.conf that no program had written.
+    /// The option `httpdnsd-resolved` marks servers and routing domains from resolved.conf(5). The
+    /// option `httpdnsd-chosen` marks those from a resolv.conf that no program had written.
     static func reading(saved text: String) -> LinkResolvers? {
         let options = text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("options ") }
             .flatMap { $0.split(separator: " ") }
@@ -177,10 +179,11 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Merges the settings of several sources; for each link, the first source counts.
     ///
-    /// A resolv.conf of the whole machine counts only if no earlier source has a server.  If
-    /// systemd-resolved has servers for the whole machine, or requires TLS, the servers of ordinary
-    /// links from other sources count only for their routing domains; likewise those of all sources
-    /// if the administrator has chosen servers.
+    /// A resolv.conf of the whole machine counts only if no earlier source has a server.
+    ///
+    /// If the administrator has chosen servers, the servers of ordinary links (not of VPNs) count
+    /// only for their routing domains. If systemd-resolved has servers for the whole machine, or
+    /// requires TLS, the same applies to ordinary links from all other sources.
     ///
     /// - Parameters:
     ///   - running: interfaces that are up, by name; nil if unknown.
@@ -258,9 +261,9 @@ extension LinkResolvers {
 
     /// Binds servers for the names of a VPN to the interface `index`.
     ///
-    /// Otherwise, another network could add a route to a server.  Servers from systemd-resolved are
-    /// always bound, because systemd-resolved also binds.  Another server may be outside of the
-    /// VPN, and is bound only if the routing table already uses the interface.
+    /// A server that is not bound could get a route through another network. Servers from
+    /// systemd-resolved are always bound, because systemd-resolved also binds them. A server from
+    /// another source can be outside of the VPN, and is bound only if its route uses the interface.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices
@@ -271,7 +274,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers.Server {
-    /// The same server without the interface, which has a new index after each start.
+    /// This server without its interface, whose index changes with each start of the interface.
     package var unbound: LinkResolvers.Server {
         var server = self
         server.address.link = 0

@@ -2,8 +2,9 @@
 
 /// Latest reply of NetworkManager, which can outlive NetworkManager.
 ///
-/// NetworkManager leaves links up when it ends, for example with D-Bus. Its file has neither routing
-/// domains nor priorities: other servers would get the names of a VPN.
+/// NetworkManager leaves links up when it ends, for example when D-Bus ends. The file of
+/// NetworkManager is no replacement for the reply: it has neither routing domains nor priorities,
+/// so other servers would get the names of a VPN.
 struct NetworkManagerState {
     private var latest: BusValue?
 
@@ -26,7 +27,8 @@ struct NetworkManagerState {
 
     /// Returns the settings of the latest reply; nil if there is none.
     ///
-    /// After the end of the service, the reply is valid only while it protects names.
+    /// After the end of the service, the reply is valid only while it contains a protected link: a
+    /// link that is up, and whose servers require TLS or belong to a VPN.
     ///
     /// - Parameter running: interfaces that are up, by name; nil if unknown.
     mutating func settings(

@@ -42,7 +42,9 @@ struct ResolvedState {
         }
     }
 
-    /// Text for the log if a source is not used; nil otherwise.
+    /// Text for the log if the service does not reply, or does not run but its reply stays valid.
+    ///
+    /// Otherwise nil.
     var problem: String? {
         switch service {
         case .silent:

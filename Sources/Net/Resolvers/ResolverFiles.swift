@@ -68,8 +68,8 @@ package struct ResolverFiles: Sendable {
 
     /// Copy of `/etc/resolv.conf`, which `httpdnsctl setup` makes before it changes the file.
     ///
-    /// The copy is the last file: it counts only while no program reports a server. If its servers
-    /// are a choice of the administrator, the copy is the first source instead.
+    /// The copy is the last file: it counts only while no program reports a server. But if the
+    /// administrator has chosen its servers, the copy is the first source.
     package static let saved = "/etc/httpdnsd/network-resolv.conf"
 
     /// Maximum octets read from a file.
@@ -166,8 +166,9 @@ package struct ResolverFiles: Sendable {
 
     /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `tun.wg0`.
     ///
-    /// wg-quick adds the prefix `tun.`, and Tailscale `tun-`, because Debian's resolvconf lists such
-    /// files first. With openresolv, the name of Tailscale lacks the number of the interface.
+    /// wg-quick adds the prefix `tun.`, and Tailscale adds `tun-`: Debian's resolvconf lists such
+    /// files first. With openresolv, Tailscale's file for `tailscale0` is `tailscale`.
+    ///
     /// Returns "" for the file of NetworkManager, which has the settings of all interfaces, and for
     /// a file of IPsec.
     static func link(of file: String, _ links: Set<String>) -> String {
@@ -190,7 +191,7 @@ package struct ResolverFiles: Sendable {
 
     /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan, whose VPNs have no interface.
     ///
-    /// Other programs with files `lo.*` are servers of this machine, whose addresses are ignored.
+    /// Other files `lo.*` are from DNS servers on this machine, whose addresses are ignored.
     /// `lo.inet` and `lo.inet6` have the servers that interfaces(5) lists for `lo`.
     private static func isOfIPsec(_ file: String) -> Bool {
         file.hasPrefix("lo.") && file != "lo.inet" && file != "lo.inet6"

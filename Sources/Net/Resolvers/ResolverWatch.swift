@@ -3,7 +3,7 @@
 /// Watch for the DNS servers and routing domains of this machine's networks.
 ///
 /// The sources are systemd-resolved and NetworkManager over D-Bus, the files of resolvconf,
-/// openresolv, dhcpcd and dhclient, and the copy of `/etc/resolv.conf` that `httpdnsctl setup` has made.
+/// openresolv, dhcpcd and dhclient, and the copy of `/etc/resolv.conf` from `httpdnsctl setup`.
 @ServiceLoop
 package final class ResolverWatch {
     private let handler: @ServiceLoop ([LinkResolvers]) -> Void
@@ -58,10 +58,10 @@ package final class ResolverWatch {
     private var repeated: [LoopTimer] = []
     private static let repetitions: [Duration] = [.milliseconds(300), .seconds(1), .seconds(3)]
 
-    /// Timer of the next query to systemd-resolved without a change.
+    /// Timer of the next periodic query to systemd-resolved.
     ///
-    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change.
-    /// Only root can read its files of the links.
+    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change. Its
+    /// files of the links cannot be watched instead, because only root can read them.
     private var poll: LoopTimer?
     private static let pollTime = Duration.seconds(10)
 
@@ -360,7 +360,7 @@ package final class ResolverWatch {
         return sources
     }
 
-    /// Text of the file of systemd-resolved if it must not be used; otherwise nil.
+    /// Text of the file of systemd-resolved if the file must not be used; nil if it can be used.
     private var ignoredFile: String? {
         guard !resolved.allowsFile else { return nil }
         return files.files.first { $0.source == .resolved }.flatMap { ResolverFiles.text($0.path) }

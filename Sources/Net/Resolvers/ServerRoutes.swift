@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Links through which the servers of VPNs are reached.
+/// Record of the links through which the servers of VPNs are reached.
 struct ServerRoutes {
     private struct Unbound: Hashable {
         let link: String
@@ -32,7 +32,7 @@ struct ServerRoutes {
         return true
     }
 
-    /// Records the servers of an update; returns true if other servers are now unbound.
+    /// Records the unbound servers of an update; returns true if one was not unbound before.
     mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {
         let all = links.filter(\.isTunnel)
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }

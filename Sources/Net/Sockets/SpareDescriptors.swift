@@ -5,7 +5,7 @@ private import Locks
 
 /// Reserve of descriptors for upstream queries, if clients and files use all other descriptors.
 package enum SpareDescriptors {
-    /// Number of spare descriptors; many queries can share one socket.
+    /// Number of spare descriptors; a few are enough, because many queries can share one socket.
     package static let count = 16
 
     private struct Stock {

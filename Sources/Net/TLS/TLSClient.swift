@@ -61,7 +61,7 @@ package final class TLSClient {
         return areCurvesSet && areCiphersSet
     }
 
-    /// Disables renegotiation and compression, which only attackers use; limits certificates.
+    /// Disables renegotiation and compression, which only attackers use; limits certificate chains.
     ///
     /// A HelloRequest (RFC 5246 §7.4.1.1) could start an endless handshake. Certificates cost CPU
     /// time before the server is authenticated.
@@ -118,7 +118,7 @@ package final class TLSClient {
         }
     }
 
-    /// Applies the current trusted certificates and discards all sessions after a change.
+    /// Applies the current trusted certificates; if they have changed, discards all sessions.
     ///
     /// Resumption does not verify the certificate again (RFC 8446 §2.2).
     private func trustCurrentCertificates() throws(TLSError) {
