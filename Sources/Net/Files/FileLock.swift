@@ -9,7 +9,7 @@ internal import Glibc
 package final class FileLock: Sendable {
     private let file: OwnedDescriptor
 
-    /// Locks `path` until released; may block on the disk.
+    /// Locks `path` until this object is released; can block on the disk.
     ///
     /// - Throws: `FileFault.used` if another process holds the lock, otherwise `.system`.
     package init(of path: String) throws(FileFault) {

@@ -63,7 +63,7 @@ package final class SharedFile: Sendable {
     ///
     /// If the file system does not respond, throws `failed`; the change possibly happens later.
     ///
-    /// - Parameter change: runs on the thread; content nil leaves the file unchanged.
+    /// - Parameter change: runs on the thread; if `content` is nil, the file is unchanged.
     @ServiceLoop
     package func change<Value: Sendable>(
         _ change: @escaping @Sendable (ArraySlice<UInt8>) -> (content: [UInt8]?, value: Value)

@@ -22,7 +22,7 @@ final class EasyHandle {
 
     private var wantsTimes = false
 
-    /// True if the pool has set its callbacks; all transfers of a handle are in one pool.
+    /// True if a pool has set the socket callbacks; all transfers of a handle are in one pool.
     var hasSocketCallbacks = false
 
     private var lists: [UnsafeMutablePointer<curl_slist>]
@@ -217,7 +217,7 @@ extension EasyHandle {
         Self.isEnd(code) && received.headers.octets == 0 && isReusing
     }
 
-    /// True if the connection may have ended before the reply.
+    /// True for errors that can mean that the connection ended before the reply.
     private static func isEnd(_ code: CURLcode) -> Bool {
         switch code {
         // With HTTP/2, libcurl reports the end as a partial file.

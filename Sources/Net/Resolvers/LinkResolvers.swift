@@ -78,7 +78,7 @@ package struct LinkResolvers: Sendable, Hashable {
 
     private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
 
-    /// True if both have the same interface or VPN, and answer the same names.
+    /// True if `other` has the same interface or VPN, and its servers answer the same names.
     func hasSameNames(as other: LinkResolvers) -> Bool {
         link == other.link && isTunnel == other.isTunnel && isDefault == other.isDefault
             && domains == other.domains
@@ -249,9 +249,9 @@ extension LinkResolvers {
         SocketAddress($0, defaultPort: 53)
     }
 
-    /// Makes the search domains of a VPN routing domains, as systemd-resolved does.
+    /// Adds the search domains of a VPN to its routing domains, as systemd-resolved does.
     ///
-    /// Search domains of other links are ignored: a network could name the domain of a VPN.
+    /// Search domains of other links are ignored, because a network could name the domain of a VPN.
     private mutating func routeSearches() {
         let known = Set(domains)
         let new = searches.filter { $0 != "." && !$0.hasPrefix("~") && !known.contains($0) }

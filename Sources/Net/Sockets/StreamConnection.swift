@@ -142,7 +142,8 @@ package final class StreamConnection {
 
     /// Receives up to `limit` octets; returns 0 at the end of input, nil without pending data.
     ///
-    /// After fewer than `limit` octets, new data causes an edge, but the end of input may not.
+    /// If fewer than `limit` octets were received, new data causes another edge, but the end of
+    /// input possibly does not.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
