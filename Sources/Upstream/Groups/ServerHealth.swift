@@ -76,9 +76,10 @@ extension ServerHealth {
 
     var failure: UpstreamError? { rest?.reason }
 
-    /// True if the last probe could not authenticate the server, so that only probes connect.
+    /// True if the last probe could not authenticate the server.
     ///
-    /// Otherwise each query would start a handshake, which costs more CPU time than the query.
+    /// Then only probes connect: each query would start a handshake, which costs more CPU time than
+    /// the query.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
     /// True if a probe that checks the server's certificate is in flight, or may be sent now.

@@ -154,7 +154,7 @@ final class StreamExchanger {
         earlierForeignReplies += connection.foreignReplies
     }
 
-    /// Retires `connection`, and closes the oldest retired connection beyond the limit.
+    /// Retires `connection`; if too many connections are retired, closes the oldest of them.
     ///
     /// The queries of a closed connection are repeated on the current connection.
     private func retire(_ connection: PipelinedConnection) {

@@ -69,7 +69,7 @@ final class UpstreamTransfers {
 
     fileprivate init(_ total: TransferTotal) { self.total = total }
 
-    /// Adds a transfer of `client`; returns nil at a limit.
+    /// Adds a transfer of `client`, at a limit in place of an older one; returns nil if impossible.
     ///
     /// - Parameters:
     ///   - client: nil for the daemon itself.
