@@ -225,7 +225,7 @@ package final class MissQueue: Sendable {
         while handleRow() {}
     }
 
-    /// Handles the next refreshes and misses; returns true if more were queued.
+    /// Handles the next refreshes and misses; returns true if the queue contains more.
     @ServiceLoop
     func handleRow() -> Bool {
         var misses: [Miss] = []
