@@ -197,7 +197,8 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits: the octets to skip before the end of the block are free.
+    /// The entry always fits, because its old octets become free, and the octets that are skipped
+    /// before the end of the block are free already.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)
