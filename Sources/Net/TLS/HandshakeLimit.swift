@@ -8,7 +8,8 @@ internal import COpenSSL
 enum HandshakeLimit {
     /// Maximum number of records and messages in one handshake.
     ///
-    /// OpenSSL's longest certificate chain, 100 KiB in records of 1,300 octets, needs 160.
+    /// A certificate chain of 100 KiB, the default maximum of OpenSSL, needs 160 if its records
+    /// have 1,300 octets.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(
