@@ -151,7 +151,7 @@ package final class Resolver {
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
-    ///   - client: the client that the query counts against; nil for the daemon itself.
+    ///   - client: the client whose limits apply to the query; nil for the daemon itself.
     ///   - completion: may be called before this function returns.
     package func resolve(
         _ query: Query,

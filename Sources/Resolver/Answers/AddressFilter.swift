@@ -7,7 +7,9 @@ struct AddressFilter {
     enum Hints {
         case theirs
 
-        /// Cached addresses of the target, valid for `seconds`; may be empty.
+        /// Addresses from the cache or the static hosts, valid for `seconds`.
+        ///
+        /// Without addresses, the hints are removed.
         case ours([IPAddress], seconds: UInt32)
     }
 
@@ -62,7 +64,8 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // The record gets the TTL of the cached addresses, even if the hints are unchanged.
+            // The hints are now the addresses of `Hints.ours`, even if no hint has changed. They
+            // bound the TTL of the record.
             records[index].ttl = lifetime
             hasChanged = true
         }
@@ -145,7 +148,7 @@ struct AddressFilter {
 }
 
 extension ServiceBinding {
-    /// Sets a hint to the addresses of its family; removes the hint if the family has none.
+    /// Sets a hint to the `addresses` of its family; removes the hint if there are none.
     fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
         let most = AddressFilter.mostHints
         if key == .ipv4Hint {

@@ -113,7 +113,9 @@ extension [Record] {
 }
 
 extension Record {
-    /// True if both records are in the same RRset; if false, the caller must compare `setKey`.
+    /// True if this record is certainly in the RRset of `other`.
+    ///
+    /// For RRSIG records the result is always false. After false, the caller must compare `setKey`.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

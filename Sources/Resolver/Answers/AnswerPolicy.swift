@@ -36,7 +36,9 @@ package struct AnswerPolicy: Sendable {
 
     package var synthesis = Synthesis.off
 
-    /// Prefix of the setting `nat64`; clients may use the prefix even if this machine does not.
+    /// Prefix of the setting `nat64`; an address in the prefix counts as the embedded IPv4 address.
+    ///
+    /// Applies even if this machine does not use NAT64, because its clients may use NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()
@@ -49,7 +51,7 @@ package struct AnswerPolicy: Sendable {
         case fastest([ProbeRule])
     }
 
-    /// Names and port of the servers to measure.
+    /// Names whose addresses are measured, and the TCP port of the measurement.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -85,7 +85,7 @@ package final class AnswerSourceRegistry: Sendable {
         origin(number)?.isSynthesized ?? false
     }
 
-    /// True for answers of a vendor that another machine shared: `VENDOR/fleet/MACHINE`.
+    /// True for `VENDOR/fleet/MACHINE`: answers of the vendor that another machine shared.
     package func isOfFleet(_ number: UInt16) -> Bool {
         guard let origin = origin(number), let vendor = origin.vendor else { return false }
         return origin.name == vendor + "/fleet" || origin.name.hasPrefix(vendor + "/fleet/")
@@ -111,7 +111,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor whose call a cache hit on this source avoids; nil if none.
+    /// Returns the vendor whose call a cached answer of this source avoids; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {

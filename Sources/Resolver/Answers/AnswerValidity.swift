@@ -13,7 +13,7 @@ struct NameSources: Equatable {
 
     let parameters: RouteParameters?
 
-    /// True if the route has its own upstreams; their answers may have private addresses.
+    /// True if the route has its own upstreams; private addresses in their answers are allowed.
     let hasOwnUpstreams: Bool
 
     /// Upstream servers by name in `AnswerSourceRegistry`; true for a DNSSEC validator.

@@ -63,7 +63,7 @@ extension HostsTable {
 extension IPAddress {
     /// True if the table answers PTR queries for the address.
     ///
-    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, because block lists map all names to them.
+    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`: block lists give them to all blocked names.
     fileprivate var hasPointer: Bool {
         switch unmapped {
         case .v4(let address): !address.isUnspecified && address.value != 0x7F00_0001
@@ -85,7 +85,7 @@ extension HostsTable {
 
     func contains(_ name: Name) -> Bool { addresses[name] != nil || pointers[name] != nil }
 
-    /// True if the table determines the answer to `question`, which may be NODATA.
+    /// True if the table determines the answer to `question`: addresses, a name or NODATA.
     ///
     /// SVCB and HTTPS are included, because their address hints could contradict the table
     /// (RFC 9460 §7.3).

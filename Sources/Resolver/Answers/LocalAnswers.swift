@@ -4,9 +4,9 @@ internal import Net
 
 /// Answers that the settings determine: no source is queried, and nothing is cached.
 ///
-/// Workers answer from the cache before the resolver receives a query. Therefore no cache entry may
-/// contradict the settings. This includes entries of a snapshot, and results of queries that are in
-/// flight when the hosts change.
+/// Workers answer from the cache before the resolver receives a query. Therefore cache entries must
+/// not contradict the settings. This includes entries of a snapshot, and results of queries that
+/// are in flight when the hosts change.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable()

@@ -8,7 +8,7 @@ internal import DNSWire
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 
-    /// Patterns of names that may have private addresses.
+    /// Patterns of names for which private addresses are allowed.
     package var exceptions: [RoutePattern] = []
 
     package init() {}

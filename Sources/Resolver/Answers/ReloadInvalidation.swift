@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Selection of the cached answers that stay valid after a reload; ``AnswerValidity`` is the rule.
+/// Selection of the cached answers that stay valid after a reload, by ``AnswerValidity``.
 ///
 /// Invalid answers are removed, not marked stale, so that they are never served.
 @ServiceLoop

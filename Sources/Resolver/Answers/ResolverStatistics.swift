@@ -11,7 +11,7 @@ package final class ResolverStatistics {
 
     nonisolated let vendorLatency = LatencyHistogram()
 
-    /// Latency of upstreams' answers, including failed attempts.
+    /// Time until an upstream answered, including earlier attempts that failed.
     nonisolated let upstreamLatency = LatencyHistogram()
 
     var vendors = VendorStageNumbers()

@@ -15,7 +15,9 @@ package struct SnapshotValidity: Sendable {
     /// Routing domains of links; cached answers for names in these domains are invalid.
     let routingDomains: Set<Name>
 
-    /// Sources of names without a route; `sources` has the index `RouteTable.Match.sources`.
+    /// Sources of names without a route.
+    ///
+    /// `sources`: sources of names with a route, at the index `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
 
@@ -118,7 +120,7 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // NODATA may be from settings without a fallback. The new fallback may have an address.
+            // The old settings possibly had no fallback, and the new fallback may have an address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || reaches(answer).allSatisfy { $0 != .local }

@@ -53,7 +53,7 @@ package final class LearnedNetwork {
     /// Called after each change with the invalid answers and a text for the log.
     package var onChange: (@ServiceLoop (Change, _ text: String) -> Void)?
 
-    /// Called with a message about settings that are ignored.
+    /// Called with a log message for each ignored routing domain.
     package var report: (@ServiceLoop (String) -> Void)?
 
     /// Called with servers that are no longer used.

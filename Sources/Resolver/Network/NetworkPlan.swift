@@ -25,7 +25,7 @@ struct NetworkPlan: Sendable, Hashable {
         var heldUntil: Instant?
     }
 
-    /// Answers that are no longer valid.
+    /// Answers that a change makes invalid, and ignored routing domains.
     struct Outcome: Sendable, Hashable {
         /// Domains whose names now have other servers.
         var domains: [Name] = []
@@ -43,7 +43,7 @@ struct NetworkPlan: Sendable, Hashable {
     /// Servers of other links, for names that all ``servers`` of a split-tunnel VPN decline.
     private(set) var spares: [Server] = []
 
-    /// Link with `~.`, the only source of ``servers``; nil for none.
+    /// Link with `~.`, which is then the only source of ``servers``; nil if no link has `~.`.
     private var taker: String?
     private var isTakerTunnel = false
 
@@ -67,7 +67,9 @@ struct NetworkPlan: Sendable, Hashable {
 
     private(set) var routes: [Route] = []
 
-    /// Removed servers, without interface, and the time at which their answers become invalid.
+    /// Time at which the answers of a removed server become invalid.
+    ///
+    /// The keys have no interface (`unbound`), because an interface gets a new index at each start.
     private var former: [Server: Instant] = [:]
 
     var allServers: Set<Server> { mainServers.union(spares) }
@@ -76,7 +78,7 @@ struct NetworkPlan: Sendable, Hashable {
         Set(servers + routes.filter { $0.heldUntil == nil }.flatMap(\.servers))
     }
 
-    /// Time of the next ``expire(now:)``; nil if nothing is held.
+    /// Time of the next ``expire(now:)``; nil without held names and removed servers.
     var wake: Instant? {
         (([heldUntil] + routes.map(\.heldUntil)).compactMap(\.self) + former.values).min()
     }
@@ -137,7 +139,8 @@ struct NetworkPlan: Sendable, Hashable {
         outcome.domains += endSurplusHolds()
         routes += wanted.values.sorted { $0.domain.text < $1.domain.text }
         let after = mainServers
-        // A server that becomes a spare may have answered names that the VPN knows.
+        // The answers of a server that becomes a spare also become invalid, because the server may
+        // have answered names that the VPN knows.
         let removed = before.union(spare.subtracting(spares)).subtracting(after)
         for server in removed where former[server.unbound] == nil {
             former[server.unbound] = now + ResolverLimits.domainHold
@@ -172,9 +175,9 @@ struct NetworkPlan: Sendable, Hashable {
         heldUntil = heldUntil ?? now + ResolverLimits.domainHold
     }
 
-    /// Ends the oldest holds of ordinary links above ``ResolverLimits/heldDomains``.
+    /// Ends the oldest holds of links that are not VPNs, down to ``ResolverLimits/heldDomains``.
     ///
-    /// A network may name many other domains with each change.
+    /// Otherwise, a network that names new domains with each change could use up the memory.
     private mutating func endSurplusHolds() -> [Name] {
         let held = routes.lazy.filter { !$0.isTunnel }
             .compactMap { route in route.heldUntil.map { (domain: route.domain, end: $0) } }

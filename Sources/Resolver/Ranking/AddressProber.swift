@@ -30,7 +30,7 @@ package final class AddressProber {
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause per measured server after each name; limits the rate to 40 servers/s.
+    /// Pause per measured server after each name; with `concurrency` 4, at most 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()

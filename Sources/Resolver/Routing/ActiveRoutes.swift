@@ -57,7 +57,7 @@ extension RouteTable {
 }
 
 extension RouteTable.Match {
-    /// False for `fallback: none`, because then only the vendors may answer.
+    /// False for a route with vendors and `fallback: none`: only the vendors are allowed to answer.
     fileprivate var isOpen: Bool { route.fallsBack || !hasVendors }
 
     /// True if a routing domain of a link has precedence over this route.

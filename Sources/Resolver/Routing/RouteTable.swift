@@ -17,7 +17,7 @@ package struct Route: Sendable {
     /// True if upstreams are queried when vendors have no answer (`fallback: upstream`).
     package var fallsBack: Bool
 
-    /// True if vendors may answer with private addresses (`private-answers: allow`).
+    /// True if vendors' answers with private addresses are allowed (`private-answers: allow`).
     package var allowsPrivateAnswers: Bool
 
     package var servesStale: Bool
@@ -102,7 +102,7 @@ package enum RoutePattern: Hashable, Sendable {
 package struct RouteTable: Sendable {
     /// Route and pattern that match a name; one object per pattern.
     ///
-    /// A class, because each cache miss passes the match through all stages.
+    /// A class, so that the stages pass a reference: a copy per stage would slow each cache miss.
     package final class Match: Sendable {
         fileprivate let entry: Entry
 
@@ -291,7 +291,7 @@ extension RouteTable {
 extension RouteTable {
     /// Returns a digest of the map from names to sources, equal in every process; linear time.
     ///
-    /// - Parameter sources: digests of the sets of sources, by number.
+    /// - Parameter sources: digests of the sets of sources, at the index ``Match/sources``.
     func digest(_ sources: [UInt64]) -> UInt64 {
         let routes = matches.map { match in
             var digest = SettingsDigest()

@@ -12,7 +12,7 @@ final class AddressOrdering {
     private let prober: AddressProber
     private let clocks: Clocks
 
-    /// - Parameter rules: names to order; if empty, all names that vendors answer.
+    /// - Parameter rules: names whose addresses are ordered; if empty, all names with vendors.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules
         self.prober = prober

@@ -43,7 +43,7 @@ final class CacheWriter {
             && routes.route(for: query.query.question.name) !== query.match
     }
 
-    /// Prevents failures of current queries in flight from being cached.
+    /// Ensures that failures of the queries now in flight are not cached.
     func networkChanged() { networksLeft += 1 }
 
     /// Marks the settings as replaced; then only answers that stay valid are cached.

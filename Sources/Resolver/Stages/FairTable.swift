@@ -5,7 +5,7 @@ internal import Upstream
 
 @ServiceLoop
 protocol FairEntry: AnyObject {
-    /// Client that the entry counts against; nil for the daemon itself.
+    /// Client whose limits apply to the entry; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
     var began: Instant { get }
@@ -42,8 +42,8 @@ package struct FairLimits: Sendable {
 ///
 /// A flood from forged addresses therefore evicts no queries of this machine.
 ///
-/// A new entry of the largest client replaces the client's oldest entry.  The new entry is refused
-/// if the oldest entry is younger than `LossWindow.grace`.
+/// A new entry of a client at its own limit, or of the largest client, replaces the oldest entry of
+/// this client.  The new entry is refused if this oldest entry is younger than `LossWindow.grace`.
 ///
 /// The limit of a client shrinks while many queries of the client are lost (``LossWindow``).
 @ServiceLoop
@@ -77,7 +77,9 @@ struct FairTable<Entry: FairEntry> {
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Neighbours of each entry: `ofClient` in the list of its client, `ofAll` in a list below.
+    /// Neighbours of each entry.
+    ///
+    /// `ofClient`: in the list of the client. `ofAll`: in `verified` or `unverified`.
     private var ofClient: [Links] = []
     private var ofAll: [Links] = []
 
@@ -94,7 +96,7 @@ struct FairTable<Entry: FairEntry> {
     /// List of the client that used the table last; may be empty.
     private var latest: Int?
 
-    /// Lists with more than `limits.share` entries: at most `limits.all / limits.share`.
+    /// Lists with more than `limits.share` entries; at most `limits.all / limits.share` lists.
     private var large: Set<Int> = []
 
     private var reduced: [ClientNetwork?: LossWindow] = [:]
@@ -103,7 +105,7 @@ struct FairTable<Entry: FairEntry> {
     private var user: ClientNetwork?
     private var sharedAt: Instant?
 
-    /// Time after which a client without queries no longer counts.
+    /// Time after the latest change of `user` for which the table counts as shared by clients.
     private static var sharedTime: Duration { .seconds(600) }
 
     private static var mostReduced: Int { 256 }

@@ -12,7 +12,7 @@ package final class FleetExchange {
     /// Text of the settings that determine a vendor's answers, by vendor name.
     private let views: [String: String]
 
-    /// Setting `group`; if nil, the view has the network from which the vendor sees the calls.
+    /// Setting `group`; if nil, the view contains the network from which calls reach the vendor.
     private let group: String?
 
     private let policy: TTLPolicy
@@ -42,7 +42,7 @@ package final class FleetExchange {
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
         else { return nil }
         var facts = [view, match.route.options.parameters?.text ?? "", exit]
-        // Part of the view, because the machine that shares an answer bounds the TTL.
+        // Part of the view, because a shared TTL has the bounds of the machine that shares it.
         let minimum = policy.of(match).positive.lowerBound
         if minimum > 0 { facts.append("minimum-ttl \(minimum)") }
         return facts.joined(separator: "\n")
@@ -96,10 +96,11 @@ package final class FleetExchange {
 
     // MARK: - Values
 
-    /// Returns the shared form of a reply, with TTLs bounded by `policy`; nil for unshared replies.
+    /// Returns a reply in the form for sharing, with TTLs bounded by `policy`; nil to not share it.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
-        // Not shared: an answer with only unusable addresses is not a denial.
+        // An answer with only unusable addresses is not shared: other machines would read it as
+        // a denial.
         guard !answer.isEmpty || answer.dropped == 0 else { return nil }
         func addresses(_ set: AddressSet?) -> FleetValue.Addresses? {
             set.map { .init($0.addresses, ttl: policy.clamp($0.ttl, to: policy.positive)) }

@@ -30,7 +30,7 @@ struct LossWindow {
 
     init(_ limits: FairLimits) { size = limits.perClient }
 
-    /// True if the limit was reduced and has not recovered at the last result.
+    /// True if the limit was reduced, and had not fully recovered at the latest result.
     func isReduced(_ limits: FairLimits) -> Bool { size < limits.perClient }
 
     /// Returns the maximum number of the client's queries in the table.
@@ -42,7 +42,7 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the minimum age of an entry that the client may replace.
+    /// Returns the age that an entry must have before its client can replace it.
     ///
     /// The age is twice the usual time until an answer, so that a slow server can still answer.
     func grace(_ limits: FairLimits) -> Duration {

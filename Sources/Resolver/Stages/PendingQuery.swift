@@ -32,7 +32,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Load of the client that started the query.
     var load: ClientLoad
 
-    /// Client to which the query is counted; nil for the daemon.
+    /// Client whose limits apply to the query; nil for the daemon.
     ///
     /// After an eviction, the client is another waiting client.
     var client: ClientNetwork?
@@ -182,7 +182,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
         upstreamsAsked = now
     }
 
-    /// Reports the upstreams' answer, without private addresses and unusable hints.
+    /// Reports the upstreams' answer, without addresses and hints that the settings forbid.
     func upstreamsAnswered(_ answer: Resolution) {
         guard let completion = upstreams.take() else { return }
         if let shaped = resolution?.addressGuard.shaped(answer, query, match) {

@@ -4,8 +4,8 @@ internal import Net
 
 /// Pending queries by question, as a hash table with lists.
 ///
-/// A dictionary would hash a query three times, and copy it as a key.  The limits are here, because
-/// each change of a stored struct needs a run-time exclusivity check.
+/// A dictionary would hash a query three times, and copy it as a key.  The lists and the limits are
+/// in one struct, so that a change of both needs only one run-time exclusivity check.
 @ServiceLoop
 struct PendingTable {
     /// First query of each list, linked by ``PendingQuery/next``; the count is a power of two.
@@ -13,7 +13,7 @@ struct PendingTable {
 
     private(set) var count = 0
 
-    /// Hash of the cache, whose secret seed prevents that clients choose colliding names.
+    /// Hash function of the cache; its secret seed prevents attacks with colliding names.
     private let hash: NameHash
 
     /// Limits of the queries.

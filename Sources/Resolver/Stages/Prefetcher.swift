@@ -60,7 +60,7 @@ package final class Prefetcher {
 
     /// Refreshes an answer when a cache hit requests it.
     ///
-    /// - Parameter client: the client to which the query and its vendor calls are counted; nil for
+    /// - Parameter client: the client whose limits apply to the query and its vendor calls; nil for
     ///   the daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
@@ -116,13 +116,13 @@ package final class Prefetcher {
         start()
     }
 
-    /// Clears failure counts, and checks all names after 1 s, when the network is usable.
+    /// Clears failure counts, and checks all names after 1 s, so that the new network is usable.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
     }
 
-    /// Schedules a check of all names in `prefetch.names` without a local answer.
+    /// Schedules a check of all names in `prefetch.names`, except names with a local answer.
     private func lookAtNames(_ instant: Instant) {
         guard isKeeping, let rule else { return }
         for name in rule.names where isPrefetched(name) {

@@ -18,7 +18,7 @@ final class SharedResolution {
     /// Default upstreams; nil if there are none.
     private let standard: UpstreamGroup?
 
-    /// `standard` without ``LearnedUpstream``, for routes with `fallback: none`.
+    /// Default upstreams except servers of the network or a file, for routes with `fallback: none`.
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64
@@ -52,7 +52,7 @@ final class SharedResolution {
         self.addressOrdering = addressOrdering
     }
 
-    /// True if the upstreams of a route include an encrypted one: the plain ones are then unused.
+    /// True if a route has an encrypted upstream; then no plain upstream is queried.
     func encrypts(_ match: RouteTable.Match) -> Bool {
         group(match)?.members.contains(where: \.isProtected) ?? false
     }
@@ -116,7 +116,7 @@ final class SharedResolution {
         end(query, ResolvedAnswer(filtered))
     }
 
-    /// Queries the upstreams, and removes private addresses and unusable hints from the answer.
+    /// Queries the upstreams, and removes addresses and hints that the settings forbid.
     func askUpstreams(
         _ query: PendingQuery,
         now: Instant,

@@ -10,9 +10,9 @@ internal import Upstream
 /// ``FairTable`` evicts the query.  After `limit` a query is cancelled, so that no fault can occupy
 /// an entry permanently.
 ///
-/// A query counts against the limits of the client that started the query.  After an eviction, the
+/// The limits of the client that started a query apply to the query.  After an eviction, the
 /// waiting clients of the same network get SERVFAIL.  If other clients also wait, resolving
-/// continues and counts against the first other client.
+/// continues, and the limits of the first other client apply.
 ///
 /// Deduplication also prevents a forger from multiplying the outstanding queries for one name
 /// (RFC 5452 §5).
@@ -63,7 +63,7 @@ package final class SingleFlight {
     /// Creates an empty table.
     ///
     /// - Parameters:
-    ///   - hash: the cache's hash.
+    ///   - hash: the hash function of the cache.
     ///   - work: limits of the pending queries.
     ///   - waiting: limits of the waiting clients.
     ///   - limit: time after which a query is cancelled; longer than `ResolverLimits.work`, so that
@@ -184,13 +184,13 @@ package final class SingleFlight {
         return query
     }
 
-    /// Moves other clients to a new query, if a limit of the payer of `query` prevented a call.
+    /// Moves other clients to a new query after a limit of the payer of `query` prevented a call.
     ///
     /// Vendor calls of the new query are charged to the first of these clients.
     func separate(_ query: PendingQuery) {
         let (question, hash) = (query.query, query.hash)
         guard let payer = query.payer, pending.find(question, hash) === query,
-            // Nothing changes if the payer already has another refused query.
+            // Does nothing if the table already has another refused query of this payer.
             pending.find(question, hash, refused: payer) == nil
         else { return }
         query.refused = payer
@@ -217,7 +217,8 @@ package final class SingleFlight {
                 now
             )
         for waiter in others where !waiter.isOver { next.add(waiter) }
-        // In a later turn, because a limit may also prevent the call of the next query.
+        // In a later turn: a limit may also prevent the call of `next`, and `begin` would then
+        // call this function recursively.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 
@@ -253,9 +254,9 @@ package final class SingleFlight {
 
     // MARK: - Completing clients
 
-    /// Maximum number of clients that get one answer in one turn of the service loop.
+    /// Maximum number of waiters that get one answer in one turn of the service loop.
     ///
-    /// One client can have thousands of queries.
+    /// Thousands of waiters, possibly of one client, would otherwise block the loop.
     static var completedTogether: Int { 64 }
 
     /// Completes the first waiting clients now, and the remaining clients in later turns.

@@ -96,7 +96,7 @@ package final class SnapshotWaiters {
 
     var isLoading: Bool { began != nil }
 
-    /// True if failures may be cached; false for ``ResolverLimits/total`` after loading has begun.
+    /// True if failures can be cached; false during the first ``ResolverLimits/total`` of loading.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
@@ -112,7 +112,7 @@ package final class SnapshotWaiters {
     /// Adds a client; if a limit refuses the client, calls `completion` and returns nil.
     ///
     /// - Parameters:
-    ///   - client: the client that the query counts against; nil for the daemon.
+    ///   - client: the client whose limits apply to the query; nil for the daemon.
     ///   - firstBegan: start of the first query for the name.
     func add(
         _ query: Query,

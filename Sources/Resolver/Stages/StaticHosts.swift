@@ -5,8 +5,8 @@ internal import Net
 
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
-/// Static hosts override special names and routes, as `/etc/hosts` in libc. Queries for types that
-/// the table does not cover are forwarded, except for special names and single labels.
+/// Static hosts override special names and routes, as `/etc/hosts` does in libc. Queries for types
+/// that the table does not cover are forwarded, except for special names and single labels.
 @ServiceLoop
 final class StaticHosts {
     private let localAnswers: LocalAnswers

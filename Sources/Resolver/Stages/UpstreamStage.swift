@@ -264,14 +264,16 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
-    /// SERVFAIL while the network has no server for a name; not cached, because this lasts seconds.
+    /// SERVFAIL while the network has no server for a name.
+    ///
+    /// Not cached, because the network usually has a server again after seconds.
     fileprivate static func absent(_ query: Query, _ text: String) -> Resolution {
         var failure = Resolution.failure(query, .networkError, text)
         failure.lifetime = 0
         return failure
     }
 
-    /// SERVFAIL for a query beyond a limit of a client; not cached, to spare other clients.
+    /// SERVFAIL for a client that reached a limit; not cached, so that other clients do not get it.
     fileprivate static func exhausted(_ query: Query) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
         failure.lifetime = 0

@@ -128,7 +128,7 @@ extension VendorStage {
 }
 
 extension Resolver {
-    /// Starts to share vendors' answers with other machines; nil to stop.
+    /// Shares vendors' answers with other machines through `exchange`; nil ends the sharing.
     package func use(_ exchange: FleetExchange?) {
         vendors.fleet = exchange
         exchange?.fleet.onPush = { [weak self] value, name, view, age in

@@ -207,7 +207,7 @@ package final class VendorStage {
         return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
     }
 
-    /// Returns the time before which an early fallback must not start; nil if it may start now.
+    /// Returns the time until which an early fallback must wait; nil if it can start now.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,
@@ -248,7 +248,7 @@ package final class VendorStage {
             .map { origins.name($0.origin) }
     }
 
-    /// Removes all names for which vendors had no address.
+    /// Forgets which names the vendors had addresses for, and which names they had none for.
     package func forget() {
         knownEmpty.removeAll()
         knownNames.removeAll()
@@ -327,7 +327,7 @@ package final class VendorStage {
         knownNames.insert((vendor.name, set.ttl), of: name, until: until)
     }
 
-    /// Returns NODATA for a family that was requested alone, if the vendor has the other family.
+    /// Returns NODATA for a family requested alone, if the vendor has the other family; else nil.
     private func noData(
         _ question: Question,
         _ reply: VendorReply,

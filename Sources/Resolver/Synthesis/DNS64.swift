@@ -11,7 +11,7 @@ final class DNS64 {
     /// Resolver of the A and PTR queries.
     @ServiceLoop
     protocol Resolving: AnyObject {
-        /// Resolves an A query with cache and deduplication; charges the client of `outer`.
+        /// Resolves an A query with cache and deduplication; calls are charged to `outer.payer`.
         func resolveAddresses(
             _ query: Query,
             for outer: PendingQuery,
@@ -51,7 +51,7 @@ final class DNS64 {
     /// Lets ``NAT64`` repeat a due test when a client queries a name.
     func noteQuery() { nat64?.noteQuery() }
 
-    /// Returns the prefix if the name of `query` may get synthesized addresses.
+    /// Returns the prefix if the settings allow synthesis for `query`; otherwise nil.
     func prefix(for query: Query, _ match: RouteTable.Match?) -> NAT64Prefix? {
         guard query.asksForAddress, query.question.recordClass == .in, let prefix else {
             return nil

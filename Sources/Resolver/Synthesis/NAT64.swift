@@ -53,7 +53,7 @@ package final class NAT64 {
     private let detected: DetectedStack
     private let clocks: Clocks
 
-    /// Test of the address families in flight; a query after `testDue` starts the next test.
+    /// Running test of the address families; the first query after `testDue` starts the next test.
     private var testing: Task<Void, Never>?
     private var testDue: Instant?
 
@@ -305,7 +305,8 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// The known prefix stays if a server failed: that server may have returned the prefix.
+    /// If a server failed, this server may have the prefix. The known prefix then stays, unless the
+    /// network has changed.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }

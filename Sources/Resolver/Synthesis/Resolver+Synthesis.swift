@@ -37,7 +37,8 @@ extension Resolver: DNS64.Resolving {
     /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
     ///
     /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
-    /// A vendor's answer is removed only if it has such an address, because a call may be billed.
+    /// A vendor's answer is removed only if it has such an address, because the next call may be
+    /// billed.
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.
