@@ -245,7 +245,8 @@ package final class Daemon {
 
     /// Opens the control socket.
     ///
-    /// At the start, this precedes `dropCapabilities`: only a privileged process can set any group.
+    /// At the start, this function runs before `dropCapabilities`: only a privileged process can
+    /// give the socket to any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {

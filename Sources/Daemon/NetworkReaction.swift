@@ -33,7 +33,7 @@ final class NetworkReaction {
         answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
     ) { [weak self] in self?.logPortal($0) }
 
-    /// Mirror of the cache in the kernel while the captive portal mode suspends it; otherwise nil.
+    /// The kernel's copy of the cache, if the captive portal mode has suspended this copy.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
@@ -58,10 +58,12 @@ final class NetworkReaction {
 
     private var isRenewalLate = false
 
-    /// Timer that marks the cache stale when the budget allows it again.
+    /// Timer that marks the cache stale at the next time that `renewals` allows.
     private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
 
-    /// Limit of removals after changes of the NAT64 prefix: a new answer can need a billed call.
+    /// Limit of removals after changes of the NAT64 prefix.
+    ///
+    /// To replace a removed answer, a billed call can be necessary.
     private var removals = ChangeBudget(burst: 6, interval: .seconds(60))
     private lazy var removal = Alarm(components.clocks) { [weak self] in self?.removeTranslated() }
 
@@ -281,7 +283,7 @@ final class NetworkReaction {
         markStale()
     }
 
-    /// Marks all cached answers stale, immediately or when the budget allows it.
+    /// Marks all cached answers stale, immediately or at the next time that `renewals` allows.
     private func markStale() {
         let clocks = components.clocks
         if let instant = renewals.spend(clocks.now()) {

@@ -7,8 +7,8 @@ internal import Upstream
 ///
 /// A report of NetworkManager is sufficient. Otherwise, a portal is detected if a failure shows a
 /// reply from a host other than the server, and no vendor or protected upstream answers for
-/// ``probation`` after the failure. If a router has announced a portal, any transport failure has
-/// this effect. The detection sends no traffic.
+/// ``probation`` after the failure. If a router has announced a portal, any transport failure is
+/// sufficient in place of such a reply. The detection sends no traffic.
 @ServiceLoop
 final class PortalDetection {
     /// Time without any answer after the first failure.

@@ -18,7 +18,7 @@ final class CacheFile {
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Returns the answers that the settings allow; nil while the cache is being changed.
+    /// Returns the rule by which answers are valid; nil while a sweep of the cache is in progress.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
@@ -29,7 +29,7 @@ final class CacheFile {
     /// Fault of the lock; later faults of the file have the same cause and are not reported.
     private var lockFault: String?
 
-    /// True if the file was not a snapshot when it was first used; such a file is not replaced.
+    /// True if the path had a file of another kind at the first use; that file is not replaced.
     private var isOther = false
 
     private let cache: AnswerCache

@@ -9,7 +9,7 @@ internal import Net
 internal import Resolver
 
 extension Components {
-    /// Creates the fleet, or returns the fleet of `old` if its settings are the same.
+    /// Creates the fleet, or returns the fleet of `old` if the `fleet` settings are unchanged.
     ///
     /// - Returns: nil if the settings have no fleet.
     static func fleet(

@@ -79,8 +79,8 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // An address that is bound to a link gets no NAT64 address: the prefix may be of
-            // another link.
+            // An address that is bound to a link gets no NAT64 address, because the NAT64 prefix
+            // possibly belongs to another link.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)
             }

@@ -21,7 +21,7 @@ package struct Dependencies {
 
     var probe: AddressProber.Probe
 
-    /// Loads the BPF program; nil if tests simulate the clock.
+    /// Loads the BPF program; nil in tests that simulate the clock.
     var kernel: Kernel?
 
     var usage: any UsageStore = UsageMemory()
@@ -46,7 +46,9 @@ package struct Dependencies {
     /// Watches a file of DNS servers until the returned object is released.
     var resolverFile: ResolverFile = { _, _, _ in nil }
 
-    /// Creates the watcher of the network's DNS settings; nil if tests set them.
+    /// Creates the watcher of the network's DNS settings.
+    ///
+    /// Returns nil in tests, which set the DNS settings themselves.
     var resolvers: Resolvers = { _, _ in nil }
 
     typealias ResolverFile =

@@ -111,7 +111,8 @@ extension Daemon {
             }
             vendor.client.start()
         }
-        // Logs a problem of the shared usage file once; for a spent budget, `log` logs the problem.
+        // Logs a problem of the usage file, which all vendors share, once. For a vendor with a
+        // spent budget, `log` logs the problem.
         let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
         if let problem = others.compactMap(\.usageProblem).first {
             logger.warning("\(problem); calling the vendors anyway")

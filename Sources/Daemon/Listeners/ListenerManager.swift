@@ -81,7 +81,8 @@ final class ListenerManager {
     ///
     /// - Passed sockets that are not in `listen` are also served.
     /// - A default address that the machine lacks is skipped if another address remains. With
-    ///   passed sockets, a default address that the daemon may not bind is skipped as well.
+    ///   passed sockets, a default address that the daemon has no permission to bind is also
+    ///   skipped.
     /// - Other addresses of `listen` are bound even if absent: an interface may get the address
     ///   later.
     ///

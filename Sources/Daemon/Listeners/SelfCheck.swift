@@ -77,8 +77,8 @@ final class SelfCheck {
 
     /// Queries per socket.
     ///
-    /// The kernel selects the socket by the client port. With two sockets, one check in 128 misses
-    /// a socket.
+    /// The kernel selects the socket by the client port. With two sockets (8 queries), one check in
+    /// 128 misses a socket.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
@@ -259,7 +259,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if not local, because a query would leave the machine.
+    /// Address to query; nil if this machine lacks the address: a query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil
