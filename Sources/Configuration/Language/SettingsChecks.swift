@@ -60,7 +60,10 @@ extension Settings {
         }
     }
 
-    /// Returns `[fd00::1]:53` for the address `fd00::1:53`, unless this machine has the address.
+    /// Returns the address and port that the operator probably meant; nil if there is none.
+    ///
+    /// For example, `fd00::1:53` without brackets means `[fd00::1]:53`, unless this machine has the
+    /// address `fd00::1:53`.
     private func meantWithPort(
         _ address: SocketAddress,
         _ environment: SettingsEnvironment

@@ -14,7 +14,7 @@ protocol SettingsNamedEntry: Sendable {
 
     var table: SettingsTable<Self> { get }
 
-    /// Returns an error if `node` of a later file cannot extend this entry.
+    /// Returns an error if `node`, from a later file, cannot extend this entry; otherwise nil.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
     static var examples: [SettingsManual.Example] { get }

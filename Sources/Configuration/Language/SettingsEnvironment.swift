@@ -14,7 +14,7 @@ package struct SettingsEnvironment: Sendable {
 
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
-    /// Returns false if a path is known to be no directory.
+    /// Returns false if a path is certainly not a directory.
     ///
     /// At the start of the daemon, always returns true: a slow disk must not delay the start.
     package var mayBeDirectory: @Sendable (String) -> Bool

@@ -91,7 +91,9 @@ extension SocketAddress {
 }
 
 extension SocketAddress {
-    /// Returns `[::1]:53` for `::1:53`, an IPv6 address and a port without brackets.
+    /// Adds the brackets that an IPv6 address before a port lacks: `[::1]:53` for `::1:53`.
+    ///
+    /// Returns nil for all other texts.
     static func bracketed(_ text: String) -> String? {
         guard !text.contains("["), let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...]), port > 0

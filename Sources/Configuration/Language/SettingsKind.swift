@@ -94,7 +94,7 @@ extension SettingsKind {
         )
     }
 
-    /// Returns the hint for a value that is not a list: the value in brackets, if it is an item.
+    /// Returns the hint for a value that is not a list; for a valid item, the item in brackets.
     private static func hint<Item>(
         replacing node: YAMLNode,
         _ key: SettingsKey,

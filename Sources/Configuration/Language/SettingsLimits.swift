@@ -79,10 +79,10 @@ enum SettingsLimits {
     /// TTL of negative answers, at most 3 h as in RFC 2308 §5.
     static let negativeTTL: ClosedRange<Duration> = .zero...(.seconds(3 * 3600))
 
-    /// Lifetime of expired answers; RFC 8767 §5 proposes one to three days.
+    /// Time for which expired answers can be served; RFC 8767 §5 proposes one to three days.
     static let staleWindow: ClosedRange<Duration> = .seconds(1)...(.seconds(3 * 86_400))
 
-    /// Time before a stale answer is sent; RFC 8767 §5 proposes 1.8 s.
+    /// Time that a client waits before it gets a stale answer; RFC 8767 §5 proposes 1.8 s.
     static let staleAfter: ClosedRange<Duration> = .zero...(.milliseconds(1_800))
 
     /// TTL of stale answers, at most 30 s as in RFC 8767 §4; 0 is not allowed.

@@ -22,7 +22,7 @@ package struct FleetSettings: Sendable, Equatable {
 
     /// Secret that protects the data in the Redis server.
     ///
-    /// Nil in checked settings only if the check could not read the credential.
+    /// After the checks, nil only if `--check` could not read the credential.
     package var secret: SecretSetting?
 
     /// Machines with the same group share answers.

@@ -157,7 +157,7 @@ extension VendorSettings {
 
     /// Copies of these settings, one for each other protocol or encryption of the vendor.
     ///
-    /// A copy without the key of its protocol has no codec.
+    /// No codec can be created from a copy that lacks the key of its protocol.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

@@ -15,7 +15,7 @@ extension VendorSettings {
         }
         if price.item == .family {
             if families == .both {
-                // With `both`, the vendor bills A and AAAA for each call.
+                // With `both`, each call requests A and AAAA, and the vendor bills both.
                 savings.append(.families)
             } else if !hasIPv6, settings.answers.aaaa == .keep {
                 savings.append(.noAAAA)

@@ -12,7 +12,7 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var servers: [SocketAddress] = []
 
-    /// Client address for the vendor, instead of the source address of calls.
+    /// Client address for which the vendor selects answers; if nil, the source address of calls.
     package var clientSubnet: IPAddress?
 
     package var timeout = Duration.seconds(2)
