@@ -6,8 +6,8 @@ package enum DidYouMean {
     /// Returns the candidate nearest to `word`, ignoring case; nil if none is near.
     ///
     /// A prefix of three or more letters matches if only one candidate has this prefix. Otherwise,
-    /// words of up to 3 letters may have one mistake, of 4 to 7 letters two, and longer words
-    /// three.
+    /// one mistake is accepted in words of up to 3 letters, two mistakes in words of 4 to 7
+    /// letters, and three in longer words.
     package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
     {
         let typed = letters(of: word)

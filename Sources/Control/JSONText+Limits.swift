@@ -3,8 +3,8 @@
 extension JSONText {
     /// Checks the nesting and the number of values of a message before the slow decoding.
     ///
-    /// ``JSONValue`` tries several types, and each failed attempt creates an error. Text that is
-    /// not JSON may pass this check, but not the parser.
+    /// Decoding is slow because ``JSONValue`` tries several types, and each failed attempt creates
+    /// an error. Text that is not JSON can pass this check; the parser then rejects the text.
     static func checkSize(
         of octets: [UInt8],
         maximumNesting: Int = ControlLimits.nesting,

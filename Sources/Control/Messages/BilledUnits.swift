@@ -4,7 +4,7 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
-    /// Upper bound, including calls that the vendor may not bill.
+    /// Upper bound, including calls that the vendor possibly does not bill.
     package var atMost: UInt64
 
     /// Upper bound for the current UTC day, across restarts; nil if the counts are damaged.

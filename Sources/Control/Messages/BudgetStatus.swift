@@ -24,7 +24,7 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
 
     package var problem: String?
 
-    /// True if all machines of a fleet share the limits; the counts are of this machine.
+    /// True if all machines of a fleet share the limits; the counts are only those of this machine.
     package var shared: Bool?
 
     package enum State: String, Codable, Sendable {

@@ -114,7 +114,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units that the cached answer cost; nil if no vendor gave it.
+    /// Upper bound of the units that the cached answer cost; nil if no vendor gave the answer.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
 

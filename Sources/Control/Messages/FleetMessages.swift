@@ -43,7 +43,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
 
     package var notFound: UInt64 = 0
 
-    /// Vendor calls for which other machines may have waited.
+    /// Vendor calls of this machine for which other machines possibly waited.
     package var led: UInt64 = 0
 
     /// Waits for the vendor call of another machine.
@@ -54,7 +54,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
 
     package var published: UInt64 = 0
 
-    /// Answers in messages of other machines.
+    /// Answers that this machine received in messages of other machines.
     package var received: UInt64 = 0
 
     package var timeouts: UInt64 = 0

@@ -47,7 +47,7 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// Source of the answer: `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
     package var source: String
 
-    /// Server such as `tencent/192.0.2.1:443`, also of a cached answer; nil if local.
+    /// Server that gave the answer, even if cached: `tencent/192.0.2.1:443`; nil if local.
     package var server: String?
 
     /// Name of the vendor or upstream; nil if the answer is local.

@@ -97,7 +97,7 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
     /// DNS servers of the network, without the servers of routing domains.
     ///
-    /// This field and the following fields are nil in `Stats`.
+    /// This field and the following fields are nil in a reply to `Stats`.
     package var servers: [String]?
 
     /// Routing domains of network interfaces, such as of a VPN.
@@ -109,7 +109,7 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     /// Time until the captive portal mode ends; nil while the mode is off.
     package var portalSeconds: Int?
 
-    /// Families that work towards the Internet: `v4`, `v6`, `dual` or `none`.
+    /// Address families that reach the Internet: `v4`, `v6`, `dual` or `none`.
     package var stack: String?
 
     package var nat64: String?
@@ -129,7 +129,7 @@ package struct NetworkDomain: Codable, Sendable, Equatable {
     /// Name of the interface.
     package var link: String
 
-    /// Servers of the domain; empty while the link is down: queries are then not forwarded.
+    /// Servers of the domain; empty while the link is down, when its queries are not forwarded.
     package var servers: [String]
 
     package init(domain: String, link: String, servers: [String]) {

@@ -32,7 +32,7 @@ package struct WatchRequest: CallParameters, Equatable {
 package struct WatchReply: Codable, Sendable, Equatable {
     package var queries: [QueryEvent]
 
-    /// Number of queries that were not sent (see <doc:Protocol>); some may not match the request.
+    /// Number of queries that were not sent (see <doc:Protocol>); some possibly do not match.
     package var missed: UInt64
 
     package init(queries: [QueryEvent], missed: UInt64 = 0) {
