@@ -13,7 +13,9 @@ package final class ManagementQueue {
     /// Minimum pause after a job, for reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Maximum pause after a job: a long job works mostly on another thread.
+    /// Maximum pause after a job.
+    ///
+    /// A long job works mostly on another thread, so the service loop needs no longer pause.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks

@@ -209,7 +209,7 @@ package struct ControlDispatcher: Sendable {
             }
             // The bill has names that clients queried, so a permission is necessary.
             try allowPrivacy(call, to: peer)
-            // Runs outside the queue, because the call waits for servers.
+            // Runs outside the queue, because the function waits for replies of the vendors.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:

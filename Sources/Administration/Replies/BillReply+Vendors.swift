@@ -12,7 +12,7 @@ extension BillReply {
     /// - Parameters:
     ///   - isMonthly: true if the costs are those of the month, false if of the day.
     ///   - seconds: time since the counters were zero.
-    ///   - counts: counts from the vendors, or the errors of fetching them.
+    ///   - counts: counts that the vendors report, or the errors of the requests for these counts.
     @ServiceLoop
     init(
         _ state: DaemonState,
@@ -79,7 +79,7 @@ extension BillRules {
 extension BilledCost {
     /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// The free units of a month are first used by its earlier days.
+    /// The earlier days of a month use the free units of the month first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday

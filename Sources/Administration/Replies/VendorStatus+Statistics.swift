@@ -9,8 +9,8 @@ extension VendorStatus {
     ///
     /// Down: the vendor refuses the account, all servers returned HTTP 429, or every server failed.
     /// Degraded: the current server failed, or the budget prevents calls. A server has failed if a
-    /// connection or a probe failed after the latest answer, because a name can cause other
-    /// failures.
+    /// connection or a probe failed after the latest answer. Other failures do not count, because a
+    /// name can cause them.
     init(
         _ settings: VendorSettings,
         _ statistics: VendorStatistics,
@@ -169,7 +169,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Creates the cost of `units` more units; nil if the price or the usage is unknown.
+    /// Creates the cost of `units` in this month; nil if the price or the usage is unknown.
     ///
     /// - Parameter isSpent: true if the usage of the current month contains `units`.
     init?(_ units: UInt64, isSpent: Bool, _ statistics: VendorStatistics) {

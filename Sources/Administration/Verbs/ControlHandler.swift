@@ -69,7 +69,8 @@ package final class ControlHandler: ControlHandling {
     package func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
-        // A fixed schedule makes all intervals equal.
+        // The times have a fixed schedule, so that the duration of `send` does not extend the
+        // intervals.
         var next = clocks.now()
         while true {
             try await send(try await stats(reset: false))
