@@ -45,7 +45,7 @@ package struct AnswerPolicy: Sendable {
 
     /// Order of the addresses in an answer.
     package enum Order: Sendable {
-        /// Order in the source's reply; with `order: rotate` the cache may rotate the addresses.
+        /// Order in the source's reply; with `order: rotate`, the cache rotates the addresses.
         case asReceived
 
         case fastest([ProbeRule])

@@ -139,7 +139,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.learnedUpstreams = upstreams }
     }
 
-    /// True if the source is a server from the network or a file.
+    /// True if the network or a file named this server.
     func isLearned(_ number: UInt16) -> Bool {
         guard number != Self.unknown else { return true }
         let upstream = name(number).prefix { $0 != "/" }

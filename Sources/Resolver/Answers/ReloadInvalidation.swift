@@ -31,6 +31,8 @@ final class ReloadInvalidation {
     /// Results of earlier comparisons: the old and new sources, or nil if both are equal.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
+    /// Creates the selection for a reload that replaces `old` with `new`.
+    ///
     /// - Parameter comparison: the comparison of the routes; nil to compare when needed.
     init(
         from old: Plan,

@@ -72,7 +72,7 @@ package final class LearnedNetwork {
     /// Called at the start and end of the captive portal mode.
     package var onPortal: (@ServiceLoop (_ isOn: Bool) -> Void)?
 
-    /// Contains the servers while the settings have no upstream `network`.
+    /// Upstream that stores the network's servers while the settings have no upstream `network`.
     let unused = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
 
     private var make: Make?
@@ -92,7 +92,7 @@ package final class LearnedNetwork {
     package init(clocks: Clocks) {
         self.clocks = clocks
         alarm = Alarm(clocks)
-        // Not `weak`, which would make each reference to the network expensive.
+        // Not `weak`: reference counting is slower for an object that has weak references.
         alarm.action = { [unowned self] in expire() }
     }
 
@@ -175,6 +175,8 @@ package final class LearnedNetwork {
         changed(outcome, since: before, ended: outcome.domains)
     }
 
+    /// Withdraws unused servers, and reports the change of `plan`.
+    ///
     /// - Parameter ended: domains that are no longer held (``NetworkPlan``).
     private func changed(
         _ outcome: NetworkPlan.Outcome,

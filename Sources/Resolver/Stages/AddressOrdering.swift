@@ -12,6 +12,8 @@ final class AddressOrdering {
     private let prober: AddressProber
     private let clocks: Clocks
 
+    /// Creates the stage.
+    ///
     /// - Parameter rules: names whose addresses are ordered; if empty, all names with vendors.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules

@@ -84,6 +84,8 @@ final class CacheWriter {
         }
     }
 
+    /// Caches one answer from the result of `query`, if the settings allow.
+    ///
     /// - Parameter sibling: the answered question; nil for the question of `query`.
     private func keep(
         _ resolution: Resolution,

@@ -55,7 +55,7 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // The answer relies on a cached NXDOMAIN, so both expire together.
+            // The answer relies on a cached NXDOMAIN, and therefore expires with this NXDOMAIN.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial

@@ -7,7 +7,7 @@ internal import Upstream
 ///
 /// ``SingleFlight`` owns the query.  ``SharedResolution`` reports the answer with ``end(_:)``.
 ///
-/// The stages use the query as its own cancellation signal.
+/// The stages also use the query as the signal that cancels its resolution.
 @ServiceLoop
 final class PendingQuery: CancellationSignal, FairEntry {
     let query: Query

@@ -28,6 +28,8 @@ struct PendingTable {
         hash(query.question.name.octets.rawSpan, type: query.question.type.rawValue)
     }
 
+    /// Returns the pending query that is equal to `query`; nil if there is none.
+    ///
     /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
     ///
     /// - Parameter refused: the value of ``PendingQuery/refused``.

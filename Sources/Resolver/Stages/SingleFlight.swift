@@ -85,7 +85,7 @@ package final class SingleFlight {
         pending = PendingTable(hash, work)
         seats = FairTable(waiting)
         alarm = Alarm(clocks)
-        // Not `weak`, which would make each reference to the table expensive.
+        // Not `weak`: reference counting is slower for an object that has weak references.
         alarm.action = { [unowned self] in expire() }
     }
 

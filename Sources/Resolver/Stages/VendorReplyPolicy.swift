@@ -19,7 +19,9 @@ struct VendorReplyPolicy {
     /// True if the vendor has no usable address of either family.
     private(set) var isNothing = false
 
-    /// - Parameter age: seconds since another machine fetched the answer.
+    /// Interprets the reply `answer` to `question`.
+    ///
+    /// - Parameter age: seconds since another machine fetched the answer; 0 for an own call.
     init(
         _ answer: VendorAnswer,
         to question: Question,
