@@ -159,7 +159,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts the kernel's hits on the first 4,096 cache entries in the kernel.
+    /// Counts the hits of the first 4,096 cache entries in the kernel.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {

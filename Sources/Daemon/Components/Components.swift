@@ -40,7 +40,7 @@ struct Components {
     /// Exchange of answers with other machines; nil if the settings have no `fleet`.
     let fleet: Fleet?
 
-    /// Creates all components except unchanged components of `old`.
+    /// Creates the components; reuses the unchanged components of `old`.
     ///
     /// - Throws: `StartError` for faults that checks of settings do not find, such as a missing
     ///   cipher.

@@ -9,8 +9,8 @@ internal import Net
 /// `former` and `ahead` of a ``UsageRecord``. Earlier versions treat these names as vendors.
 ///
 /// A damaged or empty file counts as an exhausted budget of every vendor until ``reset(_:today:)``.
-/// If the file cannot be opened, counts are kept in memory; the usage of a vendor with a budget
-/// that stops calls is then unknown.
+/// If the file cannot be opened, counts are kept in memory. The usage then counts as unknown for a
+/// vendor whose budget stops calls.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
