@@ -117,7 +117,7 @@ extension SettingsReading {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// Returns `on line 3`, or `at FILE:3` for another file.
+    /// Returns a reference to `other`: `on line 3`, or `at FILE:3` if `place` is in another file.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }

@@ -7,7 +7,9 @@ internal import Control
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Messages for keys that belong to other sections; the key is put before the message.
+    /// Messages for keys of other vendor kinds, by key.
+    ///
+    /// A message continues a sentence that begins with the key: `is an option of vendor kind ...`.
     var misplacedKeys: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }

@@ -24,7 +24,7 @@ package struct JSONSettings: Sendable, Equatable {
 
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
-        /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
+        /// Reads a URL; throws `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {
                 port = try DNSJSON(url: text).facts.defaultPort
