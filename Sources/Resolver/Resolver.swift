@@ -324,7 +324,8 @@ extension Resolver {
 
     /// Replaces the static hosts, and removes cached answers that contradict them.
     ///
-    /// The first step of the sweep runs before this function returns, the other steps in a task.
+    /// A sweep removes these answers: its first step runs before this function returns, the other
+    /// steps run in a task.
     package func use(_ hosts: HostsTable) {
         localAnswers.hosts = hosts
         let overridden = overridden

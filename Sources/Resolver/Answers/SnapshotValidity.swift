@@ -5,10 +5,10 @@ internal import HTTPDNS
 
 /// Selection of the valid answers of a snapshot after a restart; thread-safe.
 ///
-/// A snapshot contains digests of its settings. If all digests are unchanged, all answers are
-/// valid. Otherwise `AnswerValidity` checks each answer. If routes or upstreams differ, the old
-/// sources of a name are unknown, except the source that answered. An answer that also depends on
-/// another source is then invalid.
+/// A snapshot contains digests of the settings at the time of writing. If all digests equal those
+/// of the current settings, all answers are valid. Otherwise `AnswerValidity` checks each answer.
+/// If routes or upstreams differ, the old sources of a name are unknown, except the source that
+/// answered. An answer that also depends on another source is then invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 

@@ -160,8 +160,8 @@ struct NetworkPlan: Sendable, Hashable {
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
         // A split-tunnel VPN's server may decline names outside of the VPN; then `spares` get these
-        // names. Only the VPN's servers can decline, so the network below cannot obtain other
-        // names.
+        // names. Only the VPN's servers can decline, so the network under the VPN cannot obtain
+        // other names.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }

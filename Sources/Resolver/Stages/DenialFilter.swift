@@ -13,15 +13,18 @@ struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
-    /// Maximum seconds for which an upstream's NXDOMAIN or NODATA is cached after vendors failed.
+    /// Maximum seconds for which an upstream's NXDOMAIN or NODATA is cached if no vendor answered.
     let unconfirmedLifetime: UInt32
 
-    /// Returns an upstream's answer to `query`, with NODATA in place of an unconfirmed NXDOMAIN.
+    /// Returns an upstream's answer to `query`, with NODATA in place of NXDOMAIN if necessary.
+    ///
+    /// NXDOMAIN stays only if the vendors have no address of the name, as `isVendorEmpty` or a
+    /// cached NXDOMAIN shows. If no vendor has answered, NXDOMAIN stays, but is cached briefly.
     ///
     /// - Parameters:
     ///   - match: the route of the name; without vendors the answer is not changed.
     ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
-    ///   - hasVendorFailed: true if no vendor answered.
+    ///   - hasVendorFailed: true if no vendor has answered.
     ///   - siblings: answers to other types of the name in the vendor's reply.
     func filtered(
         _ resolution: Resolution,

@@ -12,8 +12,8 @@ internal import Net
 /// `FairLimits.share`.
 ///
 /// A query is lost if its upstreams drop queries, and did not answer the first copy of the query.
-/// Only samples of the daemon show that an upstream drops queries
-/// (`UpstreamGroup.dropsQueries(now:)`).
+/// Only sample queries of the daemon itself, not queries of clients, show that an upstream drops
+/// queries (`UpstreamGroup.dropsQueries(now:)`).
 struct LossWindow {
     private var size: Int
     private var lost = 0

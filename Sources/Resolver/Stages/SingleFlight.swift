@@ -267,7 +267,7 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Completes the next clients of `unfinished`; the lists alternate.
+    /// Completes clients of the first list in `unfinished`; the rest becomes the last list.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)

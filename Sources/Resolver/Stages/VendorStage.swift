@@ -61,7 +61,8 @@ package final class VendorStage {
 
         /// A vendor replied, but has no address of the requested family.
         ///
-        /// The name may not be registered. `siblings` may have addresses of the other family.
+        /// The name is possibly not registered with the vendor. `siblings` may have addresses of
+        /// the other family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
         case failed(Limit? = nil)

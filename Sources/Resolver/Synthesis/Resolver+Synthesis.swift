@@ -34,7 +34,7 @@ extension Resolver: DNS64.Resolving {
         resolve(query, of: outer.client, deadline: outer.deadline, completion)
     }
 
-    /// Removes the answers that depend on the NAT64 prefix, after a change of the prefix.
+    /// Returns a sweep that removes answers that depend on the NAT64 prefix, which has changed.
     ///
     /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
     /// A vendor's answer is removed only if it has such an address, because the next call may be
@@ -44,7 +44,7 @@ extension Resolver: DNS64.Resolving {
     ///   - prefix: the new prefix; nil if there is none.
     ///   - savesCalls: true to also keep synthesized and negative answers whose removal would cause
     ///     a vendor call.
-    /// - Returns: the sweep; the caller must run it to its end.
+    /// - Returns: the sweep; the caller must run the sweep to its end.
     package func prefixChanged(to prefix: NAT64Prefix?, savesCalls: Bool) -> CacheSweep {
         CacheSweep(removingByContent: cache, now: clocks.now()) {
             [origins] type, number, isNegative, sections in
@@ -56,9 +56,9 @@ extension Resolver: DNS64.Resolving {
         }
     }
 
-    /// Removes the answers that a change of the network's resolvers makes invalid.
+    /// Returns a sweep that removes the answers that `change` makes invalid.
     ///
-    /// - Returns: the sweep; the caller must run it to its end.
+    /// The caller must run the sweep to its end.
     package func networkResolversChanged(_ change: LearnedNetwork.Change) -> CacheSweep {
         let numbers = origins.numbers(named: change.sources)
         let domains = Set(change.domains)
