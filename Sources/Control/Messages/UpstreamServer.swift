@@ -11,7 +11,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package var state: State
 
-    /// Remaining seconds of the back-off; 0 if the next query may use the server.
+    /// Remaining seconds of the back-off; 0 if the next query can be sent to the server.
     package var forSeconds: Int?
 
     package var reason: String?
