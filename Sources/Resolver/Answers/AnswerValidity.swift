@@ -16,7 +16,7 @@ struct NameSources: Equatable {
     /// True if the route has its own upstreams; private addresses in their answers are allowed.
     let hasOwnUpstreams: Bool
 
-    /// Upstream servers by name in `AnswerSourceRegistry`; true for a DNSSEC validator.
+    /// Upstream servers by name in `AnswerSourceRegistry`; the value is true for a validator.
     let servers: [String: Bool]
 
     @ServiceLoop
@@ -30,8 +30,8 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // Only the name is compared: the servers of the network can change without the
-                // settings.
+                // Only the name is compared: the servers of the network can change without a change
+                // of the settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }

@@ -57,7 +57,7 @@ struct NetworkPlan: Sendable, Hashable {
     private var laterServers: [Server] = []
     private var laterSpares: [Server] = []
 
-    /// Reason, for error messages, if ``servers`` is empty because of a link with `~.`.
+    /// Reason for error messages if a link with `~.` leaves ``servers`` empty; otherwise nil.
     var absence: String? {
         guard servers.isEmpty, let taker else { return nil }
         return heldUntil == nil

@@ -23,7 +23,9 @@ final class ActiveRoutes {
     /// Route of the captive portal mode; nil while off.
     var portal: RouteTable.Match? { network?.portal?.match }
 
-    /// Returns the route of `name`, and reports more specific routes that exclude it with `except`.
+    /// Returns the route of `name`.
+    ///
+    /// Calls `passedOver` with each more specific route that excludes `name` with `except`.
     func route(
         for name: Name,
         _ passedOver: (RouteTable.Match) -> Void = { _ in }

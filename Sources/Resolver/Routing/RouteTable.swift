@@ -41,7 +41,7 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Delay after which upstreams are queried if no vendor has answered; nil to wait.
+        /// Delay after which upstreams are queried if no vendor has answered; nil for no limit.
         package var fallbackAfter: Duration?
 
         /// False if answers are not stored.
@@ -260,7 +260,7 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// Routes with equal index; one pair for each combination of old and new sources.
+        /// Old and new routes at the same index; one pair for each combination of their sources.
         let pairs: [(old: Match, new: Match)]
     }
 

@@ -190,7 +190,10 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    /// Answers a client if a cached answer is due, or if the client's failure is final.
+    /// Answers a client whose answer is due.
+    ///
+    /// A restored answer is due at its time, or earlier if resolving has failed. Without a restored
+    /// answer, the failure is due when loading has ended, or at the client's deadline.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,
