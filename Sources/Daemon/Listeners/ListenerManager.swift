@@ -34,7 +34,9 @@ final class ListenerManager {
 
     private var passed: [PassedSocket] = []
 
-    /// Fixed number of workers per address: the kernel selects a client's socket by this number.
+    /// Number of workers per address.
+    ///
+    /// Fixed, because the kernel selects the socket for a client by this number.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
