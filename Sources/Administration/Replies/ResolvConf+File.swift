@@ -39,7 +39,7 @@ extension ResolvConf {
         }
     }
 
-    /// The problem that another program has overwritten resolv.conf since the setup, or nil.
+    /// Text of the problem if a program has overwritten resolv.conf since the setup; otherwise nil.
     var problem: String? {
         guard isSetUp == true, pointsHere == false else { return nil }
         return "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "
