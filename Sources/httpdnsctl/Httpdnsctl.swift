@@ -57,7 +57,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// A type of its own, because the parser would ignore the values in a second ``Options``.
+/// A type of its own: if this were a second ``Options``, the parser would ignore its values.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,

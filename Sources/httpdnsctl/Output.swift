@@ -78,9 +78,9 @@ enum JSONOutput {
         }
     }
 
-    /// Replaces unprintable characters by `\uXXXX`.
+    /// Replaces unprintable characters except line feeds by `\uXXXX`.
     ///
-    /// In JSON, such characters except line feeds occur only in strings.
+    /// JSON has these characters only in strings, where this escape is valid.
     private static func escaped(_ json: String) -> String {
         let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
         guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }

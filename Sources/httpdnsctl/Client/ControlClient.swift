@@ -19,8 +19,8 @@ struct ControlClient {
 
     /// Makes one call, and passes each reply to `take`.
     ///
-    /// - Parameter silence: expected time between replies. The time limit of a reply is this time
-    ///   plus ``timeout``. Nil means no time limit.
+    /// - Parameter silence: expected time between two replies. The time limit of each reply is
+    ///   this time plus ``timeout``; if nil, there is no time limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -35,7 +35,7 @@ struct ControlClient {
         }
     }
 
-    /// Makes one call; decodes replies without `JSONValue`, which is ten times faster.
+    /// Makes one call; decodes each reply directly, ten times faster than through `JSONValue`.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -73,11 +73,13 @@ struct ControlClient {
         try call(try prepared(method, arguments))
     }
 
-    /// Makes a call that may take minutes; throws if the daemon answers no other call either.
+    /// Makes a call that may take minutes.
     ///
-    /// - Parameter progress: receives the elapsed time after each `limit` without a reply.
-    /// - Throws: like `call`; if no reply arrives, the daemon may or may not have executed the
-    ///   call.
+    /// After each `limit` without a reply, calls `Version`: if the daemon does not answer this
+    /// call either, throws. The daemon may have executed the slow call nevertheless.
+    ///
+    /// - Parameter progress: receives the elapsed time each time the daemon answers `Version`.
+    /// - Throws: the errors of `call`.
     func slowCall(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters = NoParameters(),

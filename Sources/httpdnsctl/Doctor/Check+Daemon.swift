@@ -146,7 +146,8 @@ extension Check {
         guard let check = machine.settings else {
             return [.skipped("httpdnsd is not installed, or --check timed out")]
         }
-        // Ignores missing credentials: only httpdnsd.service gets credentials.
+        // Ignores missing credentials: systemd gives them to httpdnsd.service, but not to this
+        // check.
         let lines = check.output.split(separator: "\n").map(String.init)
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {

@@ -82,7 +82,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Clock error in seconds that causes a warning; the strictest vendor accepts 15 min.
+    /// Minimum clock error, in seconds, for a warning; every vendor accepts at least 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

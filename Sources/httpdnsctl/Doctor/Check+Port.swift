@@ -49,7 +49,7 @@ extension Check {
 
     /// Returns true if a socket of another process prevents the daemon from listening.
     ///
-    /// A wildcard address conflicts with every address.
+    /// A socket at a wildcard address prevents this for every address of the same family.
     private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts

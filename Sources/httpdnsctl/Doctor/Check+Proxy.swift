@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Proxy of an environment variable or of desktop settings.
+/// Proxy that an environment variable or the desktop settings define.
 struct ProxySetting: Equatable, Sendable {
     /// File that has the setting, or `this shell`.
     var place: String
@@ -10,7 +10,7 @@ struct ProxySetting: Equatable, Sendable {
     /// URL without user name and password, or the mode in desktop settings.
     var value: String
 
-    /// Variables that curl, Go, Python and other programs read, in lower case.
+    /// Lower-case names of the variables that curl, Go, Python and other programs read.
     static let variables: Set = ["http_proxy", "https_proxy", "all_proxy"]
 
     /// Parses assignments of environment variables in the forms of shells and systemd.
@@ -62,7 +62,7 @@ struct ProxySetting: Equatable, Sendable {
 }
 
 extension Check {
-    /// Check for proxies: a proxy resolves names, so its clients do not query the daemon.
+    /// Check for proxies: a proxy resolves names for programs, which then do not query the daemon.
     static let proxy = Check("proxy") { machine in
         machine.proxies.map { proxy in
             .warning(

@@ -95,7 +95,7 @@ struct MachineFacts: Sendable {
         var name: String
         var addresses: Set<IPAddress> = []
         var duration: Duration?
-        /// Addresses that the daemon returns; nil if no name was given or a query failed.
+        /// Addresses that the daemon returns; nil without `--name`, or if a query failed.
         var expected: Set<IPAddress>?
         /// Number of queries that the daemon answered locally during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
@@ -139,7 +139,7 @@ struct MachineFacts: Sendable {
 
     var status: StatusReply? { try? daemon.get() }
 
-    /// Addresses for local programs; the default addresses if no daemon runs.
+    /// Daemon's addresses for local programs; the default addresses if the daemon reports none.
     var servers: [ServerAddress] {
         let known = status.map(SetupServers.listeners) ?? []
         return known.isEmpty ? ["127.0.0.1", "::1"].compactMap { ServerAddress($0) } : known

@@ -94,7 +94,7 @@ extension FileTree {
         }
     }
 
-    /// Runs `body` under a lock that excludes other runs of this program.
+    /// Runs `body` with a lock on `directory`; throws if another run of this program has the lock.
     @discardableResult
     func locked<Value>(
         _ directory: String,
@@ -102,7 +102,8 @@ extension FileTree {
     ) throws(Failure) -> Value {
         let descriptor = try openDirectory(directory)
         defer {
-            // Unlocks before the close: a child process holds the descriptor until exec.
+            // A close alone would not unlock the directory while a child process, before its exec,
+            // has a copy of the descriptor.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }

@@ -131,7 +131,7 @@ enum StatusText {
 
     private static func notes(_ vendor: VendorStatus) -> [String] {
         var notes: [String] = []
-        // If the usage is unknown, only the line of the budget is shown.
+        // If a budget problem stops the calls, only the line of the budget reports the problem.
         if let rest = vendor.rest, rest.by != .budget || vendor.budget?.problem == nil {
             notes.append(VendorText.rest(rest, of: vendor.name))
         }

@@ -2,7 +2,7 @@
 
 /// Difference between two states of a path, in the format of `diff -u`.
 enum DiffText {
-    /// Maximum number of compared lines; a longer file is shown as removed and added.
+    /// Maximum number of lines to compare; above it, all lines are shown as removed or added.
     private static let maximumLines = 2000
 
     private static let context = 3

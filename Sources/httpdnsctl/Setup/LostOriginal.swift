@@ -70,11 +70,11 @@ extension ResolverFacts {
         return file
     }
 
-    /// Nameservers for a lost resolv.conf: saved ones, those of the network, or public ones.
+    /// Nameservers for a lost resolv.conf: saved by setup, of the network, or public resolvers.
     static func lastServers(in tree: FileTree) -> [String] {
         let files = [
             Paths.networkServers, Paths.networkManager + "/resolv.conf",
-            // The package systemd-resolved keeps the file that its link has replaced.
+            // Copy of the resolv.conf that the Debian package systemd-resolved replaced by a link.
             "/etc/.resolv.conf.systemd-resolved.bak",
         ]
         let found = files.map { ResolvConfText(tree.text($0) ?? "").networkServers }

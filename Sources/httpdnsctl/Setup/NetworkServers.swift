@@ -7,16 +7,17 @@ extension ResolverFacts {
             && !(text ?? "").lowercased().contains("generated")
     }
 
-    /// Returns true if the network has servers, and `resolvConf` has none of them.
+    /// Returns true if `resolvConf` has nameservers, but none of the network's servers.
     ///
-    /// If no server of the network is known, the nameservers may be those of a former lease.
+    /// Returns false if no server of the network is known: the nameservers may be those of a former
+    /// lease.
     static func hasOthers(_ resolvConf: ResolvConfText, in tree: FileTree) -> Bool {
         let present = Set(resolvConf.networkServers)
         let known = servers(ofNetworkIn: tree)
         return !present.isEmpty && !known.isEmpty && known.isDisjoint(with: present)
     }
 
-    /// Servers that programs have got from the network, also in former leases.
+    /// Servers that programs received from the network, also in former leases.
     private static func servers(ofNetworkIn tree: FileTree) -> Set<String> {
         var servers: Set<String> = []
         func files(_ directory: String) -> [String] {
@@ -35,7 +36,7 @@ extension ResolverFacts {
         return servers.union(networkdServers(in: tree))
     }
 
-    /// Servers in the files of systemd-networkd, which have lines as `DNS=192.0.2.1 192.0.2.2`.
+    /// Servers in the files of systemd-networkd, with lines such as `DNS=192.0.2.1 192.0.2.2`.
     static func networkdServers(in tree: FileTree) -> [String] {
         var servers: [String] = []
         for directory in ["/run/systemd/netif/links", "/run/systemd/netif/leases"] {
@@ -52,7 +53,7 @@ extension ResolverFacts {
         return servers
     }
 
-    /// Files in which programs store their servers, also if they do not write resolv.conf.
+    /// Files in which NetworkManager and pppd store servers, even if they do not write resolv.conf.
     private static let privateFiles = [
         Paths.networkManager + "/resolv.conf", "/etc/ppp/resolv.conf",
     ]

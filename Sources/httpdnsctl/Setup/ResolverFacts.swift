@@ -99,7 +99,7 @@ struct ResolverFacts: Sendable {
 extension ResolverFacts {
     /// Collects the facts; for a file that setup changed, uses the original in the journal.
     ///
-    /// - Parameter seesSetup: true if the present content is used when the original is lost.
+    /// - Parameter seesSetup: true to use the present content of a file whose original is lost.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

@@ -114,7 +114,7 @@ enum ResolverOwner: Equatable, Sendable {
             }
     }
 
-    /// Returns the program in whose directory the target of the link is; nil if there is none.
+    /// Returns the program whose directory has the target of the link resolv.conf; nil if none has.
     init?(placedBy facts: ResolverFacts) {
         guard facts.resolvConf.kind == .link,
             let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) })
@@ -122,7 +122,7 @@ enum ResolverOwner: Equatable, Sendable {
         self = place.owner
     }
 
-    /// Returns the program that is named in the first comments of the file; nil if there is none.
+    /// Returns the program that the first comments of the file name; nil if they name none.
     init?(signedIn text: String?) {
         let head = (text ?? "").split(separator: "\n").prefix(12).filter {
             $0.hasPrefix("#") || $0.hasPrefix(";")

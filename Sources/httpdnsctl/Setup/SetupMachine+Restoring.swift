@@ -7,8 +7,8 @@ extension SetupMachine {
     /// Restores all files, notifies the services, and removes the journal.
     ///
     /// A notified service may write resolv.conf: NetworkManager without a connection writes a file
-    /// without nameservers. Then resolv.conf is restored again. The journal stays if it has
-    /// nameservers, but resolv.conf has none.
+    /// without nameservers. Then resolv.conf is restored again. If the restored file still has no
+    /// nameservers, although the original has some, throws and keeps the journal.
     func restore(_ journal: SetupJournal) throws(Failure) {
         let journal = try replacingLostLink(in: journal)
         for entry in journal.entries.reversed() {
@@ -23,7 +23,7 @@ extension SetupMachine {
             do throws(Failure) {
                 try completion([command])
             } catch {
-                // The service was removed, and no longer reads the files.
+                // systemctl did not find the unit: the service was removed, and needs no notice.
                 if !error.message.hasSuffix(" not found.") { fault = error }
             }
             try restoreNameservers(journal)
@@ -43,15 +43,15 @@ extension SetupMachine {
         }
     }
 
-    /// Returns the journal with a file as original of resolv.conf if the link would have no target.
+    /// Returns the journal; if the original resolv.conf would be a broken link, it becomes a file.
     ///
-    /// The program with the target was removed after the setup.
+    /// The link is broken if the program that wrote its target was removed after the setup.
     func replacingLostLink(in journal: SetupJournal) throws(Failure) -> SetupJournal {
         guard let index = journal.entries.firstIndex(where: { $0.path == Paths.resolvConf }),
             journal.entries[index].before.kind == .link
         else { return journal }
         let facts = try ResolverFacts(of: tree, before: journal)
-        // If no process is known, the tree is a machine image, which has no files in /run.
+        // A tree without processes is a machine image, in which all files in /run are missing.
         guard facts.running != nil, !tree.exists(facts.resolvedPath),
             let owner = ResolverOwner(placedBy: facts), !owner.isAlive(facts)
         else { return journal }

@@ -11,10 +11,10 @@ struct SetupMachine {
 
     var run: ([String]) -> String? = Self.runCommand
 
-    /// Returns the reason why the daemon no longer resolves names after a change; nil if it does.
+    /// Returns why the daemon no longer resolves names after a change; nil if it resolves names.
     var resolution: (SetupPlan) -> String? = { _ in nil }
 
-    /// True if services run, which commands notify; false for a machine image.
+    /// True if commands must notify running services; false for a machine image.
     var isLive: Bool
 
     init(tree: FileTree) {
@@ -105,7 +105,8 @@ struct SetupMachine {
     ) -> SetupJournal {
         var entries = plan.changes.map { change in
             var after = change.after
-            // Later leases may have the same servers.
+            // Keeps nameservers that an earlier setup saved as chosen by the operator. The network
+            // may offer the same servers by now; then the new plan does not mark them as chosen.
             if let chosen = old[change.path]?.after, chosen.isFromSetup,
                 chosen.text.contains(SetupPlan.chosenMark)
             {
@@ -114,8 +115,9 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Restores files that only an earlier setup changed. The saved nameservers stay until the
-        // revert: their original may be lost. Those of systemd-resolved are in force again.
+        // Restores files that an earlier setup changed, and that this plan does not change. The
+        // file of saved nameservers stays until the revert, because the original nameservers may
+        // be lost. The exception: nameservers from the settings of systemd-resolved apply again.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == ResolverFacts.Paths.networkServers && entry.after.isFromSetup
@@ -159,7 +161,7 @@ struct SetupMachine {
         return changed
     }
 
-    /// Suffix for copies of changed files that `--force` replaces.
+    /// Suffix of copies: `--force` copies a file that was changed since the setup, and replaces it.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {

@@ -4,10 +4,10 @@ import DNSWire
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Plans hooks of the DHCP clients that would write the new resolv.conf.
+    /// Plans hooks that keep DHCP clients from overwriting the new resolv.conf.
     ///
-    /// A DHCP client can configure links that the manager of resolv.conf does not: NetworkManager
-    /// leaves the links in interfaces(5) to dhclient.
+    /// A DHCP client can configure links that the manager of resolv.conf does not configure:
+    /// NetworkManager leaves the links in interfaces(5) to dhclient.
     mutating func planLeases(_ facts: ResolverFacts) {
         if facts.present.contains(Paths.dhclientHooks) {
             // A hook of systemd-resolved gives the servers to systemd-resolved, which reports them.
@@ -18,7 +18,8 @@ extension SetupPlan {
                     + "add 'supersede domain-name-servers 127.0.0.1;' to dhclient.conf"
             )
         }
-        // dhcpcd gives the servers to resolvconf, if installed, which may be systemd-resolved.
+        // If a resolvconf is installed (also that of systemd-resolved), dhcpcd gives the servers to
+        // it, and does not write resolv.conf.
         let writes =
             facts.present.contains(Paths.dhcpcdConfig)
             && !facts.present.contains(Paths.resolvconf)
@@ -60,10 +61,10 @@ extension SetupPlan {
         renewals.append(["rm", "-rf", directory])
     }
 
-    /// Plans a hook of dhcpcd that takes the place of resolvconf.
+    /// Plans a hook of dhcpcd that defines a shell function `resolvconf`.
     ///
-    /// dhcpcd gives the servers of a lease to resolvconf instead of writing resolv.conf. The hook
-    /// stores the servers where dhcpcd stores them without resolvconf.
+    /// dhcpcd gives the servers of a lease to this function, and does not write resolv.conf. The
+    /// function stores the servers in the directory that dhcpcd itself uses without resolvconf.
     private mutating func planDhcpcd(_ facts: ResolverFacts) {
         let hook = """
             # Written by httpdnsctl setup: a lease does not change /etc/resolv.conf.
@@ -85,9 +86,12 @@ extension SetupPlan {
 
     /// Plans a command that puts the servers of the present leases into the restored resolv.conf.
     ///
-    /// The restored servers are those of the time of the setup. The DHCP client would replace them
-    /// only at the next renewal, perhaps hours later. It never replaces those of another program or
-    /// of the administrator, except through the link to the file of systemd-resolved.
+    /// The restored resolv.conf has the servers of the time of the setup. The DHCP client would
+    /// replace them only at the next renewal, perhaps hours later.
+    ///
+    /// Plans no command if another program or the administrator wrote resolv.conf: then the DHCP
+    /// client never replaces the servers. The exception: if systemd-resolved manages resolv.conf,
+    /// the DHCP client writes to the file of systemd-resolved, through the link.
     private mutating func renew(
         from directory: String,
         by client: ResolverOwner,
@@ -106,10 +110,11 @@ extension SetupPlan {
         renewals.append(["sh", "-c", script])
     }
 
-    /// Saves the nameservers for `from: network` if perhaps no program reports them.
+    /// Saves the nameservers of resolv.conf for `from: network` if perhaps no program reports them.
     ///
-    /// The daemon uses the copy only while no other source has a server. A resolv.conf that
-    /// NetworkManager or systemd-resolved wrote is not saved: its servers are those of one network.
+    /// Nameservers that the operator chose get the option `chosenMark`. Without this option, the
+    /// daemon uses the copy only while no other source has a server. If NetworkManager or
+    /// systemd-resolved wrote resolv.conf, nothing is saved: its servers are those of one network.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
         let isReported =
@@ -129,9 +134,9 @@ extension SetupPlan {
         )
     }
 
-    /// Saves the servers and routing domains in the settings of systemd-resolved.
+    /// Saves the servers and routing domains that the settings of systemd-resolved contain.
     ///
-    /// The drop-in of setup replaces them.
+    /// The drop-in of setup overrides these settings.
     mutating func saveSettings(_ facts: ResolverFacts) {
         let settings = facts.resolvedSettings
         let servers = settings.servers.map { String($0.prefix { $0 != "#" }) }
@@ -142,7 +147,7 @@ extension SetupPlan {
         save(servers, search + ["options " + Self.resolvedMark], facts)
     }
 
-    /// Option with which the daemon prefers the saved servers to those of other sources.
+    /// Option of saved servers from resolved.conf(5); the daemon prefers them to other sources.
     static let resolvedMark = "httpdnsd-resolved"
     static let chosenMark = "httpdnsd-chosen"
 
@@ -155,7 +160,7 @@ extension SetupPlan {
 }
 
 extension ResolvConfText {
-    /// Nameservers of other machines.
+    /// Nameservers except loopback addresses and invalid addresses.
     var networkServers: [String] {
         nameservers.filter(Self.isOfNetwork)
     }

@@ -13,7 +13,7 @@ struct SetupPlan: Equatable, Sendable {
     /// Commands to run after a revert; if nil, `commands` are run again.
     var undo: [[String]]?
 
-    /// Last commands of `undo`, which use the servers of the present leases.
+    /// Last commands of `undo`, which write the servers of the present leases into resolv.conf.
     var renewals: [[String]] = []
 
     var notes: [String] = []

@@ -56,7 +56,7 @@ struct SetupServers {
         }
     }
 
-    /// The obstacle that the machine has no DNS server after a reboot, or nil.
+    /// Returns the obstacle that the daemon does not start at boot; nil if there is none.
     static func obstacle(at unit: MachineFacts.UnitState?) -> SetupPlan.Obstacle? {
         guard let unit, unit.isOnlyUntilBoot else { return nil }
         return SetupPlan.Obstacle(
@@ -90,9 +90,10 @@ struct SetupServers {
     /// Time limit of a query; the daemon replies within 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Returns the reason why the daemon no longer resolves names after the plan; nil if it does.
+    /// Returns why the daemon no longer resolves names with the plan; nil if it resolves names.
     ///
-    /// The servers of `from: network` change some seconds after the restart of a service.
+    /// Repeats a failed query for up to 10 s, because the servers of `from: network` change some
+    /// seconds after the restart of a service.
     static func faultAfterwards(
         _ plan: SetupPlan,
         pause: (UInt32) -> Void = { usleep($0 * 1_000) },
@@ -119,7 +120,7 @@ struct SetupServers {
 
     private static let stub = ServerAddress(.v4(IPv4Address(value: 0x7F00_0035)))
 
-    /// Returns the reason why systemd-resolved does not forward to the daemon; nil if unknown.
+    /// Returns why systemd-resolved does not forward to the daemon; nil if no fault is visible.
     ///
     /// Uses a name below `test.`, which the daemon answers locally (RFC 6761 §6.2).
     static func faultOfStub(

@@ -25,7 +25,7 @@ struct ResolveVerb: Verb {
             """
     )
 
-    /// Maximum number of names in one call, which must fit into 64 KiB.
+    /// Maximum number of names in one call, because a call must fit into 64 KiB.
     private static let namesInCall = 48
 
     @OptionGroup var options: Options
