@@ -56,7 +56,7 @@ final class Bill: Sendable {
 /// Source: price pages of the vendors on 2026-11-23; not confirmed by an invoice.
 struct Rate: Sendable, Equatable {
     enum Unit: Sendable, Equatable {
-        /// Bills each name and address family with an address, for each client address.
+        /// Bills each address family with an address, per name and per client address.
         case answer
         /// Bills each name with an address in a requested family.
         case name
@@ -114,8 +114,9 @@ struct Charge: Sendable {
 
     /// Returns the billed items of a reply with status 200.
     ///
-    /// An item for several families counts for the first family with an address, or else for the
-    /// first family. An item for several names counts for the first name.
+    /// With the unit `name` or `request`, an item counts for the first family with an address; a
+    /// request without addresses counts for the first queried family. With the unit `request`, the
+    /// item counts for the first name.
     ///
     /// - Parameter isRefused: true if the reply is an error.
     func items(

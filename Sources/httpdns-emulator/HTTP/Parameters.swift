@@ -24,7 +24,7 @@ struct Parameters: Sendable {
 }
 
 extension StringProtocol {
-    /// True if all labels have only letters, digits, hyphens and underscores; up to 253 octets.
+    /// True for at most 253 octets in labels of letters, digits, hyphens and underscores.
     var isHostName: Bool {
         utf8.count <= 253
             && utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

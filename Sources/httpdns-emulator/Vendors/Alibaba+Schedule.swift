@@ -65,7 +65,7 @@ extension Alibaba {
         }
     }
 
-    /// Checks the signature; returns false if the call is unsigned, as from the SDKs.
+    /// Checks the signature; returns false for an unsigned call, which the SDKs make.
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

@@ -84,7 +84,7 @@ extension Tencent {
         return names
     }
 
-    /// Returns the client address; nil if `ip` is absent, or empty as in the Android SDK.
+    /// Returns the client address; nil if `ip` is empty, as in calls of the Android SDK.
     ///
     /// The documents require an encrypted `ip`, but the SDKs send plain text.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {

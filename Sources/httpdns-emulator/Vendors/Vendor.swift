@@ -16,7 +16,7 @@ struct Call: Sendable {
 
     var names: [String] = []
 
-    /// True if the call resolves names; false if it requests service addresses.
+    /// True if the call resolves names; false if it requests service addresses or counts.
     var isLookup: Bool
 
     var charge: Charge?

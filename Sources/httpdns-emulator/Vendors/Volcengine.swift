@@ -17,7 +17,9 @@ struct Volcengine: Vendor {
         case method = 405
     }
 
-    /// Returns true if a `/resolve` request has a parameter of Volcengine; others are DNS in JSON.
+    /// Returns true if a `/resolve` request has a parameter of Volcengine.
+    ///
+    /// Other `/resolve` requests are DNS in JSON.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []

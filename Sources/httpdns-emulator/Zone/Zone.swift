@@ -5,7 +5,7 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of the clients that get the address; nil if clients outside all subnets get it.
+        /// Subnet of the clients that get the address; nil for clients outside all other subnets.
         var subnet: Subnet?
     }
 
