@@ -118,7 +118,8 @@ private final class DifferentialHarness {
         }.map { Array(buffer[..<$0]) }
     }
 
-    /// Returns a query; if `isPlain`, the BPF program must answer it from a complete copy.
+    /// Returns a query; if `isPlain` is true and the BPF program has a copy of a complete answer,
+    /// the program must answer the query.
     func query() throws -> (octets: [UInt8], isPlain: Bool) {
         var (name, type) = known[random.below(known.count)]
         if random.once(in: 16) { type = UInt16(random.below(80)) }
@@ -242,7 +243,7 @@ extension DifferentialHarness {
             guard let frame, isPlain, let reply = worker(frame.payload, now: latest) else {
                 return nil
             }
-            // The kernel must answer a plain query if it has a copy of a complete answer.
+            // The kernel must answer a plain query itself if it has a copy of a complete answer.
             let isWhole = reply.count > 3 && reply[2] & 0x02 == 0
             try #require(
                 !isWhole || !hasCopy(frame.payload),

@@ -47,7 +47,7 @@ struct ControlDispatcherTests {
         #expect(dispatcher.checks.jobs == calls.count)
     }
 
-    @Test("a peer that disconnects before its reply is no failure")
+    @Test("a peer that disconnects before its reply causes no log line")
     @ServiceLoop
     func vanishedPeer() async throws {
         let log = LogRecorder()

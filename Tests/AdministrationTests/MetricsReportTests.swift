@@ -58,7 +58,7 @@ struct MetricsReportTests {
         let text = String(decoding: MetricsReport(stats: stats).octets(form), as: UTF8.self)
         let values = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").last })
         #expect(numbers.count > 50)
-        // Not compared: metrics with more labels, and times without a metric.
+        // Excludes counters whose metrics have more labels, and times that have no metric.
         let others = ["stats.queries.", "stats.latency.", "stats.since-seconds"]
         let aliases = [".failed", ".failures-by-kind.timeout"]
         for (path, number) in numbers
@@ -111,7 +111,7 @@ struct MetricsReportTests {
         #expect(abs(LatencyBuckets(less).sum - whole) < whole / 16)
     }
 
-    @Test("Prometheus and OpenMetrics names and ends differ", arguments: Exposition.Form.allCases)
+    @Test("names and the last line depend on the format", arguments: Exposition.Form.allCases)
     func forms(_ form: Exposition.Form) {
         var text = Exposition(form)
         text.single("a_calls", .counter, "Calls.", 1 as UInt64)

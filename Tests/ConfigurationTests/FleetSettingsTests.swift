@@ -14,7 +14,7 @@ struct FleetSettingsTests {
 
         """
 
-    /// Reads a section; SECRET stands for the file of a valid secret, SHORT for one that is too short.
+    /// Reads a section; SECRET is the file of a valid secret, SHORT that of a too short secret.
     private static func read(_ fleet: String) throws -> Settings {
         let folder = try TemporaryFolder()
         let secret = try folder.write(String(repeating: "s", count: 32), to: "secret")

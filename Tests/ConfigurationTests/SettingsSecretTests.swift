@@ -166,7 +166,7 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // "867", the start of the token, as Swift prints octets.
+        // The start of the token, "867", as Swift prints an array of octets.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 

@@ -211,7 +211,7 @@ struct SettingsTextTests {
         #expect(message(absent) == "\(absent): the file cannot be read: No such file or directory")
         #expect(message(folder.path) == "\(folder.path): the file is a directory, not a file")
         #expect(message("/dev/zero") == "/dev/zero: the file is not a regular file")
-        // A pipe without a writer would block forever.
+        // To read from a pipe without a writer would block forever.
         let pipe = "\(folder.path)/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         #expect(

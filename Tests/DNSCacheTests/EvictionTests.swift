@@ -256,7 +256,7 @@ struct EvictionTests {
 
     /// Returns questions with an equal value of (first word of the name) XOR (type times K).
     ///
-    /// K is the golden ratio, 0x9E3779B97F4A7C15.
+    /// K is 2^64 divided by the golden ratio, 0x9E3779B97F4A7C15.
     private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
         var chosen: [(Name, RecordType)] = []
         for type in UInt16(256)...65_000 where chosen.count < count {

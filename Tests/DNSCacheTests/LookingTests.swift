@@ -145,7 +145,7 @@ struct LookingTests {
         #expect(cache.remove(.tree("."), now: origin) == 2)
     }
 
-    @Test("reading an entry gives the entry of a hit, and does not count as use")
+    @Test("reading an entry returns the entry of a hit, and does not count as a hit")
     func answering() throws {
         let cache = try cache(1)
         let question = Question(name: "N0.example.com", type: .a)

@@ -179,7 +179,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == Int(cache.numbers.entries))
     }
 
-    @Test("hits in copies count for entry and server")
+    @Test("hits of a copy are counted for its entry and its server")
     func counted() throws {
         store(try .addresses("www.example.com", server: 3))
         try ask("www.example.com", times: 2)

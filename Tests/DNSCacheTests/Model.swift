@@ -59,7 +59,8 @@ struct Model {
         }
     }
 
-    /// Returns the allowed answers; with `mayDrop`, a failure may replace an evicted answer.
+    /// Returns the allowed answers; with `mayDrop`, the answer may be evicted, so a failure may be
+    /// returned instead.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }

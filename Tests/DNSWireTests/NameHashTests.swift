@@ -66,7 +66,8 @@ struct NameHashTests {
             let word = base ^ UInt64(type) &* golden
             var octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // The first label may have any odd length, because labels of one octet follow.
+            // The first label must have an odd length, so that it ends before one of the labels of
+            // one octet that follow.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { return nil }
             octets += [UInt8](repeating: 1, count: 58) + [0]
             return Chosen(name: octets, type: type)
@@ -89,7 +90,7 @@ struct NameHashTests {
 
     @Test
     func `chosen questions spread over buckets like random ones`() {
-        // With a random hash, a bucket has less than four times the mean plus 16.
+        // With a random hash, no bucket has more than 16 plus four times the mean.
         for (label, questions) in Self.families {
             let distinct = Set(questions)
             for seed in Self.seeds {

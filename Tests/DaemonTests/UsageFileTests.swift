@@ -68,7 +68,7 @@ struct UsageFileTests {
         return UsageFile.octets(["a": record])
     }
 
-    @Test("the counts of other days are stored; earlier versions take them for vendors")
+    @Test("the counts of other days are on lines that earlier versions read as other vendors")
     func otherDays() throws {
         var record = UsageRecord(day: today)
         record.add(UsageAmount(calls: 8, units: 9))
@@ -149,7 +149,7 @@ struct UsageFileTests {
         #expect(names == ["usage.state"])
     }
 
-    @Test("without a usable directory the counts are in memory, or unknown if they must last")
+    @Test("without a usable directory the counts are in memory, or unknown if they must be stored")
     func unavailable() throws {
         let file = UsageFile(directory: "/dev/null/httpdnsd")
         func use(durably: Bool) -> UsageRecord? {

@@ -37,7 +37,7 @@ enum AlibabaVector {
         ),
     ]
 
-    /// Ciphertexts of `{"dn":"www.aliyun.com","q":"4,6"}` with the signature of the request.
+    /// Modes, ciphertexts of `{"dn":"www.aliyun.com","q":"4,6"}`, and signatures of the requests.
     static let encrypted = [
         (
             "1",

@@ -27,7 +27,7 @@ struct Child {
         try spawning.withLock { _ in try process.run() }
     }
 
-    /// Closes the pipes: Foundation would keep thousands of descriptors open.
+    /// Closes the pipes: without this call, Foundation keeps thousands of descriptors open.
     func close() {
         try? output.fileHandleForReading.close()
         try? errors.fileHandleForReading.close()

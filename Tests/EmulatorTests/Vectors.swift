@@ -21,9 +21,9 @@ struct Vector: CustomTestStringConvertible, Sendable {
 
     /// DES key `testkey1`, AES key `1234567890123456`, IV 00...0f (R) or f0...ff (S).
     ///
-    /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The texts of S are
-    /// from "HTTP API" 379/54976 and "service IP disaster recovery" 379/116336. python-cryptography
-    /// and openssl(1) agree.
+    /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The texts of the
+    /// replies (S) are from the documents "HTTP API" 379/54976 and "service IP disaster recovery"
+    /// 379/116336. python-cryptography and openssl(1) give the same ciphertexts.
     static let all: [Vector] = {
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let file = tests.appending(path: "Vectors/tencent.tsv")

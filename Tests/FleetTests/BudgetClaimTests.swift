@@ -75,7 +75,7 @@ struct BudgetClaimTests {
                 machines[index].ask(&engine, limit: limit, members: count)
             }
             if machines[index].call() { failures = 0 } else { failures += 1 }
-            // The daemon makes such a request every minute.
+            // A random machine renews its claim, as each daemon does once a minute.
             if failures > 0, let rich = machines.indices.randomElement(using: &random) {
                 machines[rich].ask(&engine, limit: limit, members: count)
             }
@@ -96,10 +96,11 @@ struct BudgetClaimTests {
         for index in machines.indices { machines[index].claim.lose(members: 0) }
         for index in machines.indices { while machines[index].call() {} }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // The machines learn the sum of claims at different times, so the used sum may differ.
+        // Each machine knows the sum of the claims of another time, so the sum of the used units
+        // may differ from the limit.
         #expect((900...1_100).contains(sum), "\(machines.map(\.used))")
         #expect(machines.allSatisfy { (200...300).contains($0.used) }, "\(machines.map(\.used))")
-        // Redis gets the used amounts, and allows no more calls.
+        // Redis receives the used units of all machines, and allows no more calls.
         for index in machines.indices {
             machines[index].isCut = false
             machines[index].ask(&engine, limit: limit, members: 4)

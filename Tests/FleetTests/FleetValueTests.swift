@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fleet
 
-/// Seal with another function than HMAC, which the tests of the vendors cover.
+/// Seal with a simple hash in place of HMAC; the tests of the vendors cover HMAC.
 func testSeal(_ secret: UInt64 = 7) -> FleetSeal {
     FleetSeal { text in
         (0..<4).flatMap { word -> [UInt8] in
@@ -75,7 +75,7 @@ struct FleetValueTests {
         #expect(throws: FleetRejection.unreadable) { try FleetFlush(octets: flush.octets) }
     }
 
-    @Test("a sealed text shows nothing, and any change makes it forged")
+    @Test("a sealed text does not show its content, and a changed text counts as forged")
     func sealed() throws {
         let seal = testSeal()
         let text = Array(String(repeating: "www.example.com web-7 ", count: 4).utf8)
@@ -116,7 +116,7 @@ struct FleetValueTests {
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }
 
-    @Test("a flush covers what was fetched before it, and a full list forgets to the safe side")
+    @Test("a flush covers what was fetched before it; a full list covers more, never less")
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()
@@ -176,7 +176,8 @@ struct FleetValueTests {
         list = FlushList()
         #expect(added([name, soft, all]) == [name, soft, all])
         #expect(added([name, soft, all]).isEmpty)
-        // Older flushes may be lost.
+        // A full list in Redis may have lost flushes that are older than its first one. A soft
+        // flush of all names stands for them.
         list = FlushList()
         let older = FleetFlush(.all, isSoft: true, at: 100)
         #expect(added([name, soft], isFull: true) == [older, name, soft])
@@ -210,7 +211,7 @@ struct FleetValueTests {
         #expect(try accepts([0, -59, -30, -59]))
         #expect(try !accepts([0, -59, -118]))
         #expect(try !accepts([0, -30, -61]))
-        // The clock may be corrected to the clock of this machine.
+        // A larger step back is accepted if the result is close to the clock of this machine.
         #expect(try accepts([3_600, 10, 0, -50]))
         #expect(try !accepts([3_600, -61]))
         // Steps forward do not permit more steps back.

@@ -113,7 +113,7 @@ private struct World {
 
 @Suite("One call for three machines, in every order of events")
 struct LeaseExplorationTests {
-    /// Returns nil if the event is impossible.
+    /// Returns the state after an event of a machine; nil if the event is impossible.
     private func follow(_ state: World, _ event: World.Event, _ index: Int) -> World? {
         var world = state
         let machine = state.machines[index]
@@ -272,12 +272,12 @@ struct LeaseExplorationTests {
         return known.count
     }
 
-    @Test("while the engine works, one call serves all, and a failure allows one more")
+    @Test("while Redis works, one call serves all machines, and a failed call allows one more call")
     func undisturbed() throws {
         #expect(try explore(World.Event.undisturbed) > 500)
     }
 
-    @Test("slow engine and slow vendor: each client has one answer, and no lease is left")
+    @Test("with slow Redis or a slow vendor, each client gets one answer, and no lease is left")
     func late() throws {
         #expect(try explore(World.Event.undisturbed + [.timeout, .waitEnd]) > 10_000)
     }

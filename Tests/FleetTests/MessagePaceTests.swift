@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Rate of messages")
 struct MessagePaceTests {
-    /// Returns the time in which messages of this size are read.
+    /// Returns the time to read `count` messages, of which at most one arrives per `interval`.
     private func time(of count: Int, octets: Int, every interval: Duration) -> Duration {
         let start = Clock.now
         var now = start
@@ -28,7 +28,7 @@ struct MessagePaceTests {
         #expect(time > expected * 0.99 && time < expected * 1.01)
     }
 
-    @Test("a pause of a year, as in sleep of the machine, only empties the bucket")
+    @Test("a pause of a year, such as a suspended machine, only empties the bucket")
     func longPause() {
         var pace = MessagePace(at: Clock.now)
         pace.note(100 << 20)

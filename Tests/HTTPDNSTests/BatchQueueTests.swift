@@ -33,7 +33,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
-    @Test("a client may queue half of the names that other clients leave free")
+    @Test("a client may fill half of the queue that other clients leave free")
     func share() throws {
         var queue = BatchQueue()
         var number = 0
@@ -248,7 +248,7 @@ struct BatchQueueTests {
         #expect(queue.count == 0)
     }
 
-    @Test("names above the length limit are sent alone")
+    @Test("a batch ends at the limit of its length")
     func tooLong() throws {
         var queue = BatchQueue()
         let facts = try plainTencent().facts

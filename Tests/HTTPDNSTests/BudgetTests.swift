@@ -302,7 +302,8 @@ struct BudgetCountTests {
             let rule = Budget.Rule(callsPerDay: 2, unitsPerMonth: 3)
             var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
             #expect(spendAll(&budget, at: min(wrong, midnight)) == 2)
-            // A later day restarts the day's counts, a later month also the month's.
+            // On a later day, the counts of the day restart; in a later month, also those of the
+            // month.
             let first = spendAll(&budget, at: max(wrong, midnight))
             #expect(first == (wrong == midnight - 1 ? 1 : 2))
             for time in [wrong, midnight, wrong, midnight] {
@@ -325,7 +326,8 @@ struct BudgetCountTests {
             #expect(budget.usage(wallSeconds: midnight)?.callsToday == 9)
             #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 9)
             #expect(spendAll(&budget, at: midnight) == 1)
-            // The next day has a new budget, minus the earlier call with the wrong clock.
+            // The next day has a new budget; if it is the day of the wrong clock, one call of it
+            // was made already.
             let first = wrong == midnight + day ? 9 : 10
             #expect(spendAll(&budget, at: midnight + day) == first)
         }
@@ -383,7 +385,7 @@ struct BudgetCountTests {
     func clockAheadThenBehind(_ first: [Int64], _ behind: Int64) {
         var budget = ownBudget(Budget.Rule(callsPerDay: 20, unitsPerMonth: 40))
         var total = 0
-        // Only the correct clock causes calls.
+        // Calls are made only at the times of the correct clock.
         for offset in first + [behind, 0, behind, 0, behind, 0, behind, 0] {
             let time = midnight + offset * day
             if offset == 0 { total += spendAll(&budget, at: time) }
@@ -452,7 +454,7 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 5)
     }
 
-    @Test("counts in memory are no budget, but suffice for a warning")
+    @Test("with counts in memory only, a budget allows no call unless it only warns")
     func ephemeral() {
         let store = FaultyUsage(.noFile)
         func budget(_ excess: Budget.Excess) -> Budget {

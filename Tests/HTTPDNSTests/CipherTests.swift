@@ -41,7 +41,7 @@ struct CipherTests {
         #expect(try self.aes.open(aes) == [UInt8](text.plain.utf8))
     }
 
-    /// DES uses eight of the key's ten characters.
+    /// The keys of the sources are longer; DES uses their first eight characters.
     @Test(
         "test vectors of other sources agree",
         arguments: [

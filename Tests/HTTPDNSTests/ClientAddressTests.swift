@@ -67,7 +67,7 @@ struct ClientAddressTests {
         ),
     ]
 
-    @Test("each vendor's reply has the client address in another place", arguments: cases)
+    @Test("the client address is found in the replies of all vendors", arguments: cases)
     func parsed(_ each: Case) throws {
         let answers = try each.vendor().answers(to: lookup("www.example.com"), in: ok(each.body))
         #expect(answers.map { $0.client.map { "\($0)" } } == [each.expected])
@@ -114,7 +114,7 @@ struct ClientAddressTests {
         #expect(moved.statistics.clientAddress == nil)
     }
 
-    @Test("the address of a route's client-subnet is not that of the vendor")
+    @Test("the address of a route's client-subnet is not taken for the client address")
     @ServiceLoop
     func ofRoute() async throws {
         script(1)

@@ -10,7 +10,7 @@ import Testing
 struct ForgedClientTests {
     let world = Simulation()
 
-    /// Returns the number of answered names; each name has another client.
+    /// Queries `count` names, each from another client; returns the number of answered names.
     @ServiceLoop
     private func flood(_ client: VendorClient, _ count: Int, _ round: Int = 0) async throws -> Int {
         let names = try (0..<count).map {

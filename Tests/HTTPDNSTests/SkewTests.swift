@@ -52,7 +52,7 @@ struct SkewTests {
         #expect(repair(600, vendor: 1_000) == .sign(0))
     }
 
-    /// Returns the repair of a request that was signed with the skew `used` at local time 1000.
+    /// Returns the repair of a request that was signed with the skew `used` at local time `ours`.
     private func repair(
         _ used: Int64,
         vendor: Int64,

@@ -32,7 +32,7 @@ struct TencentBodyTests {
                 try vendor.answers(to: question, in: ok(body))
             }
         }
-        // TLS prevents forgery.
+        // Over TLS, replies cannot be forged, so an incomplete reply is accepted.
         #expect(throws: Never.self) { try plainTencent().answers(to: question, in: ok(text.plain)) }
     }
 

@@ -164,7 +164,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.calls == 2)
     }
 
-    @Test("the 403 of a captive portal ends with its network")
+    @Test("a refusal that came from a captive portal ends with a network change")
     @ServiceLoop
     func portal() async throws {
         world.script = { _ in .reply(HTTPReply(status: 403, body: [])) }
@@ -290,7 +290,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
-    @Test("a reply for other accounts calls the service and the next server")
+    @Test("after a refusal for this account, the address service and the next server are called")
     @ServiceLoop
     func denied() async throws {
         world.script = { request in

@@ -82,7 +82,8 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    /// Returns the queue time after which an upstream may answer; nil if the vendor answered.
+    /// Returns the time in the queue after which the name goes to an upstream; nil if the vendor
+    /// answers the name before.
     @ServiceLoop
     private func queueTime(
         vendor: (any Vendor)? = nil,

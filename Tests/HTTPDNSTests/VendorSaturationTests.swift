@@ -24,7 +24,9 @@ struct VendorSaturationTests {
         ("503", status(503)), ("429", status(429)),
     ]
 
-    /// Lets the vendor refuse calls, if `places` are in flight; a slow name takes 1.8 s.
+    /// Makes the vendor refuse a call while `places` calls are in flight.
+    ///
+    /// A call for a slow name takes 1.8 s.
     @ServiceLoop
     private func limit(_ places: Int, _ refusal: Simulation.Step) {
         var ends: [Instant] = []
@@ -47,7 +49,7 @@ struct VendorSaturationTests {
             _ = try await world.lookUp(client, "first\(number).example.com", of: network(2))
             _ = try world.begin(client, "slow\(number).example.com", of: network(2))
         }
-        // A held name would be answered after the end of a slow call.
+        // If the client held the name, a call after the end of a slow call would answer the name.
         await #expect(throws: (any Error).self) {
             try await world.lookUp(client, "www.example.com", of: network(1))
         }

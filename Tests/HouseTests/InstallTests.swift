@@ -154,7 +154,7 @@ struct InstallTests {
         #expect(try tree.text(settings) == "mine\n")
     }
 
-    @Test("the first settings begin with the recipients of queries")
+    @Test("the first settings begin with the resolvers that receive the queries")
     func firstSettings() throws {
         let lines = try Repository.text("config/minimal.yaml").split(
             separator: "\n",

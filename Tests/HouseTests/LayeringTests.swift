@@ -16,7 +16,7 @@ private struct Room: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-/// A new import needs a line here.
+/// Modules with their allowed imports; a new import must be added here.
 private let house: [Room] = [
     Room("CLinux", floor: 0, imports: ""),
     Room("CBPF", floor: 0, imports: ""),

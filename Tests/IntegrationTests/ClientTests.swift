@@ -279,7 +279,8 @@ struct ClientTests {
             )
             #expect(told == [Self.www, ["no-data"], ["no-name"]], "\(options)")
         }
-        // Two options use TCP, with one query per family and name.
+        // Two of the lists have `use-vc`. With each of them, the client sends 5 queries over TCP: A
+        // and AAAA for two names, AAAA for one name.
         #expect(try machine.daemon.stats()["queries", "by-transport", "tcp"].int == 2 * 5)
         try machine.stop()
     }

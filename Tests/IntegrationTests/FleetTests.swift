@@ -43,7 +43,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("machines that ask together share the call of one")
+    @Test("machines that resolve a name at the same time share one call")
     func together() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness(
@@ -80,7 +80,7 @@ struct FleetTests {
         try fleet.connected()
         for daemon in fleet.daemons { _ = try daemon.dig("www.example.com", "A") }
         #expect(try fleet.emulator.lookups() == 3)
-        // The message of the third machine has another secret.
+        // The message of the third machine is sealed with another secret.
         try fleet.daemons[0].wait("stats") { $0["fleet", "rejected"].int == 1 }
         let log = fleet.daemons[0].program.errorText
         #expect(log.contains("fleet: ignoring shared answers: forged"), "\(log)")
@@ -164,7 +164,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("an engine that stops or ends is not felt, and its return is noticed")
+    @Test("clients notice no failure of the Redis server, and its return is detected")
     func lost() throws {
         var redis: TestRedis? = try TestRedis()
         let port = try #require(redis?.port)
@@ -234,7 +234,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("TLS and ACL: the user needs the rules of the manual; a wrong password is told")
+    @Test("TLS and ACL: the user needs the rules of the manual; a wrong password is reported")
     func protected() throws {
         let redis = try TestRedis(
             """
@@ -281,7 +281,7 @@ struct FleetTests {
         }
     }
 
-    @Test("a flush of the fleet removes the answers of all machines, and shared ones")
+    @Test("a flush of the fleet removes the answers of all machines and those in Redis")
     func flush() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness("servers: [\"\(redis.address)\"]")

@@ -30,7 +30,7 @@ struct ManyRoutesMemoryTests {
         return try #require(Int(line.filter(\.isNumber))) >> 10
     }
 
-    @Test("reloads of replaced routes have at most two sets in memory, and answer meanwhile")
+    @Test("while reloads replace all routes, at most two sets are in memory, and queries work")
     func reloads() throws {
         let daemon = try TestDaemon(Self.settings("a"))
         let start = try Self.memory("VmHWM", of: daemon)

@@ -406,7 +406,8 @@ struct NetworkResolverTests {
         )
         let text = "network resolvers: \(TwoLinks.vpn)"
         #expect(try daemon.program.line(with: text).contains(TwoLinks.lan))
-        // Later than the check after wg-quick.
+        // The routes come more than 2 s after the DNS server: only the periodic check, every 10 s,
+        // finds them.
         try TwoLinks.shell(
             links.machine,
             "sleep 3; for half in 0.0.0.0/1 128.0.0.0/1; do ip route add $half dev tun0; done"

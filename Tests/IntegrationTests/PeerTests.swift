@@ -194,7 +194,7 @@ private enum Difference: String {
     /// An alias to itself, at which Unbound fails.
     case aliasLoop
 
-    /// DNAME for a name below a DNAME.
+    /// Query of type DNAME for a name below the owner of a DNAME record.
     ///
     /// httpdnsd adds the SOA of the alias' denial (RFC 2308 §2.2), Unbound does not.
     case renamed

@@ -217,7 +217,7 @@ struct SetupTests {
         try host.daemon.stop()
     }
 
-    @Test("a locked file is reported, also with --force")
+    @Test("an immutable file is reported, also with --force")
     func locked() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf")
         guard try host.namespace.run("chattr", ["+i", "/etc/resolv.conf"]).status == 0 else {

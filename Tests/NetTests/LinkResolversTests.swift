@@ -435,7 +435,7 @@ struct LinkResolversTests {
         #expect(links(LinkResolvers.maximumDomains + 1).map(\.takesAll) == [true])
     }
 
-    @Test("servers of routing domains only do not replace those of /etc/resolv.conf")
+    @Test("servers that are only for routing domains do not replace those of /etc/resolv.conf")
     func lastSource() throws {
         let vpn = LinkResolvers(
             .resolvconf,
@@ -544,7 +544,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "servers of systemd-resolved for all names replace those of ordinary links elsewhere",
+        "global or TLS servers of systemd-resolved replace the servers of ordinary links",
         arguments: [("", nil, true), ("eth2", "dns.example", true), ("eth2", nil, false)]
     )
     func exclusive(_ link: String, _ tls: String?, _ isExclusive: Bool) throws {

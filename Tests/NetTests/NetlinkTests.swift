@@ -200,7 +200,7 @@ struct NetlinkTests {
     }
 }
 
-@Suite("Network changes that count")
+@Suite("Network changes that are reported")
 struct NetworkStateTests {
     let host: NetworkState
 

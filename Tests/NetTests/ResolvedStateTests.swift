@@ -18,7 +18,7 @@ struct ResolvedStateTests {
         return state
     }
 
-    @Test("its file is not used while it runs or may run")
+    @Test("the file of a service is not used while the service runs or may run")
     func file() {
         var state = ResolvedState()
         #expect(state.allowsFile && !state.isSilent && state.problem == nil)
@@ -31,7 +31,7 @@ struct ResolvedStateTests {
         #expect(!state.allowsFile && !state.isSilent && state.problem == nil)
     }
 
-    @Test("after its end, servers with TLS and servers of a running VPN stay in use")
+    @Test("after the end of the service, servers with TLS and servers of a running VPN stay")
     func end() {
         var ordinary = Self.state()
         #expect(ordinary.settings([2: "eth0"], running: nil) == nil)
@@ -82,7 +82,7 @@ struct ResolvedStateTests {
     }
 
     @ServiceLoop
-    @Test("at the start, a silent bus hides its file, also through /etc/resolv.conf")
+    @Test("at the start, a silent bus prevents the use of the file, also through /etc/resolv.conf")
     func start() async throws {
         let directory = try TemporaryDirectory()
         let file = URL(filePath: directory.path("run/systemd/resolve/resolv.conf"))

@@ -71,7 +71,7 @@ struct ServiceLoopTests {
     }
 }
 
-@Suite("A doorbell", .timeLimit(.minutes(15)))
+@Suite("Wake-ups of the service loop by other threads", .timeLimit(.minutes(15)))
 struct LoopWakeupTests {
     @Test
     func `many wake-ups before the handler runs are one call`() async {

@@ -15,7 +15,7 @@ struct AnswerSourceTests {
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
         #expect(origins.number(labelled: origins.label(last)) == last)
-        // A change of the network removes these answers.
+        // A change of the network therefore removes the answers of the unknown source.
         #expect(origins.numbers(named: []) == [last])
     }
 }

@@ -81,7 +81,7 @@ struct FairTableTests {
             func cancel() {}
         }
 
-        /// Sends queries to an upstream that drops every `interval`th sample; nil for none.
+        /// Creates the upstream of all queries, which drops every `interval`th probe; if nil, none.
         func useUpstream(dropping interval: Int?) async {
             let world = Simulation()
             let server = DroppingUpstream(interval)
@@ -111,7 +111,7 @@ struct FairTableTests {
         /// True if upstreams get the query again after a loss.
         func isRepeated(_ key: String) -> Bool? { pending[key].map { $0.load != .excessive } }
 
-        /// Records the outcome under `label`.
+        /// Sends a query of `client`; records its outcome under `label`, or `key` if nil.
         func ask(
             _ key: String,
             by client: UInt32,
@@ -217,7 +217,7 @@ struct FairTableTests {
         #expect(questions.outcomes["a9"] == nil)
         #expect(questions.outcomes["a10"] == "refused")
         #expect(questions.isRepeated("a9") == false)
-        // In each second, the limit grows by the share.
+        // The limit grows by the share of a client (3) per second.
         questions.end("b", "answer")
         questions.advance(by: .milliseconds(995))
         for number in 11...13 { questions.ask("a\(number)", by: 1) }
@@ -232,7 +232,7 @@ struct FairTableTests {
     ) async {
         let questions = Questions()
         await questions.useUpstream(dropping: nil)
-        // Other clients have the same names, or names that are answered only after a repetition.
+        // Names of another client are also answered only after a repetition.
         Self.endQueries(questions, "repetition")
         Self.loseQueries(questions, value)
         for number in 7...8 { questions.ask("a\(number)", by: 1) }
@@ -358,7 +358,7 @@ struct FairTableTests {
         questions.ask("a1", by: 2, as: "joined")
         for number in 1...2 { questions.ask("b\(number)", by: 3) }
         questions.ask("c", by: 4)
-        // The first evicted slot was in use again, so a second one was evicted.
+        // Query `a1` continues for client 2 and keeps its slot, so `a2` was evicted, too.
         #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
         #expect(questions.cancelled == ["a2"])
         questions.end("a1", "answer")

@@ -186,7 +186,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["192.0.2.8"])
     }
 
-    @Test("while a VPN has servers for all names, other links get the names that these decline")
+    @Test("while a VPN has servers for all names, other links get the names that the VPN declines")
     func defaultVPN() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")

@@ -554,7 +554,10 @@ struct ReloadInvalidationTests {
     @Test("a rate limit continues with the new limit")
     func window() {
         let start = Clock.now
-        /// Seconds at which a lookup is allowed, after lookups at 0, 1 and 2 s.
+        /// Returns those of `seconds` at which the new `limit` allows a lookup.
+        ///
+        /// Before the reload, the old limit (3) has allowed lookups at 0, 1 and 2 s, and refused
+        /// one at 3 s.
         func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
             var old = CallWindow(limit: 3)
             for second in 0..<4 { _ = old.take(start + .seconds(second)) }

@@ -9,7 +9,7 @@ import Testing
 struct LossSamplesTests {
     private let harness = UpstreamHarness()
 
-    /// Sends 50 queries in five seconds; `own` is the reaction to the next probe.
+    /// Sends 50 queries in five seconds, and calls `prepare` with its number before each query.
     @ServiceLoop
     private func load(
         _ group: UpstreamGroup,
@@ -59,7 +59,8 @@ struct LossSamplesTests {
     @Test
     @ServiceLoop
     func `the names of clients are no evidence that an upstream drops queries`() async {
-        // Attempts end at 2.0, 2.1 and 2.2 s: of these replies, only the last has an open attempt.
+        // In the second script, every third attempt gets its reply after 2 s, at its timeout. At
+        // this time, the two attempts before it have ended without a reply.
         let scripts: [(Int) -> ScriptedUpstream.Step] = [
             { _ in .silence },
             { $0 % 3 == 2 ? .answer(2_000) : .silence },

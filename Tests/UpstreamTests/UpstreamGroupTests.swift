@@ -73,7 +73,8 @@ struct UpstreamGroupTests {
             ScriptedUpstream("two", in: harness) { _ in .fail(failure, 10) },
             spare: ScriptedUpstream("lan", in: harness) { _ in .answer(1) }
         )
-        // Later, the servers of the VPN are in back-off, because they also decline probes.
+        // After the first queries, the servers of the VPN are in back-off, because they also
+        // decline probes; they are queried nevertheless.
         for _ in 0..<8 {
             let start = harness.elapsed
             #expect(try await harness.ask(group) == .success("lan"))
@@ -459,7 +460,7 @@ struct UpstreamGroupTests {
             await harness.advance(by: .seconds(1))
         }
         doh.script = { _ in .silence }
-        // While the server is only limited, the first name waits for its probe.
+        // The server was only known as limited, so the first name waits for a probe of this server.
         #expect(try await harness.ask(group) == .failure(.timedOut))
         #expect(try await harness.ask(group) == .success("isp"))
     }

@@ -414,7 +414,7 @@ struct AttemptPlanTests {
                 #expect(running[number] == nil && !refused.contains(server))
                 #expect((since == nil) == (times[server] == nil))
                 #expect(isRepeated || times[server] == nil)
-                // Only the health of protected servers permits plain DNS.
+                // An unprotected server is queried only if the protected servers before it are down.
                 #expect(
                     candidates[server].isProtected
                         || candidates.prefix(server).allSatisfy {

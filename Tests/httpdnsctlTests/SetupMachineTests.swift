@@ -395,7 +395,7 @@ struct SetupMachineTests {
         #expect(try root.revert(force: true) == .nothingToRevert)
     }
 
-    @Test("a manager's lost original is the manager's file")
+    @Test("revert --force without a journal restores the manager's own file")
     func managersDefault() throws {
         let root = try Self.root("dhcpcd")
         #expect(try root.apply() == .applied)

@@ -403,7 +403,7 @@ struct SetupPlanTests {
         #expect(text?.contains("cannot resolve names: no answer") == true && pauses.count == 3)
     }
 
-    @Test("systemd-resolved accepts another port")
+    @Test("with systemd-resolved, the daemon may have another port than 53")
     func resolvedPort() throws {
         let facts = MachineSample.all[0].facts
         let servers = [try #require(ServerAddress("127.0.0.1:5353"))]
@@ -419,7 +419,7 @@ struct SetupPlanTests {
         #expect(plan.obstacles.map(\.yieldsToForce) == [false])
     }
 
-    @Test("a locked or mounted file is an obstacle even with force")
+    @Test("an immutable or mounted file is an obstacle even with force")
     func locked() {
         var facts = MachineSample.all[11].facts
         facts.isImmutable = true
@@ -576,7 +576,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "nameservers by hand that are not of the network keep their priority",
+        "nameservers that the operator wrote have priority over those of the network",
         arguments: [
             ("/var/lib/dhcp/dhclient.eth0.leases", "  option domain-name-servers 192.0.2.53;\n"),
             ("/run/systemd/netif/leases/2", "ADDRESS=192.0.2.9\nDNS=192.0.2.54 192.0.2.53\n"),
@@ -590,7 +590,7 @@ struct SetupPlanTests {
         func isChosen(_ resolvConf: String) throws -> Bool {
             try root.write(resolvConf, to: "/etc/resolv.conf")
             let plan = try root.plan()
-            // The servers of a lease must not replace them in the restored file.
+            // In the restored file, the servers of a lease must not replace chosen servers.
             let renews = plan.undo?.contains { $0.first == "sh" } ?? false
             let saved = plan.changes.first { $0.path == ResolverFacts.Paths.networkServers }
             let isChosen = saved?.after.text.contains("\noptions httpdnsd-chosen\n") ?? false
@@ -613,7 +613,8 @@ struct SetupPlanTests {
         try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
         let plan = try root.plan()
         #expect(plan.owner == .dhclient)
-        // Perhaps no dhclient runs: only a copy outside of /run remains after a reboot.
+        // If dhclient does not run after a reboot, it saves no servers in /run. So setup saves a
+        // copy in /etc.
         #expect(
             try text(plan, ResolverFacts.Paths.networkServers).hasSuffix("\nnameserver 192.0.2.1\n")
         )
@@ -644,7 +645,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "a file by hand is saved, also if a program that has no server manages the file",
+        "a resolv.conf written by hand is saved, also if a program without servers manages it",
         arguments: [
             ("/etc/dhcp/dhclient-enter-hooks.d/debug", ResolverOwner.dhclient),
             ("/etc/dhcpcd.conf", .dhcpcd), ("/lib/resolvconf/libc", .openresolv),
@@ -656,7 +657,7 @@ struct SetupPlanTests {
         try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
         try root.write("", to: file)
         try root.write("", to: "/sbin/resolvconf")
-        // VPNs and the loopback record of setup are no reason to drop the servers.
+        // The loopback record of setup is no server of the network, so the servers are saved.
         try root.write("nameserver 127.0.0.1\n", to: "/run/resolvconf/interface/lo.httpdnsd")
         let plan = try root.plan()
         #expect(plan.owner == owner)

@@ -16,7 +16,7 @@ private enum WireOracle {
         message.header.isTruncated = false
         let whole = message.encoded()
         let again = try Message(parsing: whole)
-        // Encoding without pointers may make names too long.
+        // Without the pointers of the input, the message may exceed 65,535 octets.
         if !again.header.isTruncated {
             try promise(again == message, "a message changes by encoding and parsing")
         }

@@ -79,7 +79,8 @@ struct Code {
         while line > 0 {
             line -= 1
             guard let indentation = indentation(line), !lines[line].isEmpty else { continue }
-            // The scope opens at a less indented line, or at an equal one after a long signature.
+            // The scope opens at a less indented line, or, if the signature has several lines, at a
+            // line with the same indentation.
             guard indentation < least || (indentation == least && closes(head)) else { continue }
             if isType(line) { return head }
             head = line

@@ -162,7 +162,8 @@ final class Child: @unchecked Sendable {
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
-        // Glibc lacks pipe2. Another thread's program would inherit the pipe.
+        // Swift's Glibc module has no pipe2. Without SOCK_CLOEXEC, a program that another thread
+        // starts would inherit the pipe.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw Failure(description: "socketpair: \(String(cString: strerror(errno)))")

@@ -21,7 +21,7 @@ final class TestDaemon: Sendable {
     ///   - settings: YAML without `listen` and `control`.
     ///   - listen: by default a free port of 127.0.0.1.
     ///   - socket: path of the control socket.
-    ///   - sockets: sockets to pass like systemd.
+    ///   - sockets: sockets to pass to the daemon, as systemd does.
     ///   - command: command that executes the daemon's command line.
     init(
         _ settings: String,
