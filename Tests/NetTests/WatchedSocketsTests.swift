@@ -73,8 +73,8 @@ struct WatchedSocketsTests {
         try fixture.sockets.watch(descriptor, .writable)
         close(descriptor)
         fixture.sockets.forget(descriptor)
-        // The new socket is unconnected, and therefore writable. If the closed socket, which may
-        // have the same number, were still watched, sd-event would use a freed source.
+        // The duplicate is writable, because it is unconnected. If the loop still watched it,
+        // sd-event would use a freed source.
         let witness = try other.open()
         try other.sockets.watch(witness, .writable)
         await other.event()

@@ -414,7 +414,8 @@ struct AttemptPlanTests {
                 #expect(running[number] == nil && !refused.contains(server))
                 #expect((since == nil) == (times[server] == nil))
                 #expect(isRepeated || times[server] == nil)
-                // An unprotected server is queried only if the protected servers before it are down.
+                // An unprotected server is queried only if all protected servers before it are
+                // down.
                 #expect(
                     candidates[server].isProtected
                         || candidates.prefix(server).allSatisfy {
