@@ -184,7 +184,7 @@ final class LiveServer {
 
     let task: Task<SocketError?, Never>
 
-    /// Limits without timeouts, for slow machines.
+    /// Limits with timeouts of a day, which slow machines do not reach either.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)

@@ -102,7 +102,7 @@ struct MetricsReportTests {
             #expect(count == UInt64(expected), "\(bound)")
         }
         #expect(buckets.count == UInt64(times.count))
-        // The last time is above all finite buckets.
+        // The last duration is above all finite buckets, and is therefore left out.
         let whole = Double(times.dropLast().reduce(0, +)) / 1_000_000
         let most = LatencyHistogram()
         for time in times.dropLast() { most.note(.microseconds(time)) }

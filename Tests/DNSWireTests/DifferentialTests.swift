@@ -106,7 +106,8 @@ extension DifferentialTests {
             // dnspython accepts pointers into the header (RFC 1035 §4.1.4).
             notes.contains("pointer-into-header")
         case .badOption:
-            // dnspython does not check lengths of options, and bits after a subnet.
+            // dnspython checks neither the lengths of options nor the bits after the prefix of
+            // a subnet.
             notes.contains { $0.hasPrefix("option-") }
         case .compressedName:
             // dnspython accepts a compressed target of SVCB (RFC 9460 §2.2).

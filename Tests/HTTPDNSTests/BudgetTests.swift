@@ -613,7 +613,7 @@ struct BudgetCountTests {
     }
 }
 
-/// Usage store whose counts cannot be read or changed as required.
+/// Usage store with an optional fault.
 @ServiceLoop
 private final class FaultyUsage: UsageStore {
     enum Fault {

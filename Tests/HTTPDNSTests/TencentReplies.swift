@@ -92,9 +92,9 @@ enum TencentReplies {
         ),
     ]
 
-    /// Replies from source and tests of the SDKs.
+    /// Replies from the source code and the tests of the SDKs.
     ///
-    /// 2001:db8::/32 replaces the Teredo prefix 2001::/32 (RFC 4380).
+    /// Here, addresses in 2001:db8::/32 replace those in the Teredo prefix 2001::/32 (RFC 4380).
     static let fromTheKits: [ReplyCase] = [
         ReplyCase(
             label: "Android, A",

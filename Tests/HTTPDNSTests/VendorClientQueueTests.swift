@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Long queue of a vendor client")
 struct VendorClientQueueTests {
-    /// Numbers of events in one iteration of the service loop.
+    /// Number of events in each iteration of the service loop.
     @ServiceLoop
     private final class Bursts {
         private(set) var sizes: [Int] = []

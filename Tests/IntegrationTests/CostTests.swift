@@ -336,7 +336,7 @@ struct CostTests {
             zone: ProgramHarness.zone,
             faults: works ? [] : ["status=500:path:/100000/ss"],
             options: ["--ss-servers", service.address],
-            // Over plain HTTP all servers must have one port.
+            // Over plain HTTP, all servers must have the same port.
             listen: service.address.replacingOccurrences(of: "127.0.0.1:", with: "127.0.0.2:")
         )
         let scratch = try Scratch()

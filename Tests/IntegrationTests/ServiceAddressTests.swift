@@ -59,7 +59,7 @@ struct ServiceAddressTests {
     )
     func schedule() throws {
         let service = try TestEmulator(zone: ProgramHarness.zone)
-        // Over plain HTTP all servers must have one port.
+        // Over plain HTTP, all servers must have the same port.
         let start = try TestEmulator(
             zone: ProgramHarness.zone,
             options: ["--ss-servers", service.address],

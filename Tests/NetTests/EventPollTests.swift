@@ -218,7 +218,8 @@ struct EventPollTests {
     func `a loop that is about to sleep misses no wake-up`() async throws {
         let answered = DispatchSemaphore(value: 0)
         let wakeup = await Task { @ServiceLoop in LoopWakeup { answered.signal() } }.value
-        // Other jobs wake the loop at unrelated instants; then the loop sleeps between the rings.
+        // In the first round, other jobs wake the loop at unrelated instants. In the second round,
+        // the loop sleeps between the rings.
         let jobs = Task.detached { for _ in 0..<20_000 { await onLoop {} } }
         for _ in 0..<2 {
             try await WorkerThread.run(named: "rings") {

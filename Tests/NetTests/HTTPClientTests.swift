@@ -111,7 +111,7 @@ struct HTTPClientTests {
 
     /// libcurl assumes 100 streams per connection until it receives the server's SETTINGS.
     ///
-    /// For further requests, libcurl opens further connections.
+    /// For more than 100 requests, libcurl would open further connections.
     @ServiceLoop
     @Test
     func `a hundred concurrent HTTP 2 requests share one connection`() async throws {

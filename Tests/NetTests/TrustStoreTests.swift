@@ -98,7 +98,8 @@ struct TrustStoreTests {
         try trust(try authority)
         while try await !isTrusted(by: http) {}
         #expect(try await isTrusted(by: tls))
-        // Neither the connection nor its session may outlive the trust.
+        // The open connection and its TLS session must not be used after the authority is no
+        // longer trusted.
         try trust(other)
         while try await isTrusted(by: http) {}
         #expect(try await !isTrusted(by: tls))

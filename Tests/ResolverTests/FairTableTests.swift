@@ -517,7 +517,7 @@ struct FairTableTests {
     }
 }
 
-/// Numbers of events in the iterations of the service loop.
+/// Number of events in each iteration of the service loop.
 @ServiceLoop
 final class LoopTurns {
     private(set) var notes: [Int] = []

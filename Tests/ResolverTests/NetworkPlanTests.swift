@@ -116,7 +116,7 @@ struct NetworkPlanTests {
             let outcome = plan.use([ether, vpn], now: Self.start + .milliseconds(change))
             let held = plan.routes.filter { $0.heldUntil != nil }
             #expect(held.count == min(600 * change, ResolverLimits.heldDomains))
-            // The names of the oldest holds have other servers now.
+            // The oldest holds end, so that other servers answer their names.
             let ended = outcome.domains.filter {
                 $0 != Self.corp && !$0.text.hasPrefix("n\(change)-")
             }

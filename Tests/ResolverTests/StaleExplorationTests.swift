@@ -20,7 +20,7 @@ struct StaleExplorationTests {
         /// From now on, servers reply after 20 ms, do not reply, or reply with status 500.
         case good, silent, failing
 
-        /// The time of the stale answer timer passes, or most of the TTL of 60 s.
+        /// The time of the stale answer timer passes (`wait`), or most of the TTL of 60 s.
         case wait, expire
 
         case network
@@ -120,7 +120,7 @@ struct StaleExplorationTests {
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }
         }
 
-        /// State that determines what follows, except the behaviour of the servers.
+        /// State that determines the effect of later events, without the behaviour of the servers.
         var look: String {
             let now = harness.world.now
             let waiting = clients.filter { $0.asked.operation.value == nil }

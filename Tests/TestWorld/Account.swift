@@ -40,7 +40,7 @@ package enum Fault: Sendable {
     /// Status 401 for names without an expiry.
     case wantsExpiry
 
-    /// The vendor's clock is ahead; other signing times are refused.
+    /// The vendor's clock is ahead; the vendor refuses signatures of another time.
     case ahead(seconds: Int64)
 }
 

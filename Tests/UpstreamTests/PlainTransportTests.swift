@@ -237,7 +237,7 @@ struct PlainTransportTests {
                 )
             }
         }
-        // The last query of each socket closes it, if the socket has sent few queries.
+        // A socket that has sent few queries is closed when its last query ends.
         for signal in signals { signal.cancel() }
         #expect(ended == signals.count)
     }

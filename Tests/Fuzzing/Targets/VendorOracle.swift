@@ -78,7 +78,7 @@ struct VendorOracle {
         }
     }
 
-    /// The address service returns few servers, and none on this machine.
+    /// The number of servers from the address service is limited, and none is on this machine.
     private func judgeSchedule(_ reply: HTTPReply) throws {
         guard let scheduling = vendor.scheduling, let server = Self.server,
             let found = try? scheduling.servers(in: reply, from: server)

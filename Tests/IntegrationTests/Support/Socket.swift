@@ -144,7 +144,7 @@ final class Socket: Sendable {
         try check("sendto", Int32(clamping: sent))
     }
 
-    /// Answers one query with these replies; health checks get another answer.
+    /// Answers one query with `replies`, and returns the query; health checks get another answer.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()

@@ -293,7 +293,8 @@ extension ResolverHarness {
     ///     kept: A 60, AAAA NODATA 60
     ///     billed: tencent 1
     ///
-    /// A record has its TTL, an SOA also the minimum field, a cache entry the remaining seconds.
+    /// The number after a record is its TTL; an SOA record also has its minimum field. The number
+    /// after a cache entry is its remaining time in seconds.
     func expect(
         _ name: Name,
         _ type: RecordType = .a,

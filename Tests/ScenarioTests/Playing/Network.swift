@@ -77,7 +77,8 @@ extension Network {
 
     /// Returns the reply to a health probe, `. IN NS`.
     ///
-    /// Entries without a question and entries for this question apply; other servers are healthy.
+    /// Entries without a question and entries for this question apply. A server without such an
+    /// entry is healthy.
     private func reply(
         toProbe query: Message,
         at address: String,
@@ -298,7 +299,7 @@ extension Network {
 }
 
 extension SocketAddress {
-    /// True for this address, and for its translation by a NAT64 prefix of 96 bits.
+    /// True if `address` is this address, or its translation with a NAT64 prefix of 96 bits.
     fileprivate func isReached(at address: SocketAddress) -> Bool {
         self == address
             || !isIPv6 && address.octets.suffix(4) == octets[...] && port == address.port

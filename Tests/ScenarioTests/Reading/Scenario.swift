@@ -120,7 +120,7 @@ struct Entry: Sendable {
 
     var delay: Duration?
 
-    /// Expected time between query and answer, exactly or at most.
+    /// Expected time between query and answer: `after` exactly, `within` at most.
     var after: Duration?
     var within: Duration?
 

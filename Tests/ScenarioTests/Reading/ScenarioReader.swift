@@ -8,7 +8,7 @@ struct ScenarioReader {
     /// Index of the next line, from 0.
     private var next = 0
 
-    /// Numbers of lines that an overview may have.
+    /// Allowed number of lines of an overview.
     static let overview = 2...5
 
     private init(_ text: String, file: String) {
