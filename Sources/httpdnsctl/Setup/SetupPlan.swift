@@ -13,7 +13,8 @@ struct SetupPlan: Equatable, Sendable {
     /// Commands to run after a revert; if nil, `commands` are run again.
     var undo: [[String]]?
 
-    /// Last commands of `undo`, which write the servers of the present leases into resolv.conf.
+    /// Last commands of `undo`: they write the servers of the present leases into resolv.conf, and
+    /// remove the copies of these servers.
     var renewals: [[String]] = []
 
     var notes: [String] = []
