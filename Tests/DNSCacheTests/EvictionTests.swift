@@ -242,8 +242,8 @@ struct EvictionTests {
 
     @Test
     func `queries that collide in an XOR hash all fit in an empty cache`() throws {
-        // With a hash that begins with `seed ^ type * K ^ (first word)`, all queries would share two
-        // buckets.
+        // With a hash that begins with `seed ^ type * K ^ (first word)`, all queries would share
+        // two buckets.
         var table = AnswerTable(limit: 64 << 20, seed: .random(in: .min ... .max))
         let chosen = try Self.cancelling(120)
         for (name, type) in chosen {

@@ -429,7 +429,8 @@ struct UpstreamGroupTests {
     func `an HTTP status does not replace a protected upstream that answers other queries`()
         async throws
     {
-        // nginx limits the rate with 503; one client must not send the names of others in the clear.
+        // nginx limits the rate with 503. One client must not cause that the names of other clients
+        // are sent in the clear.
         var isLimited = false
         let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in
             isLimited ? .fail(.httpStatus(503), 5) : .answer(5)
