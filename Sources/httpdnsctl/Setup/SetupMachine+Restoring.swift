@@ -23,7 +23,7 @@ extension SetupMachine {
             do throws(Failure) {
                 try completion([command])
             } catch {
-                // systemctl did not find the unit: the service was removed, so it need not be notified.
+                // systemctl did not find the unit: the service was removed.
                 if !error.message.hasSuffix(" not found.") { fault = error }
             }
             try restoreNameservers(journal)
