@@ -5,7 +5,7 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of the clients that get the address; nil for clients in no subnet of other records.
+        /// Subnet of the clients that get the address; nil for clients in no other record's subnet.
         var subnet: Subnet?
     }
 
