@@ -15,10 +15,10 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of unused copies that `newHits` may still add to `idle` in this pass over all slots.
+    /// Number of copies that `newHits` can still add to `idle` in this pass over all slots.
     ///
-    /// If the map is full, the cache removes the copies in `idle` to make space. Otherwise, the
-    /// number is 0, and unused copies stay.
+    /// Copies without hits since the last pass are added, and the cache removes them to make space.
+    /// If the map is not full, the number is 0.
     var idleLeft = 0
 
     /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.

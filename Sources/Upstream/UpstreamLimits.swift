@@ -88,7 +88,7 @@ package enum UpstreamLimits {
 
     // MARK: - Letter case
 
-    /// Time after a test for which the server is allowed to change the letter case of names.
+    /// Time for which the result of a test is valid that a server changes the letter case of names.
     static let anyCase: Duration = .seconds(3_600)
 
     /// Minimum interval between tests of the letter case.

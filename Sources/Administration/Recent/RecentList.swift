@@ -34,7 +34,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns the oldest `most` matching queries in order of arrival.
+    /// Returns up to `most` matching queries, the oldest first.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {

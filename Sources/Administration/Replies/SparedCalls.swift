@@ -3,7 +3,7 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Calls by vendor that were avoided before they reached `VendorClient`.
+/// Numbers of avoided calls, by vendor; the lookups never reached `VendorClient`.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
 

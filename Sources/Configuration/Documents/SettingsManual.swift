@@ -26,7 +26,7 @@ package enum SettingsManual {
         /// Option that can replace this option; one of the two is required.
         var alternative: String?
 
-        /// True if the manual shows the section as an example, below the value `off`.
+        /// True if the default is `off`; the manual then shows the options as an example.
         var isOff = false
 
         var schema = YAMLNode.map([])

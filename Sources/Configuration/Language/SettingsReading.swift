@@ -101,7 +101,7 @@ extension SettingsReading {
 
     /// Removes the positions of values below `key`, because a later file replaces the values.
     ///
-    /// For routes, also removes the paths of values with errors.
+    /// For routes, also removes the positions of the routes and the count of their patterns.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")

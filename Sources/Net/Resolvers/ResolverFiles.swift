@@ -191,8 +191,8 @@ package struct ResolverFiles: Sendable {
 
     /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan, whose VPNs have no interface.
     ///
-    /// Other files `lo.*` are from DNS servers on this machine, whose addresses are ignored.
-    /// `lo.inet` and `lo.inet6` have the servers that interfaces(5) lists for `lo`.
+    /// Also true for files `lo.*` of DNS servers on this machine, because loopback addresses are
+    /// ignored later. False for the files of `lo` from interfaces(5): `lo.inet` and `lo.inet6`.
     private static func isOfIPsec(_ file: String) -> Bool {
         file.hasPrefix("lo.") && file != "lo.inet" && file != "lo.inet6"
     }

@@ -64,8 +64,8 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // The hints are now the addresses of `Hints.ours`, even if no hint has changed. They
-            // bound the TTL of the record.
+            // The hints are now the addresses of `Hints.ours`, even if no hint has changed. So the
+            // TTL of the record must not exceed the TTL of these addresses.
             records[index].ttl = lifetime
             hasChanged = true
         }

@@ -61,8 +61,7 @@ package final class VendorStage {
 
         /// A vendor replied, but has no address of the requested family.
         ///
-        /// The name is possibly not registered with the vendor. `siblings` may have addresses of
-        /// the other family.
+        /// No address; `siblings` may have addresses of the other family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
         case failed(Limit? = nil)
@@ -104,7 +103,7 @@ package final class VendorStage {
         ask(match.route.vendors[...], work, nil, completion)
     }
 
-    /// Adds the name of the pending `query` to the queue of `client` if the name is queued.
+    /// Queues the name of the pending `query` for `client`, too, if it is queued for another.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {

@@ -21,6 +21,6 @@ struct Call: Sendable {
 
     var charge: Charge?
 
-    /// Creates the response from a zone and the faults inside the answer.
+    /// Creates the response from a zone; the `Distortion` has the faults of the answer's content.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }
