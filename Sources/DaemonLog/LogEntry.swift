@@ -8,7 +8,7 @@ struct LogEntry: Sendable, Equatable {
     var level: Logger.Level
     var message: String
 
-    /// Fields, whose names are lower-case words joined by hyphens.
+    /// Fields; their names are lower-case words joined by hyphens.
     var fields: [Field] = []
 
     var time = Self.now

@@ -55,7 +55,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes the kinds whose minute has ended; returns a summary of each kind's counted entries.
+    /// Removes the kinds at the end of their minute; returns a summary of their counted entries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

@@ -45,7 +45,7 @@ package final class Resolver {
     /// Connects the stages.
     ///
     /// - Parameters:
-    ///   - standard: the default upstreams, for names whose route has no upstreams.
+    ///   - standard: the default upstreams, for names on routes without upstreams.
     ///   - comparison: the comparison with the routes before a reload; nil if not yet computed.
     package init(
         routes: RouteTable,
@@ -151,7 +151,7 @@ package final class Resolver {
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
-    ///   - client: the client whose limits apply to the query; nil for the daemon itself.
+    ///   - client: the client, for its limits; nil for a query of the daemon itself.
     ///   - completion: may be called before this function returns.
     package func resolve(
         _ query: Query,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Upstream whose servers come from the network or a file, and change at run time.
+/// Upstream with servers from the network or a file, which change at run time.
 ///
 /// ``UpstreamGroup`` selects one of the ``servers`` for each query.
 package final class LearnedUpstream: Forwarding {

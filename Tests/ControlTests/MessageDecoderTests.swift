@@ -3,7 +3,7 @@ import Testing
 
 @testable import Control
 
-/// Xorshift generator, whose numbers depend only on the seed.
+/// Xorshift generator: its numbers depend only on the seed.
 struct Dice: RandomNumberGenerator {
     var state: UInt64
 

@@ -33,7 +33,7 @@ struct GrowthTests {
         }
         let known = try Self.known(&table, 0..<50_000)
         #expect(known == Int(table.numbers.entries))
-        // The few names whose two buckets were full are not stored.
+        // The few names with two full buckets are not stored.
         #expect(known >= 49_998)
     }
 

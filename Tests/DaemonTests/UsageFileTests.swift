@@ -50,7 +50,7 @@ struct UsageFileTests {
         #expect(UsageFile.records(octets + octets) == nil)
     }
 
-    @Test("a record whose numbers would overflow is damaged")
+    @Test("a record with numbers that would overflow is damaged")
     func overflow() {
         #expect(UsageFile.records(text(units: 1 << 60)) != nil)
         #expect(UsageFile.records(text(units: 1 << 60 + 1)) == nil)

@@ -63,7 +63,7 @@ struct FleetValueTests {
     }
 
     @Test(
-        "a time whose sums could overflow is unreadable",
+        "a time is unreadable if its sums could overflow",
         arguments: [.min, .min + 1, -1, 1 << 62, .max] as [Int64]
     )
     func time(_ time: Int64) throws {

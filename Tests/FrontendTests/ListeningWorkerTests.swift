@@ -56,7 +56,7 @@ struct ListeningWorkerTests {
         let last = try await ask(query("www.example.com", id: 6))
         #expect(last.header.id == 6)
 
-        // Reads the counters before `stop`, whose empty datagram would be counted as ignored.
+        // Reads the counters before `stop`: its empty datagram would be counted as ignored.
         var sums = QuerySums()
         worker.counters.add(to: &sums)
         worker.stop()

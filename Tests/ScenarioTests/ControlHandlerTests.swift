@@ -53,7 +53,7 @@ struct ControlHandlerTests {
         #expect(isOnLoop.withLock(\.self) == [false])
     }
 
-    /// Daemon whose reload replaces only the resolver.
+    /// Daemon with a reload that replaces only the resolver.
     @ServiceLoop
     private final class ReloadedDaemon: ManagedDaemon {
         var state: DaemonState

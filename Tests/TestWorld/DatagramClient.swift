@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Datagram socket whose `receive` waits for a datagram.
+/// Datagram socket; `receive` waits for a datagram.
 @ServiceLoop
 package final class DatagramClient: DatagramReceiving {
     private var socket: DatagramSocket?

@@ -52,7 +52,7 @@ struct UpstreamGroupTests {
         #expect(harness.takeAsked() == "one@0 two@10 two@20")
     }
 
-    /// Returns a group whose upstream has the servers of a VPN and a spare server.
+    /// Returns a group with an upstream that has the servers of a VPN and a spare server.
     @ServiceLoop
     private func group(
         _ vpn: ScriptedUpstream...,

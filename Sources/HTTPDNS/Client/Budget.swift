@@ -147,7 +147,7 @@ extension Budget {
 
     /// Returns true if `client` has reached its limit; other clients can still cause requests.
     ///
-    /// If `yields`, a part is reserved for clients whose addresses cannot be forged. The part is a
+    /// If `yields`, a part is reserved for clients with proven addresses. The part is a
     /// quarter of each limit at the start of the day or month, and decreases linearly to zero.
     package mutating func forbids(
         _ client: ClientNetwork,

@@ -35,7 +35,7 @@ package final class FileWatch {
     ///
     /// A write is reported when the writer closes the file.
     ///
-    /// - Parameter isDirectory: true for a directory whose entries are watched.
+    /// - Parameter isDirectory: true for a directory; then its entries are watched.
     package convenience init(
         _ path: String,
         isDirectory: Bool = false,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Timer whose instant can be changed; a later instant needs no new ``LoopTimer``.
+/// Timer with a changeable instant; a later instant needs no new ``LoopTimer``.
 @ServiceLoop
 package final class Alarm {
     private let clocks: Clocks

@@ -68,7 +68,7 @@ package struct LinkResolvers: Sendable, Hashable {
     /// True for a VPN that also carries packets to the Internet.
     package var isFullTunnel = false
 
-    /// True for a VPN whose servers get all names, and which carries no packets to the Internet.
+    /// True for a VPN that gets all names, but carries no packets to the Internet.
     var isSplitTunnel: Bool { isTunnel && isDefault && !isShared && !isFullTunnel }
 
     /// True for a VPN without its own interface, such as IPsec.
@@ -274,7 +274,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers.Server {
-    /// This server without its interface, whose index changes with each start of the interface.
+    /// This server without its interface: the index changes with each start of the interface.
     package var unbound: LinkResolvers.Server {
         var server = self
         server.address.link = 0

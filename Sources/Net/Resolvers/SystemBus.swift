@@ -10,7 +10,7 @@ private import Glibc
 @safe
 @ServiceLoop
 package final class SystemBus {
-    /// D-Bus object of a service, and the interface whose properties are read.
+    /// D-Bus object of a service, and the interface with the properties that are read.
     package struct Object: Sendable, Hashable {
         package let service: String
         package let path: String
@@ -58,7 +58,7 @@ package final class SystemBus {
     /// - Parameters:
     ///   - address: address of the bus; nil for the system bus.
     ///   - handler: called with each service when the bus is connected or disconnected, and with a
-    ///     service whose properties or owner have changed.
+    ///     service after a change of its properties or owner.
     package init(
         _ address: String? = nil,
         watching services: [Object],

@@ -17,7 +17,7 @@ package final class AnswerSourceRegistry: Sendable {
     /// them.
     package static let unknown = UInt16.max
 
-    /// Answer source, and the vendor whose call is avoided by a cache hit.
+    /// Answer source, and the vendor for which a cache hit avoids a call.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
@@ -32,7 +32,7 @@ package final class AnswerSourceRegistry: Sendable {
 
         var believed: Set<String> = []
 
-        /// Upstreams whose servers come from the network or a file.
+        /// Upstreams with servers that come from the network or a file.
         var learnedUpstreams: Set<String> = []
 
         var unprotectedVendors: Set<String> = []
@@ -111,7 +111,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor whose call a cached answer of this source avoids; nil if none.
+    /// Returns the vendor for which a cached answer of this source avoids a call; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {

@@ -27,7 +27,7 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Answers that a change makes invalid, and ignored routing domains.
     struct Outcome: Sendable, Hashable {
-        /// Domains whose names now have other servers.
+        /// Domains that now have other servers.
         var domains: [Name] = []
 
         /// Servers that no link has had for ``ResolverLimits/domainHold``.

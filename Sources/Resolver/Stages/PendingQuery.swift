@@ -32,7 +32,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Load of the client that started the query.
     var load: ClientLoad
 
-    /// Client whose limits apply to the query; nil for the daemon.
+    /// Client that sent the query, for its limits; nil for the daemon.
     ///
     /// After an eviction, the client is another waiting client.
     var client: ClientNetwork?

@@ -60,8 +60,7 @@ package final class Prefetcher {
 
     /// Refreshes an answer when a cache hit requests it.
     ///
-    /// - Parameter client: the client whose limits apply to the query and its vendor calls; nil for
-    ///   the daemon.
+    /// - Parameter client: the client that caused the refresh, for its limits; nil for the daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }

@@ -34,7 +34,7 @@ package final class SingleFlight {
 
     private var pending: PendingTable
 
-    /// Number of queries in `pending` whose `refused` is not nil.
+    /// Number of queries in `pending` with a non-nil `refused`.
     private var separations = 0
 
     private var seats: FairTable<Waiter>

@@ -112,7 +112,7 @@ package final class SnapshotWaiters {
     /// Adds a client; if a limit refuses the client, calls `completion` and returns nil.
     ///
     /// - Parameters:
-    ///   - client: the client whose limits apply to the query; nil for the daemon.
+    ///   - client: the client, for its limits; nil for a query of the daemon.
     ///   - firstBegan: start of the first query for the name.
     func add(
         _ query: Query,
@@ -190,7 +190,7 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    /// Answers a client whose answer is due.
+    /// Answers a client when its answer is due.
     ///
     /// A restored answer is due at its time, or earlier if resolving has failed. Without a restored
     /// answer, the failure is due when loading has ended, or at the client's deadline.

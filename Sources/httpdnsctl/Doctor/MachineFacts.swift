@@ -24,7 +24,7 @@ struct MachineFacts: Sendable {
 
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, and whose originals are not in a journal.
+    /// Files that `setup apply` wrote, without their originals in a journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []

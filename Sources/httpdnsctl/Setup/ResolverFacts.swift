@@ -21,7 +21,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths of files that `setup apply` wrote, and whose originals are not in a journal.
+    /// Paths of files that `setup apply` wrote, without their originals in a journal.
     var lost: [String] = []
 
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
@@ -99,7 +99,7 @@ struct ResolverFacts: Sendable {
 extension ResolverFacts {
     /// Collects the facts; for a file that setup changed, uses the original in the journal.
     ///
-    /// - Parameter seesSetup: true to use the present content of a file whose original is lost.
+    /// - Parameter seesSetup: true to use the present content of a file if its original is lost.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

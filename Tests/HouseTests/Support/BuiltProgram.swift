@@ -20,7 +20,7 @@ struct Run {
             .deletingLastPathComponent().appending(path: name)
     }
 
-    /// Runs a program, whose standard error must fit into a pipe.
+    /// Runs a program; its standard error must fit into a pipe.
     init(_ program: URL, _ arguments: [String]) throws {
         let process = Process()
         let output = Pipe()
