@@ -69,6 +69,11 @@ package enum UpstreamLimits {
     /// Minimum interval between samples of one server.
     static let sampleSpacing: Duration = .milliseconds(50)
 
+    /// The same for a server that returns errors to samples.
+    ///
+    /// Usual limits of equal replies are 5 to 10 a second.
+    static let refusedSampleSpacing: Duration = .milliseconds(250)
+
     /// Minimum time for the reply to a sample.
     static let sampleWait: Duration = .seconds(1)
 

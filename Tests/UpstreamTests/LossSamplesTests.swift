@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 import Net
 import TestWorld
 import Testing
@@ -84,6 +85,20 @@ struct LossSamplesTests {
         let pair = harness.group(one, upstream("other") { _ in .answer(5) })
         await load(pair) { one.own = $0 % 2 == 0 ? .silence : .answer(5) }
         #expect(!pair.dropsQueries(now: harness.world.now))
+    }
+
+    @Test(arguments: [
+        ScriptedUpstream.Step.answer(5), .fail(.declined(.refused)), .fail(.declined(.servFail)),
+    ])
+    @ServiceLoop
+    func `a limit of 5 equal replies a second is no overload`(_ own: ScriptedUpstream.Step) async {
+        let one = upstream(own: own) { _ in .answer(5) }
+        one.equalReplies = 5
+        let group = harness.group(one)
+        for _ in 0..<3 {
+            await load(group)
+            #expect(!group.dropsQueries(now: harness.world.now))
+        }
     }
 
     @Test

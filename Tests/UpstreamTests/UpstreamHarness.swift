@@ -100,6 +100,10 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction to the second question of a probe; if nil, the reaction to the first.
     var other: Step?
 
+    /// Equal replies to probes per second (Response Rate Limiting); all errors are equal.
+    var equalReplies = Int.max
+    private var replies: [Question?: [Instant]] = [:]
+
     /// Milliseconds until each deadline.
     private(set) var waits: [Int] = []
     private(set) var repeats = 0
@@ -153,6 +157,7 @@ final class ScriptedUpstream: Forwarding {
         if !seeksLoop, !query.isProbe { waits.append((deadline - world.now).milliseconds) }
         let (outcome, time): (UpstreamError?, Int?) =
             switch step {
+            case _ where query.isProbe && exceedsLimit(step, query.question): (.timedOut, nil)
             case .answer(let time): (nil, time)
             case .fail(let error, let time): (error, time)
             case .silence: (.timedOut, nil)
@@ -166,6 +171,15 @@ final class ScriptedUpstream: Forwarding {
         guard let arrival, arrival <= deadline else { throw .timedOut }
         if let outcome { throw outcome }
         return Message(header: Header(id: 7))
+    }
+
+    private func exceedsLimit(_ step: Step, _ question: Question) -> Bool {
+        let key: Question? = if case .fail = step { nil } else { question }
+        let now = harness.world.now
+        let recent = replies[key, default: []].filter { now - $0 < .seconds(1) }
+        guard recent.count < equalReplies else { return true }
+        replies[key] = recent + [now]
+        return false
     }
 
     func networkChanged() { resets += 1 }

@@ -6,16 +6,23 @@ extension Query {
     /// Health probe `. IN NS`, which a resolver can answer from its root hints.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
-    /// Second question of a probe, for servers that refuse to answer ``probe``.
-    static let otherProbe: Query = {
-        guard let name = try? Name("a.root-servers.net") else {
+    /// Questions of samples (``LossSamples``): all servers answer the same questions of this kind.
+    static let samples = "abcdefghijklm".map { letter in
+        guard let name = try? Name("\(letter).root-servers.net") else {
             preconditionFailure("invalid probe name")
         }
         return Query(question: Question(name: name, type: .a))
-    }()
+    }
 
+    /// Second question of a probe, for servers that refuse to answer ``probe``.
+    static let otherProbe = samples[0]
+
+    /// True for the questions of probes and samples.
     var isProbe: Bool {
-        question == Self.probe.question || question == Self.otherProbe.question
+        if question == Self.probe.question { return true }
+        let octets = Self.otherProbe.question.name.octets.count
+        return question.name.octets.count == octets
+            && Self.samples.contains { $0.question == question }
     }
 }
 

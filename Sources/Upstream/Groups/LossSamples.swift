@@ -15,6 +15,9 @@ package enum ClientLoad: Sendable {
 
 /// Samples of the queries that a server drops: probes that are sent once and not repeated.
 ///
+/// The questions of the samples (`Query.samples`) take turns, because a server may limit equal
+/// replies (Response Rate Limiting), which is no overload.
+///
 /// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a
 /// query.
@@ -30,28 +33,38 @@ struct LossSamples {
     /// Queries since the latest sample, and queries to skip before the next sample.
     private var (queries, skipped) = (0, 0)
 
-    /// Counts a query; returns true if a sample must be sent with the query.
+    /// Number of samples, which determines the next question.
+    private var count = 0
+
+    /// True if the latest reply was an error; a server may limit all error replies together.
+    private var isRefused = false
+
+    /// Counts a query; returns a sample that must be sent with the query, or nil.
     ///
     /// The sample accompanies a random query. If each sample accompanied the first query of a
     /// burst, the server would not be overloaded yet, and would answer all samples.
-    mutating func begin(now: Instant, _ random: inout some RandomNumberGenerator) -> Bool {
+    mutating func begin(now: Instant, _ random: inout some RandomNumberGenerator) -> Query? {
         queries += 1
         if let next {
-            guard now >= next else { return false }
+            guard now >= next else { return nil }
             if now - next > UpstreamLimits.sampleGap { (lost, skipped) = (0, 0) }
         }
         guard skipped == 0 else {
             skipped -= 1
-            return false
+            return nil
         }
-        next = now + UpstreamLimits.sampleSpacing
+        next =
+            now + (isRefused ? UpstreamLimits.refusedSampleSpacing : UpstreamLimits.sampleSpacing)
         (queries, skipped) = (0, Int.random(in: 0..<queries, using: &random))
-        return true
+        count += 1
+        return Query.samples[count % Query.samples.count]
     }
 
-    mutating func note(isLost: Bool, now: Instant) {
-        lost += ((isLost ? 1_024 : 0) - lost) >> 4
-        if !isLost { answeredAt = now }
+    /// Counts a sample; `rcode` is nil without a reply.
+    mutating func note(_ rcode: RCode?, now: Instant) {
+        lost += ((rcode == nil ? 1_024 : 0) - lost) >> 4
+        guard let rcode else { return }
+        (answeredAt, isRefused) = (now, rcode != .noError)
     }
 
     /// Delays the next sample, because the server could not be reached.
@@ -69,21 +82,21 @@ struct LossSamples {
 extension HealthTable {
     /// Sends a sample to a server together with a query, unless the latest sample is too recent.
     func sample(_ server: any Forwarding, _ page: Page, now: Instant) {
-        guard page.samples.begin(now: now, &random) else { return }
+        guard let query = page.samples.begin(now: now, &random) else { return }
         let end = now + max(UpstreamLimits.sampleWait, probeTime(of: server, page))
         let completion = Completion<Attempt> { [self] in sampled($0, page) }
-        server.ask(Attempt(.probe, deadline: end, completion))
+        server.ask(Attempt(query, deadline: end, completion))
     }
 
     private func sampled(_ attempt: Attempt, _ page: Page) {
         let now = clocks.now()
         switch attempt.outcome {
-        case .success: page.samples.note(isLost: false, now: now)
-        case .failure(let error) where error.isDecline: page.samples.note(isLost: false, now: now)
+        case .success(let reply): page.samples.note(reply.rcode, now: now)
+        case .failure(let error) where error.isDecline: page.samples.note(.refused, now: now)
         case .failure(.timedOut):
             // If the daemon was too busy to end the attempt in time, the reply is possibly unread.
             guard now - attempt.deadline < UpstreamLimits.fairWait else { return }
-            page.samples.note(isLost: true, now: now)
+            page.samples.note(nil, now: now)
         case .failure: page.samples.pause(now: now)
         }
     }
