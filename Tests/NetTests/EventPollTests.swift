@@ -94,7 +94,7 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `a suspended watch continues with a new descriptor and its latest events`()
+    func `a cancelled watch continues with a new descriptor and its latest events`()
         async throws
     {
         let source = try Source()
@@ -102,8 +102,8 @@ struct EventPollTests {
         other.end()
         await turns(50)
         let before = source.count
-        source.watch?.suspend(true)
-        source.watch?.suspend(true)
+        source.watch?.cancel()
+        source.watch?.cancel()
         await turns(50)
         #expect(before > 0 && source.count == before)
         source.watch?.change(to: .writable)
@@ -111,6 +111,47 @@ struct EventPollTests {
         await turns(50)
         #expect(source.count > before)
         source.end()
+    }
+
+    /// The kernel can refuse to register a descriptor, for example at `fs.epoll.max_user_watches`.
+    @ServiceLoop
+    @Test
+    func `a suspended watch stays registered, so that it can always continue`() async throws {
+        let source = try Source()
+        await turns(50)
+        let before = source.count
+        source.watch?.suspend(true)
+        let error = #expect(throws: SocketError.self) {
+            try DescriptorWatch(source.descriptor, .readable) { _ in }
+        }
+        #expect(error?.code == EEXIST)
+        source.watch?.change(to: .readable)
+        await turns(50)
+        #expect(before > 0 && source.count == before)
+        source.watch?.suspend(false)
+        await turns(50)
+        #expect(source.count > before)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a hang-up during a suspension is reported afterwards`() async throws {
+        var pipes: [Int32] = [-1, -1]
+        try #require(pipe(&pipes) == 0)
+        var events: [DescriptorWatch.Events] = []
+        var watch: DescriptorWatch?
+        watch = try DescriptorWatch(pipes[0], .readable) {
+            events.append($0)
+            watch = nil
+        }
+        watch?.suspend(true)
+        close(pipes[1])
+        await turns(50)
+        #expect(events.isEmpty)
+        watch?.suspend(false)
+        await turns(50)
+        #expect(events == [.hangUp])
+        close(pipes[0])
     }
 
     @ServiceLoop

@@ -28,6 +28,8 @@ final class DescriptorWatch {
     /// True while the descriptor is registered with epoll.
     private var isActive = false
 
+    private var isSuspended = false
+
     // SAFETY: isolated to the loop; only `report` calls the handler, after a thread check.
     // Converted once, because each conversion allocates.
     private nonisolated(unsafe) let handler: (Events) -> Void
@@ -46,15 +48,23 @@ final class DescriptorWatch {
 
     func change(to events: Events) {
         self.events = events
-        guard isActive else { return }
+        guard isActive, !isSuspended else { return }
         require(LoopExecutor.shared.poller.change(descriptor, events.rawValue, self))
     }
 
+    /// Suspends the watch, or continues it; cannot fail, unlike ``resume(on:)``.
     func suspend(_ isSuspended: Bool) {
-        if isSuspended { deactivate() } else { require(activate()) }
+        guard isActive, isSuspended != self.isSuspended else { return }
+        self.isSuspended = isSuspended
+        let poller = LoopExecutor.shared.poller
+        require(
+            isSuspended
+                ? poller.suspend(descriptor, self)
+                : poller.change(descriptor, events.rawValue, self)
+        )
     }
 
-    /// Continues a suspended watch with another descriptor.
+    /// Continues a cancelled watch with another descriptor.
     func resume(on descriptor: Int32) throws(SocketError) {
         deactivate()
         self.descriptor = descriptor
@@ -73,7 +83,7 @@ final class DescriptorWatch {
     private func activate() -> Int32 {
         guard !isActive else { return 0 }
         let error = LoopExecutor.shared.poller.add(descriptor, events.rawValue, self)
-        isActive = error == 0
+        (isActive, isSuspended) = (error == 0, false)
         return error
     }
 
@@ -87,6 +97,7 @@ final class DescriptorWatch {
         guard error == 0 else { throw .system(call: "epoll_ctl", code: error) }
     }
 
+    /// Traps after a failed change of a registered descriptor: its owner has closed it too early.
     private func require(_ error: Int32) {
         precondition(error == 0, "cannot watch a descriptor: \(errorText(error))")
     }

@@ -33,6 +33,15 @@ final class EventPoll: @unchecked Sendable {
         return control(EPOLL_CTL_MOD, descriptor, mask, watch)
     }
 
+    /// Stops the events of a registered descriptor until the next ``change(_:_:_:)``.
+    ///
+    /// The descriptor stays registered, because ``add(_:_:_:)`` fails if the kernel's memory or the
+    /// epoll watches of the user run out. The kernel still reports a hang-up, but only once.
+    func suspend(_ descriptor: Int32, _ watch: DescriptorWatch) -> Int32 {
+        drop(watch)
+        return control(EPOLL_CTL_MOD, descriptor, EPOLLET.rawValue, nil)
+    }
+
     /// Removes a descriptor; `watch` gets no further event, even if an event was polled.
     func remove(_ descriptor: Int32, _ watch: DescriptorWatch) {
         drop(watch)

@@ -93,7 +93,7 @@ package final class DatagramSocket {
     package func close() {
         guard let number else { return }
         DatagramQueue.shared.drop(number, of: self)
-        watch?.suspend(true)
+        watch?.cancel()
         closings += 1
         _ = descriptor.take()
         receiver = nil
