@@ -39,6 +39,9 @@
     EACH(curl_multi_socket_action)                                                                     \
     EACH(curl_slist_append)                                                                            \
     EACH(curl_slist_free_all)                                                                          \
+    EACH(curl_url)                                                                                     \
+    EACH(curl_url_cleanup)                                                                             \
+    EACH(curl_url_set)                                                                                 \
     EACH(curl_version)                                                                                 \
     EACH(curl_version_info)
 
@@ -137,6 +140,17 @@ STAND_IN struct curl_slist *curl_slist_append(struct curl_slist *list, const cha
 }
 
 STAND_IN void curl_slist_free_all(struct curl_slist *list) { curl()->curl_slist_free_all(list); }
+
+STAND_IN CURLU *curl_url(void) { return curl()->curl_url(); }
+
+STAND_IN void curl_url_cleanup(CURLU *url) {
+    if (url != NULL)
+        curl()->curl_url_cleanup(url);
+}
+
+STAND_IN CURLUcode curl_url_set(CURLU *url, CURLUPart part, const char *text, unsigned flags) {
+    return curl()->curl_url_set(url, part, text, flags);
+}
 
 // MARK: Multi handles
 

@@ -75,6 +75,12 @@ static inline CURLcode curl_easy_get_long(CURL *easy, CURLINFO info, long *value
     return curl_easy_getinfo(easy, info, value);
 }
 
+/// Returns the value of `CURLOPT_PRIVATE`.
+static inline void *curl_easy_get_owner(CURL *easy) {
+    char *owner = NULL;
+    return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner) == CURLE_OK ? owner : NULL;
+}
+
 static inline CURLcode curl_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(easy, info, value);
 }

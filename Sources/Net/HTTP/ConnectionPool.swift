@@ -4,7 +4,8 @@ import Glibc
 
 /// Connections of a libcurl multi handle and their transfers.
 ///
-/// libcurl's callbacks must not call libcurl: they only record sockets and timeouts to watch.
+/// libcurl's callbacks must not call libcurl: they only record sockets and timeouts to watch (see
+/// ``WantedEvents``).
 // SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
@@ -12,7 +13,7 @@ final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
     /// Transfers in flight, retained while libcurl uses their handles.
-    private var transfers: [UInt: Transfer] = [:]
+    private var transfers: [Transfer] = []
 
     /// Sockets that libcurl uses; libcurl closes the remaining sockets during `deinit`.
     private let sockets = WatchedSockets()
@@ -65,9 +66,8 @@ final class ConnectionPool {
     }()
 
     private func setOptions(_ limits: HTTPClient.Limits) {
-        // SAFETY: libcurl runs the callbacks only inside calls by the loop, hence during the pool's
-        // life; `deinit` removes them first.
-        let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
+        // SAFETY: `sockets` outlives the multi handle.
+        let owner = unsafe Unmanaged.passUnretained(sockets.wanted).toOpaque()
         unsafe curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         unsafe curl_multi_set_long(
             multi,
@@ -81,31 +81,8 @@ final class ConnectionPool {
             CURLMOPT_MAX_HOST_CONNECTIONS,
             limits.connectionsPerServer
         )
-        unsafe curl_multi_set_socket_callback(multi, Self.socketChanged, owner)
-        unsafe curl_multi_set_timer_callback(multi, Self.timeoutChanged, owner)
-    }
-
-    // Not isolated: Swift would check the isolation of an isolated callback once more.
-
-    private nonisolated static let socketChanged: curl_socket_callback = {
-        _,
-        descriptor,
-        what,
-        owner,
-        _ in
-        guard let owner = unsafe owner else { return 0 }
-        let pool = unsafe Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
-        return ServiceLoop.assumeIsolated { pool.watch(descriptor, what) }
-    }
-
-    private nonisolated static let timeoutChanged: curl_multi_timer_callback = {
-        _,
-        milliseconds,
-        owner in
-        guard let owner = unsafe owner else { return 0 }
-        let pool = unsafe Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
-        ServiceLoop.assumeIsolated { pool.wake(in: milliseconds) }
-        return 0
+        unsafe curl_multi_set_socket_callback(multi, WantedEvents.socketChanged, owner)
+        unsafe curl_multi_set_timer_callback(multi, WantedEvents.timeoutChanged, owner)
     }
 }
 
@@ -117,9 +94,26 @@ extension ConnectionPool {
         // SAFETY: the handle is in no multi handle.
         let code = unsafe curl_multi_add_handle(multi, handle.easy)
         guard code == CURLM_OK else { throw .invalidRequest("libcurl rejects the request") }
-        transfers[handle.key] = transfer
+        enter(transfer, on: handle)
         transfer.enter(self, after: turns)
+        applyWanted()
         deadlines.bring(forward: transfer.deadline)
+    }
+
+    private func enter(_ transfer: Transfer, on handle: EasyHandle) {
+        transfer.index = transfers.count
+        transfers.append(transfer)
+        handle.transfer = transfer
+    }
+
+    private func leave(_ transfer: Transfer, _ handle: EasyHandle) {
+        handle.transfer = nil
+        guard let index = transfer.index else { return }
+        transfer.index = nil
+        let last = transfers.removeLast()
+        guard last !== transfer else { return }
+        transfers[index] = last
+        last.index = index
     }
 
     private func setSocketCallbacks(of handle: EasyHandle) {
@@ -151,15 +145,15 @@ extension ConnectionPool {
 
     /// Ends a transfer early: closes an HTTP/1.1 connection, resets an HTTP/2 stream.
     func abandon(_ transfer: Transfer, _ error: HTTPError) {
-        guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
+        guard let handle = transfer.handle, handle.transfer === transfer else { return }
         remove(transfer, handle)
         transfer.end(.failure(error))
     }
 
     private func expireOverdue() {
         let now = Clock.now
-        for transfer in transfers.values where transfer.deadline <= now { expire(transfer) }
-        deadlines.set(transfers.values.lazy.map(\.deadline).min())
+        for transfer in transfers where transfer.deadline <= now { expire(transfer) }
+        deadlines.set(transfers.lazy.map(\.deadline).min())
     }
 
     /// Ends a transfer at its deadline.
@@ -175,7 +169,7 @@ extension ConnectionPool {
         // A request that may be billed is repeated only if no data arrived since its start.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
-        guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
+        guard let handle = transfer.handle, handle.transfer === transfer else { return }
         remove(transfer, handle)
         // libcurl may have closed the socket; a new socket with this descriptor has another port.
         // The shutdown comes first, because the completion handler may reuse the descriptor.
@@ -184,7 +178,7 @@ extension ConnectionPool {
         {
             if transfer.request.keepsSilentConnection {
                 sockets.suspect(descriptor, port: port)
-            } else if transfers.values.contains(where: { uses($0, port) }) {
+            } else if transfers.contains(where: { uses($0, port) }) {
                 isRetired = true
             } else {
                 shutdown(descriptor, Int32(SHUT_RDWR))
@@ -196,7 +190,7 @@ extension ConnectionPool {
     static let overload = HTTPError.broken("the server sends endless data that belongs to no reply")
 
     func abandonAll(_ error: HTTPError) {
-        for transfer in transfers.values { abandon(transfer, error) }
+        for transfer in transfers { abandon(transfer, error) }
     }
 
     /// True if libcurl has started the transfer; if false, `handle` describes an earlier transfer.
@@ -235,7 +229,7 @@ extension ConnectionPool {
         setSocketCallbacks(of: handle)
         // SAFETY: as in `add`; libcurl is not on the stack.
         guard unsafe curl_multi_add_handle(multi, handle.easy) == CURLM_OK else { return false }
-        transfers[handle.key] = transfer
+        enter(transfer, on: handle)
         transfer.beginAgain(after: turns, isSecond: isRepeated)
         return true
     }
@@ -245,32 +239,24 @@ extension ConnectionPool {
             transfer.connectionsOpened += handle.connectionsOpened
             if !transfer.wasSent, handle.wasSent { transfer.wasSent = true }
         }
-        transfers[handle.key] = nil
+        leave(transfer, handle)
         // SAFETY: the handle is in this multi handle; libcurl is not on the stack.
         unsafe curl_multi_remove_handle(multi, handle.easy)
+        applyWanted()
     }
 }
 
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Changes the watch of a socket; a result of -1 makes libcurl fail the socket's transfers.
-    private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
-        guard what != CURL_POLL_REMOVE else {
-            sockets.forget(descriptor)
-            return 0
-        }
-        let events: DescriptorWatch.Events =
-            switch what {
-            case CURL_POLL_IN: .readable
-            case CURL_POLL_OUT: .writable
-            default: [.readable, .writable]
-            }
+    /// Watches the sockets, and schedules the call, that libcurl has asked for.
+    private func applyWanted() {
+        if let milliseconds = sockets.wanted.takeTimeout() { wake(in: milliseconds) }
+        guard sockets.wanted.hasChanges else { return }
         do throws(SocketError) {
-            try sockets.watch(descriptor, events)
-            return 0
+            try sockets.applyChanges()
         } catch {
-            return -1
+            abandonAll(.exhausted("no socket"))
         }
     }
 
@@ -302,13 +288,17 @@ extension ConnectionPool {
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         sockets.corks.uncork()
         let time = meter.end()
+        defer { applyWanted() }
         guard code == CURLM_OK else {
             // libcurl fails only if descriptors or memory are exhausted.
             let isOurs = code == CURLM_ABORTED_BY_CALLBACK
             return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
         }
         let ended = endedTransfers()
-        if ended.contains(where: { EasyHandle.isHandshakeFailure($0.2) }) {
+        // Not `contains`: the isolation check of its closure takes 330 instructions.
+        var hasFailedHandshake = false
+        for end in ended where EasyHandle.isHandshakeFailure(end.2) { hasFailedHandshake = true }
+        if hasFailedHandshake {
             meter.chargeFailedHandshake()
         } else if !meter.charge(time, transfers: ended.count) {
             isAbandoned = true
@@ -354,7 +344,7 @@ extension ConnectionPool {
             // SAFETY: the message is valid until the next call of libcurl.
             guard unsafe message.pointee.msg == CURLMSG_DONE,
                 let easy = unsafe message.pointee.easy_handle,
-                let transfer = transfers[UInt(bitPattern: easy)], let handle = transfer.handle
+                let handle = unsafe EasyHandle.handle(of: easy), let transfer = handle.transfer
             else { continue }
             ended.append((transfer, handle, unsafe message.pointee.data.result))
         }

@@ -14,11 +14,15 @@ extension EasyHandle {
     }
 
     func set(url: String) throws(HTTPError) {
+        try check(url)
+        try check(unsafe curl_easy_set_text(easy, CURLOPT_URL, url))
+    }
+
+    func check(_ url: String) throws(HTTPError) {
         let octets = url.utf8Span.span
         for index in octets.indices where !(0x21...0x7E).contains(octets[index]) {
             throw .invalidRequest("the URL has octets that must be percent-encoded")
         }
-        try check(unsafe curl_easy_set_text(easy, CURLOPT_URL, url))
     }
 
     func set(body: [UInt8]) throws(HTTPError) {

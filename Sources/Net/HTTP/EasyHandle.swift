@@ -12,7 +12,8 @@ import CCurl
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
 
-    var key: UInt { unsafe UInt(bitPattern: easy) }
+    /// Transfer that uses the handle; nil outside of a pool.
+    var transfer: Transfer?
 
     let received: ReceivedReply
 
@@ -26,6 +27,9 @@ final class EasyHandle {
     var hasSocketCallbacks = false
 
     private var lists: [UnsafeMutablePointer<curl_slist>]
+
+    /// Parsed URL, if all requests of the kind have the same URL.
+    private var parsedURL: OpaquePointer?
 
     private let words: UnsafeMutableBufferPointer<CChar>
 
@@ -49,7 +53,7 @@ final class EasyHandle {
 
     isolated deinit {
         unsafe curl_easy_cleanup(easy)
-        freeLists()
+        freeOptions()
         unsafe words.deallocate()
     }
 }
@@ -57,32 +61,6 @@ final class EasyHandle {
 // MARK: - Requests
 
 extension EasyHandle {
-    /// Request properties that determine the options of a handle.
-    struct Kind: Hashable {
-        private let server: SocketAddress
-        private let headers: [String]
-        private let version: HTTPVersion
-        let isSecure: Bool
-        private let hasBody: Bool
-
-        /// Returns nil if the options of `request` must not be reused.
-        init?(_ request: HTTPRequest) {
-            guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
-            server = request.server
-            headers = request.headers
-            version = request.version
-            isSecure = request.isSecure
-            hasBody = request.body != nil
-        }
-
-        /// Returns true if `request` has this kind.
-        func isKind(of request: HTTPRequest) -> Bool {
-            request.proxy == nil && !request.wantsFreshConnection && server == request.server
-                && version == request.version && hasBody == (request.body != nil)
-                && isSecure == request.isSecure && headers == request.headers
-        }
-    }
-
     func isPrepared(for request: HTTPRequest) -> Bool { kind?.isKind(of: request) ?? false }
 
     func prepare(_ request: HTTPRequest) throws(HTTPError) {
@@ -93,16 +71,43 @@ extension EasyHandle {
             hasBody: request.body != nil
         )
         wantsTimes = request.wantsTimes
-        if !isPrepared(for: request) {
-            forget()
-            // SAFETY: the buffer and `received` live as long as the handle.
+        if kind == nil {
+            // SAFETY: the buffer, `received` and `self` live as long as the handle.
             unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, words.baseAddress)
+            unsafe curl_easy_set_pointer(
+                easy,
+                CURLOPT_PRIVATE,
+                Unmanaged.passUnretained(self).toOpaque()
+            )
             unsafe received.attach(to: easy)
             try setUp(for: request)
             kind = Kind(request)
+            if let url = kind?.url { try set(parsed: url) }
         }
-        try set(url: request.url)
+        if kind?.url == nil { try set(url: request.url) }
         if let body = request.body { try set(body: body) }
+    }
+
+    /// Returns the handle of a message from libcurl.
+    nonisolated static func handle(of easy: UnsafeMutableRawPointer) -> EasyHandle? {
+        // SAFETY: ``prepare(_:)`` has set the pointer to the handle, which is in use.
+        unsafe curl_easy_get_owner(easy).map {
+            unsafe Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
+    /// Sets the URL of all requests, which libcurl would otherwise parse and format for each.
+    private func set(parsed url: String) throws(HTTPError) {
+        try check(url)
+        // SAFETY: libcurl copies the text; the handle retains the parsed URL.
+        guard let parsed = unsafe curl_url() else { throw .invalidRequest("no memory") }
+        unsafe parsedURL = parsed
+        guard unsafe curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK else {
+            throw .invalidRequest("the URL is malformed")
+        }
+        try check(
+            unsafe curl_easy_set_pointer(easy, CURLOPT_CURLU, UnsafeMutableRawPointer(parsed))
+        )
     }
 
     /// True if another transfer may use the handle; see ``LibraryVersion/hasStaleHeaders``.
@@ -119,18 +124,21 @@ extension EasyHandle {
         hasSocketCallbacks = false
         // SAFETY: the handle is in no multi handle; libcurl drops every pointer.
         unsafe curl_easy_reset(easy)
-        freeLists()
+        freeOptions()
     }
 
-    /// Removes the URL, which may contain a token; the handle must be in no pool.
+    /// Removes the URL, if it may contain a token; the handle must be in no pool.
     func forgetURL() {
+        guard kind?.url == nil else { return }
         // SAFETY: a null text resets the option and frees the copy.
         unsafe curl_easy_set_text(easy, CURLOPT_URL, nil)
     }
 
-    private func freeLists() {
-        // SAFETY: each list is removed before it is freed.
+    private func freeOptions() {
+        // SAFETY: each option is removed before it is freed.
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
+        unsafe curl_url_cleanup(parsedURL)
+        unsafe parsedURL = nil
     }
 
     /// Sets a list option; the handle retains the list.
@@ -152,6 +160,26 @@ extension EasyHandle {
 }
 
 // MARK: - The end
+
+extension HTTPReply {
+    fileprivate init(
+        status: Int,
+        body: [UInt8],
+        headers: ReplyHeaders,
+        connectionReused: Bool,
+        version: String,
+        times: TransferTimes?,
+        duration: Duration
+    ) {
+        (self.status, self.body) = (status, body)
+        (date, retryAfter) = (headers.date, headers.retryAfter)
+        (contentType, age) = (headers.contentType, headers.age)
+        self.connectionReused = connectionReused
+        self.version = version
+        self.times = times
+        self.duration = duration
+    }
+}
 
 // SAFETY: libcurl writes one number, and its texts are static; this handle owns `words`.
 extension EasyHandle {
@@ -193,24 +221,25 @@ extension EasyHandle {
     }
 
     private func reply(since start: Instant) -> HTTPReply {
-        var reply = HTTPReply(status: long(CURLINFO_RESPONSE_CODE), body: received.body)
-        reply.duration = start.duration(to: Clock.now)
-        let headers = received.headers
-        reply.date = headers.date
-        reply.retryAfter = headers.retryAfter
-        reply.contentType = headers.contentType
-        reply.age = headers.age
-        reply.connectionReused = connectionsOpened == 0
-        if wantsTimes { reply.times = times }
-        reply.version =
-            switch long(CURLINFO_HTTP_VERSION) {
-            case Int(CURL_HTTP_VERSION_1_0): "1.0"
-            case Int(CURL_HTTP_VERSION_1_1): "1.1"
-            case Int(CURL_HTTP_VERSION_2_0): "2"
-            case Int(CURL_HTTP_VERSION_3): "3"
-            default: ""
-            }
-        return reply
+        HTTPReply(
+            status: long(CURLINFO_RESPONSE_CODE),
+            body: received.body,
+            headers: received.headers,
+            connectionReused: connectionsOpened == 0,
+            version: version,
+            times: wantsTimes ? times : nil,
+            duration: start.duration(to: Clock.now)
+        )
+    }
+
+    private var version: String {
+        switch long(CURLINFO_HTTP_VERSION) {
+        case Int(CURL_HTTP_VERSION_1_0): "1.0"
+        case Int(CURL_HTTP_VERSION_1_1): "1.1"
+        case Int(CURL_HTTP_VERSION_2_0): "2"
+        case Int(CURL_HTTP_VERSION_3): "3"
+        default: ""
+        }
     }
 
     func wasCutOff(_ code: CURLcode) -> Bool {
@@ -319,8 +348,9 @@ final class EasyHandles {
         trusted = store
     }
 
-    /// Returns an idle handle, preferably of the same kind, or a new one.
+    /// Returns an idle handle of the same kind, or a handle without a kind.
     func take(for request: HTTPRequest) throws(HTTPError) -> EasyHandle {
+        if let last = idle.last, last.isPrepared(for: request) { return idle.removeLast() }
         for index in idle.indices.reversed() where idle[index].isPrepared(for: request) {
             idle.swapAt(index, idle.endIndex - 1)
             return idle.removeLast()
@@ -328,6 +358,7 @@ final class EasyHandles {
         guard !LibraryVersion.hasStaleHeaders, let handle = idle.popLast() else {
             return try make()
         }
+        handle.forget()
         return handle
     }
 

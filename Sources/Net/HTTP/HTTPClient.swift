@@ -65,7 +65,7 @@ package final class HTTPClient: HTTPTransport {
 
     @discardableResult
     package func send(
-        _ request: HTTPRequest,
+        _ request: consuming HTTPRequest,
         deadline: Instant,
         _ completion: @escaping Handler
     ) -> any RequestHandle {
@@ -109,7 +109,8 @@ package final class HTTPClient: HTTPTransport {
         guard statistics.inFlight <= limits.inFlight else {
             throw .exhausted("too many requests in flight")
         }
-        let group = try provider(of: transfer.request).group(for: transfer.request)
+        let group = try provider(of: transfer.request)
+            .group(for: transfer.request, now: transfer.started)
         let handle = try transfer.prepare(from: group.handles)
         try group.pool.add(transfer, on: handle)
     }

@@ -52,9 +52,12 @@ final class HTTPProvider {
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
-    func group(for request: HTTPRequest) throws(HTTPError) -> Group {
-        guard !meter.isExhausted else { throw ConnectionPool.overload }
-        lastUsed = Clock.now
+    func group(
+        for request: HTTPRequest,
+        now: Instant = Clock.now
+    ) throws(HTTPError) -> Group {
+        guard !meter.isExhausted(at: now) else { throw ConnectionPool.overload }
+        lastUsed = now
         let source = request.isSecure ? TrustSource(request.certificateFile) : nil
         var store: TrustStore?
         if let source {
@@ -103,5 +106,11 @@ final class ReplyMemory {
         init(of whole: ReplyMemory) { self.whole = whole }
 
         var isFull: Bool { octets > whole.limit - whole.octets }
+
+        /// Adds received octets; returns false if the memory is full.
+        func gain(_ received: Int) -> Bool {
+            octets += received
+            return !isFull
+        }
     }
 }

@@ -10,7 +10,7 @@ package protocol HTTPTransport: Sendable {
     /// - Returns: a handle, whose `cancel()` calls `completion` before `cancel()` returns.
     @discardableResult
     func send(
-        _ request: HTTPRequest,
+        _ request: consuming HTTPRequest,
         deadline: Instant,
         _ completion: @escaping Handler
     ) -> any RequestHandle
@@ -67,6 +67,11 @@ package struct HTTPRequest: Sendable, Hashable {
     /// ``HTTPError/cutOff(reused:)``. If the connection received data during the request, a timeout
     /// is reported with `reused` false.
     package var isSentOnce = false
+
+    /// True if libcurl's handles may retain the URL after the request.
+    ///
+    /// False if the URL may contain a token, or differs from request to request.
+    package var keepsURL = false
 
     package var wantsTimes = false
 

@@ -19,7 +19,7 @@ struct LoopBudget {
     static let resumptionLevel: Duration = .milliseconds(45)
 
     /// Divisor of the leak: the level falls by 1/10 of the elapsed time.
-    static let leak = 10
+    static let leak: Int64 = 10
 
     /// CPU time subtracted from the level, per octet and per ended transfer.
     ///
@@ -45,14 +45,17 @@ struct LoopBudget {
 
     init(at now: Instant) { updated = now }
 
-    var resumption: Instant { updated + max(.zero, level - Self.resumptionLevel) * Self.leak }
+    var resumption: Instant { updated + max(.zero, level - Self.resumptionLevel) * Int(Self.leak) }
 
     mutating func update(to now: Instant) {
-        // A division of durations is slow.
-        if level > .zero { level = max(.zero, level - updated.duration(to: now) / Self.leak) }
+        if level > .zero {
+            // A division of durations is slow.
+            let leaked = (now.nanoseconds &- updated.nanoseconds) / Self.leak
+            level = max(.zero, level - .nanoseconds(leaked))
+        }
         updated = now
         if level <= Self.resumptionLevel { isThrottled = false }
-        if level <= Self.capacity / 2 { isExhausted = false }
+        if isExhausted, level <= Self.capacity / 2 { isExhausted = false }
     }
 
     /// Returns true if one libcurl call, which delivered `octets`, overflows an empty bucket.
@@ -116,8 +119,8 @@ final class LoopMeter {
 
     private var isStopped = false
 
-    var isExhausted: Bool {
-        budget.update(to: Clock.now)
+    func isExhausted(at now: Instant) -> Bool {
+        budget.update(to: now)
         return budget.isExhausted
     }
 

@@ -14,7 +14,7 @@ final class ReceivedReply {
     private let meter: LoopMeter
 
     private(set) var body: [UInt8] = []
-    private(set) var headers = ReplyHeaders()
+    let headers = ReplyHeaders()
 
     private var sendings = 0
 
@@ -110,6 +110,9 @@ final class ReceivedReply {
     }
 
     /// Passes octets from libcurl to `take`; returns -1 to abort the transfer.
+    ///
+    /// Does not check the thread for each header line: ``ConnectionPool`` calls libcurl on the loop.
+    @inline(__always)
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,
         _ count: Int,
@@ -117,10 +120,10 @@ final class ReceivedReply {
         _ take: (ReceivedReply, UnsafeRawBufferPointer) -> Bool
     ) -> Int {
         guard let owner = unsafe owner else { return 0 }
-        LoopExecutor.shared.checkIsolated()
-        let reply = unsafe Unmanaged<ReceivedReply>.fromOpaque(owner).takeUnretainedValue()
         let octets = unsafe UnsafeRawBufferPointer(start: data, count: count)
-        return unsafe take(reply, octets) ? count : -1
+        return unsafe Unmanaged<ReceivedReply>.fromOpaque(owner)._withUnsafeGuaranteedRef {
+            unsafe take($0, octets) ? count : -1
+        }
     }
 
     private func takeBody(_ octets: UnsafeRawBufferPointer) -> Bool {
@@ -129,8 +132,7 @@ final class ReceivedReply {
             return false
         }
         meter.gain(octets.count)
-        memory.octets += octets.count
-        guard !memory.isFull else {
+        guard memory.gain(octets.count) else {
             memory.octets -= octets.count
             return failFull()
         }
@@ -149,8 +151,7 @@ final class ReceivedReply {
         if let before = tunnelOctets { return takeTunnelHeader(line, after: before) }
         let gained = headers.take(line)
         meter.gain(gained)
-        memory.octets += gained
-        guard !memory.isFull else { return failFull() }
+        guard memory.gain(gained) else { return failFull() }
         if headers.octets > limits.headerOctets {
             fault = .broken("more than \(limits.headerOctets) octets of headers")
             return false

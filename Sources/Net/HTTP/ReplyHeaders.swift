@@ -1,47 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
-struct ReplyHeaders {
+/// Headers of one reply.
+///
+/// A class, because each access to a struct in a class needs run-time exclusivity checks.
+final class ReplyHeaders {
     /// Octets of all lines, also of interim replies and trailers, plus `lineOctets` for each line.
     private(set) var octets = 0
 
     private static let lineOctets = 96
 
-    private(set) var date: String?
+    var date: String? { hasDate ? latestDate : nil }
 
-    private(set) var retryAfter: String?
+    var retryAfter: String? { hasRetryAfter ? latestRetryAfter : nil }
 
-    private(set) var contentType: String?
+    var contentType: String? { hasContentType ? latestContentType : nil }
 
-    private(set) var age: String?
+    var age: String? { hasAge ? latestAge : nil }
 
     /// True if the body has a content encoding, which the request did not allow.
     private(set) var isEncoded = false
 
-    /// Values in the previous reply; the next reply usually has the same values.
-    private var latestDate = ""
-    private var latestContentType = ""
+    private var (hasDate, hasRetryAfter, hasContentType, hasAge) = (false, false, false, false)
 
-    /// Maximum octets of a retained value.
+    /// Values in the previous reply; the next reply usually has the same values.
+    private var (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
+
+    /// True if a value is longer than ``retainedOctets``.
+    private var hasLongValue = false
+
+    /// Maximum octets of a value that is retained for the next reply.
     private static let retainedOctets = 64
 
     /// Removes all lines.
-    mutating func clear() {
+    func clear() {
         octets = 0
         removeValues()
     }
 
-    private mutating func removeValues() {
-        date = nil
-        retryAfter = nil
-        contentType = nil
-        age = nil
+    private func removeValues() {
+        (hasDate, hasRetryAfter, hasContentType, hasAge) = (false, false, false, false)
         isEncoded = false
+        guard hasLongValue else { return }
+        hasLongValue = false
+        (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
     }
 
     /// Parses one header line; libcurl uses the HTTP/1.1 format for all versions.
     ///
     /// Returns the octets that the line adds to ``octets``.
-    mutating func take(_ line: RawSpan) -> Int {
+    func take(_ line: RawSpan) -> Int {
         let gained = line.byteCount + Self.lineOctets
         octets += gained
         guard line.byteCount > 0 else { return gained }
@@ -50,16 +57,20 @@ struct ReplyHeaders {
         case UInt8(ascii: "h") where Self.begins(line, with: "http/"):
             removeValues()
         case UInt8(ascii: "d") where Self.begins(line, with: "date:"):
-            date = Self.text(line, from: 5, like: &latestDate)
+            if let new = text(line, from: 5, unlike: latestDate) { latestDate = new }
+            hasDate = true
         case UInt8(ascii: "r") where Self.begins(line, with: "retry-after:"):
-            retryAfter = Self.text(line, from: 12)
+            if let new = text(line, from: 12, unlike: latestRetryAfter) { latestRetryAfter = new }
+            hasRetryAfter = true
         case UInt8(ascii: "c") where Self.begins(line, with: "content-type:"):
-            contentType = Self.text(line, from: 13, like: &latestContentType)
+            if let new = text(line, from: 13, unlike: latestContentType) { latestContentType = new }
+            hasContentType = true
         case UInt8(ascii: "c") where Self.begins(line, with: "content-encoding:"):
             let coding = Self.text(line, from: 17)
             isEncoded = !coding.isEmpty && coding.lowercased() != "identity"
         case UInt8(ascii: "a") where Self.begins(line, with: "age:"):
-            age = Self.text(line, from: 4)
+            if let new = text(line, from: 4, unlike: latestAge) { latestAge = new }
+            hasAge = true
         default: break
         }
         return gained
@@ -76,20 +87,16 @@ struct ReplyHeaders {
     }
 
     private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
-        guard line.byteCount >= start.utf8CodeUnitCount else { return false }
-        return start.withUTF8Buffer { start in
-            // SAFETY: `line` and the buffer have at least as many octets as `start`.
-            start.indices.allSatisfy { index in
-                let octet = unsafe line.unsafeLoad(fromByteOffset: index, as: UInt8.self)
-                let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet)
-                return unsafe start[index] == (isCapital ? octet | 0x20 : octet)
-            }
+        let count = start.utf8CodeUnitCount
+        guard line.byteCount >= count else { return false }
+        let start = unsafe start.utf8Start
+        for index in 0..<count {
+            // SAFETY: `line` and `start` have at least `count` octets.
+            let octet = unsafe line.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+            let isCapital = octet &- UInt8(ascii: "A") < 26
+            guard unsafe start[index] == (isCapital ? octet | 0x20 : octet) else { return false }
         }
-    }
-
-    private static func text(_ line: RawSpan, from start: Int) -> String {
-        var latest = ""
-        return text(line, from: start, like: &latest)
+        return true
     }
 
     private static func isEqual(_ first: Span<UInt8>, _ second: RawSpan) -> Bool {
@@ -102,23 +109,30 @@ struct ReplyHeaders {
         return true
     }
 
-    /// Returns the value, without a copy if the value equals `latest`.
-    private static func text(
-        _ line: RawSpan,
-        from start: Int,
-        like latest: inout String
-    ) -> String {
-        // SAFETY: the buffers are used during the calls only.
-        let range = unsafe line.withUnsafeBytes { line in
-            let value = unsafe line[start...].drop { $0 <= 0x20 }
-            return unsafe value
-                .startIndex..<(value.lastIndex { $0 > 0x20 }.map { $0 + 1 }
-                ?? value.startIndex)
+    /// Returns the range of the value, without the blanks around it.
+    private static func value(_ line: RawSpan, from start: Int) -> Range<Int> {
+        // SAFETY: the index is less than the count.
+        func isBlank(_ index: Int) -> Bool {
+            unsafe line.unsafeLoad(fromByteOffset: index, as: UInt8.self) <= 0x20
         }
-        let octets = line.extracting(range)
-        if isEqual(latest.utf8Span.span, octets) { return latest }
-        let text = unsafe octets.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
-        if text.utf8.count <= retainedOctets { latest = text }
+        var (start, end) = (start, line.byteCount)
+        while start < end, isBlank(start) { start += 1 }
+        while start < end, isBlank(end - 1) { end -= 1 }
+        return start..<end
+    }
+
+    private static func text(_ line: RawSpan, from start: Int) -> String {
+        // SAFETY: the buffer is used during the call only.
+        unsafe line.extracting(value(line, from: start))
+            .withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Returns the value; nil if the value equals `latest`.
+    private func text(_ line: RawSpan, from start: Int, unlike latest: String) -> String? {
+        let value = line.extracting(Self.value(line, from: start))
+        guard !Self.isEqual(latest.utf8Span.span, value) else { return nil }
+        let text = Self.text(value, from: 0)
+        if text.utf8.count > Self.retainedOctets { hasLongValue = true }
         return text
     }
 }

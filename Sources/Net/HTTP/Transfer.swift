@@ -20,6 +20,9 @@ final class Transfer: RequestHandle {
     /// Strong reference: a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
+    /// Index in the pool's transfers; nil outside of a pool.
+    var index: Int?
+
     private(set) var turn = 0
 
     private(set) var isSecond = false
@@ -29,7 +32,7 @@ final class Transfer: RequestHandle {
     private var completion: HTTPTransport.Handler?
 
     init(
-        _ request: HTTPRequest,
+        _ request: consuming HTTPRequest,
         of client: HTTPClient,
         until deadline: Instant,
         _ completion: @escaping HTTPTransport.Handler

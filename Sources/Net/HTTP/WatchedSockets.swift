@@ -14,6 +14,11 @@ final class WatchedSockets {
 
         private(set) var lastReceived: Instant?
 
+        /// True if libcurl has no transfer on the connection.
+        ///
+        /// The watch stays for the next transfer, and ends with the first event.
+        fileprivate var isIdle = false
+
         private let duplicate: OwnedDescriptor
         private var watch: DescriptorWatch?
 
@@ -48,6 +53,8 @@ final class WatchedSockets {
 
     let corks = CorkedSockets()
 
+    let wanted = WantedEvents()
+
     /// Silent sockets and their local ports.
     private var suspects: [Int32: UInt16] = [:]
 
@@ -68,15 +75,35 @@ final class WatchedSockets {
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }
 
+    /// Applies the changes of ``wanted``.
+    func applyChanges() throws(SocketError) {
+        for (descriptor, events) in wanted.takeChanges() {
+            if !events.isEmpty {
+                try watch(descriptor, events)
+            } else if let socket = all[descriptor] {
+                socket.isIdle = true
+            }
+        }
+    }
+
     func watch(
         _ descriptor: Int32,
         _ events: DescriptorWatch.Events
     ) throws(SocketError) {
-        if let socket = all[descriptor] { return socket.change(to: events) }
+        if let socket = all[descriptor] {
+            socket.isIdle = false
+            if socket.events != events { socket.change(to: events) }
+            return
+        }
         all[descriptor] = try Socket(descriptor, events) { [weak self] in
-            self?.handler(descriptor, $0)
+            self?.report(descriptor, $0)
         }
         if isSuspended { all[descriptor]?.suspend(true) }
+    }
+
+    private func report(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
+        guard all[descriptor]?.isIdle != true else { return forget(descriptor) }
+        handler(descriptor, events)
     }
 
     /// Marks a socket as silent: the socket is shut down when another connection has replied.
@@ -118,9 +145,9 @@ final class WatchedSockets {
             &size,
             socklen_t(MemoryLayout.size(ofValue: size))
         )
-        if let events = all.removeValue(forKey: descriptor)?.events {
+        if let former = all.removeValue(forKey: descriptor), !former.isIdle {
             do throws(SocketError) {
-                try watch(descriptor, events)
+                try watch(descriptor, former.events)
             } catch {
                 _ = Glibc.close(descriptor)
                 return -1
@@ -132,6 +159,7 @@ final class WatchedSockets {
 
     func close(_ descriptor: Int32) -> Int32 {
         forget(descriptor)
+        wanted.forget(descriptor)
         corks.closed(descriptor)
         suspects[descriptor] = nil
         defer { SpareDescriptors.refill() }

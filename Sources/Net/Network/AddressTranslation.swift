@@ -54,18 +54,19 @@ package final class TranslatingTransport: HTTPTransport {
     }
 
     package func send(
-        _ request: HTTPRequest,
+        _ request: consuming HTTPRequest,
         deadline: Instant,
         _ completion: @escaping Handler
     ) -> any RequestHandle {
         let address = request.proxy ?? request.server
         let translated = translation.address(for: address)
-        // A copy of the request costs more than the comparison.
-        guard translated != address else {
-            return transport.send(request, deadline: deadline, completion)
+        if translated != address {
+            if request.proxy != nil {
+                request.proxy = translated
+            } else {
+                request.server = translated
+            }
         }
-        var request = request
-        if request.proxy != nil { request.proxy = translated } else { request.server = translated }
         return transport.send(request, deadline: deadline, completion)
     }
 

@@ -42,9 +42,26 @@ private final class TransferTotal {
 /// The rules are in `Upstream.md`, section "Limits of HTTPS".
 @ServiceLoop
 final class UpstreamTransfers {
+    /// Client with at least one transfer.
+    @ServiceLoop
+    fileprivate final class Client {
+        let network: ClientNetwork?
+
+        /// False for a client without a verified address (`isProven`).
+        let isVerified: Bool
+
+        /// Number of transfers.
+        var count = 0
+
+        init(_ network: ClientNetwork?) {
+            self.network = network
+            isVerified = network?.isProven ?? true
+        }
+    }
+
     @ServiceLoop
     final class Transfer {
-        fileprivate let client: ClientNetwork?
+        fileprivate let client: Client
         fileprivate let began: Instant
 
         /// Index in `all`; nil after the end.
@@ -55,16 +72,16 @@ final class UpstreamTransfers {
 
         fileprivate(set) var isReplaced = false
 
-        fileprivate init(_ client: ClientNetwork?, _ began: Instant) {
+        fileprivate init(_ client: Client, _ began: Instant) {
             (self.client, self.began) = (client, began)
         }
     }
 
     private let total: TransferTotal
     private var all: [Transfer] = []
-    private var counts: [ClientNetwork?: Int] = [:]
+    private var clients: [ClientNetwork?: Client] = [:]
 
-    /// Number of transfers of clients without a verified address (`isProven`).
+    /// Number of transfers of clients without a verified address.
     private var unverified = 0
 
     fileprivate init(_ total: TransferTotal) { self.total = total }
@@ -77,11 +94,11 @@ final class UpstreamTransfers {
     func begin(_ client: ClientNetwork?, isRepetition: Bool, now: Instant) -> Transfer? {
         let share = total.share(using: all.count)
         let limit = share - share / 8
-        let count = counts[client] ?? 0
-        if isRepetition, !hasSpace(for: client, count, limit, share) { return nil }
+        let client = clients[client] ?? Client(client)
+        if isRepetition, !hasSpace(for: client, limit, share) { return nil }
         var replaced: Transfer?
-        if count >= limit || all.count >= share {
-            replaced = count >= limit ? oldest { $0 == client } : replaceable(share)
+        if client.count >= limit || all.count >= share {
+            replaced = client.count >= limit ? oldest { $0 === client } : replaceable(share)
             guard let replaced, now - replaced.began >= grace(of: replaced, for: client) else {
                 return nil
             }
@@ -103,52 +120,49 @@ final class UpstreamTransfers {
             last.place = place
         }
         total.used -= 1
-        let count = (counts[transfer.client] ?? 0) - 1
-        counts[transfer.client] = count > 0 ? count : nil
-        if !Self.isVerified(transfer.client) { unverified -= 1 }
+        let client = transfer.client
+        client.count -= 1
+        if client.count == 0 { clients[client.network] = nil }
+        if !client.isVerified { unverified -= 1 }
     }
 
     private func add(_ transfer: Transfer) {
         transfer.place = all.count
         all.append(transfer)
         total.used += 1
-        counts[transfer.client, default: 0] += 1
-        if !Self.isVerified(transfer.client) { unverified += 1 }
+        let client = transfer.client
+        client.count += 1
+        if client.count == 1 { clients[client.network] = client }
+        if !client.isVerified { unverified += 1 }
     }
 
     /// Returns the age that a transfer must have before a transfer of `client` can replace it.
-    private func grace(of transfer: Transfer, for client: ClientNetwork?) -> Duration {
-        guard transfer.client != client else { return UpstreamLimits.transferGrace }
-        let isCrowd = !Self.isVerified(client) && !Self.isVerified(transfer.client)
-        let (own, others) = (counts[client] ?? 0, counts[transfer.client] ?? 0)
-        return !isCrowd && others > 2 * own + 1 ? .zero : UpstreamLimits.resolvingTime
+    private func grace(of transfer: Transfer, for client: Client) -> Duration {
+        let other = transfer.client
+        guard other !== client else { return UpstreamLimits.transferGrace }
+        let isCrowd = !client.isVerified && !other.isVerified
+        return !isCrowd && other.count > 2 * client.count + 1
+            ? .zero : UpstreamLimits.resolvingTime
     }
 
-    private static func isVerified(_ client: ClientNetwork?) -> Bool { client?.isProven ?? true }
-
     /// True if a repetition of `client`'s query takes no transfer that a new query may need.
-    private func hasSpace(
-        for client: ClientNetwork?,
-        _ count: Int,
-        _ limit: Int,
-        _ share: Int
-    ) -> Bool {
-        count < limit / 2 && all.count < share
-            && (Self.isVerified(client) || unverified < share / 4)
+    private func hasSpace(for client: Client, _ limit: Int, _ share: Int) -> Bool {
+        client.count < limit / 2 && all.count < share
+            && (client.isVerified || unverified < share / 4)
     }
 
     /// Returns the transfer that a new transfer of another client replaces.
     private func replaceable(_ share: Int) -> Transfer? {
         // Clients without a verified address count together: one host can forge many addresses.
         let isCrowd = unverified > share / 2
-        let largest = counts.lazy.filter { !isCrowd || !Self.isVerified($0.key) }
-            .max { $0.value < $1.value }
+        let largest = clients.values.lazy.filter { !isCrowd || !$0.isVerified }
+            .max { $0.count < $1.count }
         let most = isCrowd ? share / 8 : 1
-        if let largest, largest.value > most { return oldest { $0 == largest.key } }
-        return oldest { !isCrowd || !Self.isVerified($0) }
+        if let largest, largest.count > most { return oldest { $0 === largest } }
+        return oldest { !isCrowd || !$0.isVerified }
     }
 
-    private func oldest(_ matches: (ClientNetwork?) -> Bool) -> Transfer? {
+    private func oldest(_ matches: (Client) -> Bool) -> Transfer? {
         var oldest: Transfer?
         for transfer in all where matches(transfer.client) {
             if let oldest, oldest.began <= transfer.began { continue }
