@@ -36,7 +36,10 @@ struct Admin {
         case ("POST", "/_emulator/clock"):
             let text = String(decoding: request.body, as: UTF8.self)
             guard let seconds = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-                return Response(status: 400, text: "expected seconds, keeping the old offset\n")
+                return Response(
+                    status: 400,
+                    text: "expected seconds as a number, keeping the old offset\n"
+                )
             }
             emulator.clock.set(offset: seconds)
             return Response(text: "set\n")
@@ -57,7 +60,10 @@ struct Admin {
             .map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty }
         guard lines.count <= Limits.faults else {
-            return Response(status: 400, text: "more than \(Limits.faults) faults\n")
+            return Response(
+                status: 400,
+                text: "more than \(Limits.faults) faults, keeping the old faults\n"
+            )
         }
         do throws(Fault.Failure) {
             var faults: [Fault] = []

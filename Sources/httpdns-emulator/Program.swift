@@ -7,7 +7,7 @@ import Foundation
 struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdns-emulator",
-        abstract: "Emulator of HTTPDNS vendors' servers, with fault injection.",
+        abstract: "Emulate the servers of HTTPDNS vendors, with fault injection.",
         usage: "httpdns-emulator [--listen <addr:port>] [--zone <file>] [<option>...]",
         discussion: Manual.discussion
     )
@@ -18,35 +18,55 @@ struct Program: AsyncParsableCommand {
     @Option(help: .init("File of names and addresses; SIGHUP reloads it.", valueName: "file"))
     var zone: String?
 
-    @Option(help: .init("File of 'FIELD = VALUE' lines, see ACCOUNTS.", valueName: "file"))
+    @Option(
+        help: .init("File of accounts ('FIELD = VALUE' lines), see ACCOUNTS.", valueName: "file")
+    )
     var account: String?
 
-    @Option(help: .init("Account field, see ACCOUNTS; may be repeated.", valueName: "field=value"))
+    @Option(
+        help: .init(
+            "Set an account field, see ACCOUNTS; may be repeated.",
+            valueName: "field=value"
+        )
+    )
     var set: [String] = []
 
-    @Option(help: .init("Tencent account number (12345).", valueName: "number"))
+    @Option(help: .init("Tencent account number. (default: 12345)", valueName: "number"))
     var id: String?
 
-    @Option(help: .init("Tencent DES key, 8 octets (testkey1).", valueName: "key"))
+    @Option(help: .init("Tencent DES key, 8 octets. (default: testkey1)", valueName: "key"))
     var keyDes: String?
 
-    @Option(help: .init("Tencent AES key, 16 octets (1234567890123456).", valueName: "key"))
+    @Option(
+        help: .init("Tencent AES key, 16 octets. (default: 1234567890123456)", valueName: "key")
+    )
     var keyAes: String?
 
     @Option(
-        help: .init("Token of the Tencent HTTPS channel (default: 987654321).", valueName: "number")
+        help: .init(
+            "Token of the Tencent HTTPS channel. (default: 987654321)",
+            valueName: "number"
+        )
     )
     var token: String?
 
     @Option(help: .init("Fault to inject, see FAULTS; may be repeated.", valueName: "spec"))
     var fault: [String] = []
 
-    @Option(help: .init("Seed for ':probability:', for repeatable runs.", valueName: "number"))
+    @Option(
+        help: .init(
+            "Seed of the random numbers for the condition :probability:.",
+            valueName: "number"
+        )
+    )
     var seed: UInt64?
 
     @Option(
         parsing: .unconditional,
-        help: .init("Clock error, in the Date field and expiry checks.", valueName: "seconds")
+        help: .init(
+            "Offset of the emulator's clock, for the Date header and expiry times.",
+            valueName: "seconds"
+        )
     )
     var clockOffset = 0
 
@@ -103,7 +123,7 @@ struct Program: AsyncParsableCommand {
             }
         }
         guard faults.count <= Limits.faults else {
-            throw ValidationError("--fault: more than \(Limits.faults)")
+            throw ValidationError("--fault: more than \(Limits.faults) faults")
         }
         let account = try makeAccount()
         let bill = Bill()

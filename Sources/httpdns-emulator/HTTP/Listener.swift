@@ -41,7 +41,9 @@ struct Listener: Sendable {
                     continue  // The client disconnected before accept (accept(2)).
                 }
                 guard emulator.connections.open() else {
-                    emulator.log("\(Limits.connections) connections are open, refusing a new one")
+                    emulator.log(
+                        "\(Limits.connections) connections are open, refusing a new connection"
+                    )
                     try accepted.close()
                     continue
                 }

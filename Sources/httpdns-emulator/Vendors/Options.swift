@@ -12,7 +12,10 @@ struct TencentOptions: ParsableArguments {
 
     @Option(
         help: .init(
-            "Text for a family without addresses: '0', '0,0', '' or ',0'.",
+            """
+            Reply text for an address family without addresses: '0' (zero), '0,0' (zero-ttl), \
+            '' (empty) or ',0' (empty-ttl).
+            """,
             valueName: "form"
         )
     )
@@ -20,22 +23,32 @@ struct TencentOptions: ParsableArguments {
 
     @Option(
         help: .init(
-            "HTTP status for a wrong account; with 200, an empty answer.",
+            "HTTP status of the reply to a wrong account; with 200, the reply has no content.",
             valueName: "code"
         )
     )
     var refusal = 401
 
-    @Flag(help: "Refuse a dn without ';expiry'.")
+    @Flag(help: "Refuse lookups whose dn has no expiry time (';TIME').")
     var requireExpiry = false
 
-    @Flag(help: "Refuse a dn with ';expiry'.")
+    @Flag(help: "Refuse lookups whose dn has an expiry time (';TIME').")
     var refuseExpiry = false
 
-    @Option(help: .init("Servers in /conf, comma-separated (own address).", valueName: "addresses"))
+    @Option(
+        help: .init(
+            "Servers in the reply to /conf, comma-separated. (default: the emulator's address)",
+            valueName: "addresses"
+        )
+    )
     var confServers: String?
 
-    @Option(help: .init("Validity of --conf-servers in minutes, 1-1440.", valueName: "minutes"))
+    @Option(
+        help: .init(
+            "Validity of the servers in the reply to /conf, 1-1440 minutes.",
+            valueName: "minutes"
+        )
+    )
     var confTtl = 60
 
     func manner(at own: Endpoint) throws -> Tencent.Manner {
@@ -68,12 +81,12 @@ struct AlibabaOptions: ParsableArguments {
     @Flag(help: "Refuse unsigned lookups (UnsignedInterfaceDisabled).")
     var requireSignature = false
 
-    @Flag(help: "Refuse sdns- parameters, as overseas (SdnsNotSupported).")
+    @Flag(help: "Refuse sdns- parameters (SdnsNotSupported), as servers outside China do.")
     var noSdns = false
 
     @Option(
         help: .init(
-            "Servers in the reply to `ss`, ADDR[:PORT],... (own address).",
+            "Servers in the reply to `ss`: ADDR[:PORT],... (default: the emulator's address)",
             valueName: "list"
         )
     )
@@ -84,7 +97,7 @@ struct AlibabaOptions: ParsableArguments {
 
     @Option(
         help: .init(
-            "Field no_ip_code for names that are not in the account; '' omits the field.",
+            "Value of no_ip_code for names that are not in the zone; '' omits the field.",
             valueName: "code"
         )
     )
@@ -109,17 +122,24 @@ struct AlibabaOptions: ParsableArguments {
 
 struct DNSJSONOptions: ParsableArguments {
     @Option(
-        help: .init("Form of Question: array, object (AliDNS's document).", valueName: "form")
+        help: .init("Type of the field Question; AliDNS documents an object.", valueName: "form")
     )
     var jsonQuestion = DNSJSON.QuestionForm.array
 
-    @Option(help: .init("Names with or without a final dot: dotted, bare.", valueName: "form"))
+    @Option(
+        help: .init(
+            "Names in replies end with a dot (dotted) or without (bare).",
+            valueName: "form"
+        )
+    )
     var jsonNames = DNSJSON.NameForm.dotted
 
-    @Flag(help: "Refuse calls without AliDNS's uid, ak, key, ts.")
+    @Flag(help: "Refuse calls without the parameters uid, ak, key and ts of AliDNS.")
     var jsonRequireKey = false
 
-    @Option(help: .init("Units of HTTPS: request (1), alidns (5).", valueName: "rule"))
+    @Option(
+        help: .init("Billed units of an HTTPS call: 1 (request) or 5 (alidns).", valueName: "rule")
+    )
     var jsonBilling = DNSJSON.Billing.request
 
     var manner: DNSJSON.Manner {

@@ -124,7 +124,7 @@ extension Zone {
             return
         }
         guard let family = Family(rawValue: words[2].uppercased()) else {
-            throw Complaint(text: "'\(words[2])' is neither A nor AAAA nor CNAME")
+            throw Complaint(text: "'\(words[2])' is not A, AAAA or CNAME")
         }
         guard let address = Address(words[3]), address.family == family else {
             throw Complaint(text: "'\(words[3])' is not an address for \(family.rawValue)")
@@ -137,7 +137,7 @@ extension Zone {
             record.subnet = subnet
         }
         guard register(words[0], record) else {
-            throw Complaint(text: "\(words[0]) has a CNAME")
+            throw Complaint(text: "\(words[0]) has a CNAME, and cannot have addresses")
         }
     }
 }
