@@ -63,7 +63,8 @@ struct Program {
         guard let verb = rest.first, !verbs.contains(verb) else { return nil }
         return Failure(
             message: "unknown command `\(verb)`",
-            hint: DidYouMean.hint(for: verb, among: verbs) ?? "`httpdnsctl --help` lists them all",
+            hint: DidYouMean.hint(for: verb, among: verbs)
+                ?? "`httpdnsctl --help` lists all commands",
             status: .usage
         )
     }

@@ -13,7 +13,7 @@ internal import Net
 struct Program: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdnsd",
-        abstract: "A local DNS server that asks HTTPDNS services.",
+        abstract: "A local DNS server that queries HTTPDNS services.",
         discussion: """
             Answers port 53 from a cache, gets addresses from the HTTPDNS services of cloud \
             vendors, and forwards everything else to upstream resolvers. Runs in the foreground \
@@ -34,7 +34,7 @@ struct Program: ParsableCommand {
     @Flag(
         name: .long,
         help:
-            "Print the effective settings of --config; without --config, all settings."
+            "Print the effective settings of --config, or without --config, describe all settings."
     )
     var printConfig = false
 
@@ -46,7 +46,7 @@ struct Program: ParsableCommand {
 
     @Option(
         name: .long,
-        help: "Minimum level to log; overrides `log.level` of the settings."
+        help: "Lowest level to log; overrides `log.level` of the settings."
     )
     var logLevel: Logger.Level?
 

@@ -103,7 +103,7 @@ struct DoctorTests {
         end = try namespace.run(Product.control, arguments + name)
         #expect(
             end.output.contains(
-                "printer.example.com is 198.51.100.7 for programs, but 192.0.2.9 for the daemon"
+                "printer.example.com: programs get 198.51.100.7, but the daemon answers 192.0.2.9"
             ),
             "\(end.output)"
         )

@@ -140,7 +140,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.daemon = down
             $0.unit = .init("ActiveState=failed\nResult=signal\nExecMainStatus=9\n")
         },
-        Fixture("restarts", .unit, .warning, "ended (exit code 1) and will be restarted") {
+        Fixture("restarts", .unit, .warning, "ended (exit code 1), and systemd will") {
             $0.daemon = down
             $0.unit = .init(
                 "ActiveState=activating\nSubState=auto-restart\nResult=exit-code\nExecMainStatus=1\n"
@@ -154,7 +154,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("settings for root only", .settings, .failure, "chmod 644") {
             $0.closedSettings = ["/etc/httpdnsd/httpdnsd.yaml"]
         },
-        Fixture("settings not allowed", .unit, .failure, "does not allow the settings") {
+        Fixture("settings not allowed", .unit, .failure, "cannot be applied on this machine") {
             $0.daemon = down
             $0.unit = .init("ActiveState=failed\nResult=exit-code\nExecMainStatus=78\n")
         },
@@ -461,7 +461,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("another server answers", .getaddrinfo, .failure, "do not reach the daemon") {
             $0.lookup?.seenByDaemon = 0
         },
-        Fixture("another answer", .getaddrinfo, .warning, "is 192.0.2.1 for programs") {
+        Fixture("another answer", .getaddrinfo, .warning, "programs get 192.0.2.1") {
             $0.lookup?.addresses = addresses("192.0.2.1")
             $0.lookup?.expected = addresses("192.0.2.2")
         },
@@ -510,7 +510,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.isClockSynchronised = false
         },
         Fixture("none", .certificates, .failure, "no certificate") { $0.certificateStores = [] },
-        Fixture("intercepted", .interception, .warning, "192.0.2.1 over udp answered") {
+        Fixture("intercepted", .interception, .warning, "answered: 192.0.2.1 over udp") {
             $0.interceptors = interceptors(answer: true)
         },
         Fixture("not intercepted", .interception, .ok, "no answer on port 53") {

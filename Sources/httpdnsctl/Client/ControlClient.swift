@@ -95,7 +95,7 @@ struct ControlClient {
                 throw Failure(
                     message: "\(method.rawValue): no reply, and the daemon does not answer another "
                         + "call: \(error.message)",
-                    hint: "the result is unknown: journalctl -u httpdnsd",
+                    hint: "it is unknown if the call took effect: see journalctl -u httpdnsd",
                     status: .unreachable
                 )
             }

@@ -7,9 +7,9 @@ enum Unreachable {
         case ENOENT, ENOTDIR:
             failure(
                 "there is no socket \(path)",
-                hint: "is httpdnsd running (systemctl status httpdnsd)? if control.socket is "
-                    + "another path, use --socket PATH; if the file was removed, systemctl restart "
-                    + "httpdnsd"
+                hint: "is httpdnsd running (systemctl status httpdnsd)? if the settings "
+                    + "have another control.socket, use --socket PATH; if the file was removed, "
+                    + "systemctl restart httpdnsd"
             )
         case ECONNREFUSED:
             failure(

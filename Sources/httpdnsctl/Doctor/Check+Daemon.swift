@@ -12,8 +12,8 @@ extension Check {
         case "activating" where unit.sub == "auto-restart":
             results.append(
                 .warning(
-                    "httpdnsd.service ended (\(unit.cause)) and will be restarted",
-                    fix: "for the cause: journalctl -u httpdnsd -n 20"
+                    "httpdnsd.service ended (\(unit.cause)), and systemd will restart it",
+                    fix: "journalctl -u httpdnsd -n 20 shows the cause"
                 )
             )
         case "activating", "reloading": results.append(.ok("httpdnsd.service is \(unit.active)"))
@@ -51,16 +51,23 @@ extension Check {
             switch unit.exitCode {
             case 2:
                 machine.closedSettings.first.map {
-                    ("its user cannot read \($0)", "chmod 644 \($0)")
+                    ("the user of the service cannot read \($0)", "chmod 644 \($0)")
                 } ?? ("error in the settings", "httpdnsd --check shows the error")
             case 78:
-                ("this machine does not allow the settings", "journalctl -u httpdnsd -n 20")
+                (
+                    "the settings cannot be applied on this machine",
+                    "journalctl -u httpdnsd -n 20 shows the cause"
+                )
             case 243:
                 (
                     "systemd cannot read a credential",
                     "correct LoadCredential= (systemctl cat httpdnsd)"
                 )
-            default: ("\(unit.cause); not restarted", "journalctl -u httpdnsd -n 20")
+            default:
+                (
+                    "\(unit.cause); systemd does not restart it",
+                    "journalctl -u httpdnsd -n 20 shows the cause"
+                )
             }
         return .failure("\(what): \(cause.what)", fix: "\(cause.fix); then \(restart)")
     }
@@ -127,8 +134,8 @@ extension Check {
         if let file = machine.closedSettings.first {
             return [
                 .failure(
-                    "\(file) is only for root: the service, which runs as its own user, cannot "
-                        + "read it",
+                    "only root can read \(file): the service, which runs as its own user, "
+                        + "cannot read it",
                     fix: "chmod 644 \(file); secrets belong in credentials or in their own files"
                 )
             ]
@@ -181,7 +188,8 @@ extension Check {
             }
             return [
                 .warning(
-                    "\(machine.settingsPath) is valid, but not yet in force: \(few)",
+                    "\(machine.settingsPath) is valid, but these changes are not yet in force: "
+                        + few,
                     fix: isForReload
                         ? "httpdnsctl check shows the changes, httpdnsctl reload applies them"
                         : "systemctl restart httpdnsd"
@@ -271,8 +279,8 @@ extension Check {
                 return .warning(
                     "\(vendor.name) chooses addresses for \(address), but client-subnet is "
                         + "\(subnet): the vendor ignores the option",
-                    fix: "httpdnsctl explain NAME --live shows the reply; if it is the same, "
-                        + "remove client-subnet of vendor \(vendor.name)"
+                    fix: "repeat the check after httpdnsctl explain NAME --live; if the result is "
+                        + "the same, remove client-subnet of vendor \(vendor.name)"
                 )
             }
             return .ok("\(vendor.name) chooses addresses for client-subnet \(subnet)")
@@ -293,7 +301,8 @@ extension Check {
         guard !upstreams.isEmpty else {
             return [
                 .ok(
-                    "no upstream: only names with a route to a vendor, hosts and special names are answered"
+                    "no upstream is configured: the daemon answers only names with a route to a "
+                        + "vendor, names in hosts, and special-use names"
                 )
             ]
         }
@@ -307,8 +316,8 @@ extension Check {
             }
             if let count = upstream.foreignReplies, count > max(8, upstream.calls / 100) {
                 return .warning(
-                    "\(upstream.name): \(count) messages from its address matched no query",
-                    fix: "replies may be forged: use an upstream over tls:// or https://"
+                    "\(upstream.name): \(count) messages from its address match no query",
+                    fix: "the messages may be forged: use an upstream over tls:// or https://"
                 )
             }
             let error = upstream.lastError.map { ": \($0)" } ?? ""

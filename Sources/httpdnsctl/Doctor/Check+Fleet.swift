@@ -12,8 +12,8 @@ extension Check {
                 members > 1
                     ? .ok(what)
                     : .warning(
-                        "\(what): no other machine was heard of",
-                        fix: "give each machine another name (fleet.name) and the same secret"
+                        "\(what): no other machine of the fleet is known",
+                        fix: "use a different fleet.name and the same fleet.secret on each machine"
                     )
             ]
         }
@@ -38,6 +38,6 @@ extension Check {
             ("does not answer in time", "check the load of the Redis server and the network to it"),
             ("refused", "start the Redis server, or correct fleet.servers"),
         ]
-        return remedies.first { error.contains($0.0) }?.1 ?? "httpdnsctl status; see also its log"
+        return remedies.first { error.contains($0.0) }?.1 ?? "see the log of the Redis server"
     }
 }

@@ -27,15 +27,16 @@ extension Check {
                             "Docker containers use \(names.joined(separator: ", ")), "
                                 + "not the daemon",
                             fix:
-                                "listen on the bridge address, such as 172.17.0.1:53, allow "
-                                + "172.16.0.0/12, and set \"dns\" in daemon.json to that address"
+                                "add the bridge address, such as 172.17.0.1:53, to listen, and "
+                                + "172.16.0.0/12 to allow; set \"dns\" in daemon.json to this "
+                                + "address"
                         )
                 )
             } else if isLoopback {
                 results.append(
                     .warning(
                         "Docker replaces the loopback nameserver with 8.8.8.8 in containers",
-                        fix: "listen on 172.17.0.1:53, allow 172.16.0.0/12, and set "
+                        fix: "add 172.17.0.1:53 to listen, and 172.16.0.0/12 to allow; write "
                             + "{\"dns\": [\"172.17.0.1\"]} in /etc/docker/daemon.json"
                     )
                 )
@@ -125,17 +126,22 @@ extension Check {
     static let interception = Check("interception") { machine in
         guard let probes = machine.interceptors else {
             return [
-                .skipped("not checked: needs --network (queries to addresses without a server)")
+                .skipped("checked only with --network, which queries addresses without a server")
             ]
         }
         let answered = probes.filter(\.isAnswered)
         guard let first = answered.first else {
-            return [.ok("no answer on port 53 of an address without a server")]
+            return [
+                .ok(
+                    "no answer on port 53 of an address without a server: not intercepted"
+                )
+            ]
         }
         let list = answered.map { "\($0.server) over \($0.transport.rawValue)" }
         return [
             .warning(
-                "port 53 is intercepted: unassigned \(list.joined(separator: ", ")) answered",
+                "port 53 is intercepted: addresses without a server answered: "
+                    + list.joined(separator: ", "),
                 fix:
                     "use upstreams over https:// or tls://; answers over plain "
                     + "\(first.transport.rawValue) are forged"

@@ -28,7 +28,7 @@ extension Check {
                     )
                 )
             } else if socket.process != nil || machine.isRoot {
-                results.append(.ok(what + ", next to the daemon"))
+                results.append(.ok(what + ", which does not disturb the daemon"))
             }
         }
         if isOurs { results.insert(.ok("the daemon uses port 53"), at: 0) }
@@ -39,7 +39,7 @@ extension Check {
                     ? .warning(
                         "port 53 is not in use; the daemon listens on "
                             + machine.servers.map(\.description).joined(separator: ", "),
-                        fix: "listen: [\"127.0.0.1:53\", \"[::1]:53\"] in httpdnsd.yaml"
+                        fix: "set listen: [\"127.0.0.1:53\", \"[::1]:53\"] in httpdnsd.yaml"
                     )
                     : .failure("port 53 is not in use", fix: "systemctl enable --now httpdnsd")
             )
@@ -86,7 +86,8 @@ extension Check {
         }
         return switch process.name {
         case "dnsmasq":
-            "systemctl disable --now dnsmasq; for libvirt or NetworkManager, set bind-interfaces"
+            "systemctl disable --now dnsmasq; if libvirt or NetworkManager runs it, set "
+                + "bind-interfaces"
         case "systemd-resolve", "systemd-resolved":
             "listen only on 127.0.0.1, or set DNSStubListener=no in /etc/systemd/resolved.conf and "
                 + "run systemctl restart systemd-resolved"
@@ -101,7 +102,7 @@ extension Check {
     static let answers = Check("answers") { machine in
         // Without a daemon, an answer would be from another server.
         guard machine.status != nil else {
-            return [.skipped("not checked: the daemon's listeners are unknown")]
+            return [.skipped("not checked, because the daemon's listeners are unknown")]
         }
         var results: [Verdict] = []
         var good: [String] = []

@@ -120,7 +120,7 @@ extension Check {
         guard former.isEmpty else {
             return [
                 .warning(
-                    "an earlier version wrote " + former.joined(separator: ", "),
+                    "an earlier version of httpdnsctl wrote " + former.joined(separator: ", "),
                     fix: "httpdnsctl setup apply"
                 )
             ]
@@ -130,7 +130,7 @@ extension Check {
         return [
             .warning(
                 "changed since the setup: " + machine.changedFiles.joined(separator: ", "),
-                fix: "httpdnsctl setup apply --force, or setup revert --force"
+                fix: "httpdnsctl setup apply --force, or httpdnsctl setup revert --force"
             )
         ]
     }
@@ -216,7 +216,7 @@ extension Check {
         if machine.processes.contains("sssd_nss"), services.contains("sss") {
             results.append(
                 .warning(
-                    "the hosts line uses sssd",
+                    "the hosts line uses sssd, which can cache answers",
                     fix: "remove sss from the hosts line of /etc/nsswitch.conf"
                 )
             )
@@ -248,9 +248,10 @@ extension Check {
             }
             return [
                 .warning(
-                    "\(lookup.name) is \(list(lookup.addresses)) for programs, but "
-                        + "\(list(expected)) for the daemon",
-                    fix: "check /etc/hosts and the services before dns: see nsswitch above"
+                    "\(lookup.name): programs get \(list(lookup.addresses)), but the daemon "
+                        + "answers \(list(expected))",
+                    fix:
+                        "check /etc/hosts, and the services before dns in the hosts line: see nsswitch"
                 )
             ]
         }
@@ -268,7 +269,8 @@ extension Check {
             return [
                 .warning(
                     "getaddrinfo(\(lookup.name)) took \(milliseconds)",
-                    fix: "a service before the daemon does not answer: see nsswitch, resolv-conf"
+                    fix: "another service or server, which is queried first, does not answer: see "
+                        + "nsswitch and resolv-conf above"
                 )
             ]
         }

@@ -178,7 +178,7 @@ struct FileTree: Sendable {
                 EPERM where getuid() != 0:
                 "use sudo"
             case EPERM: "check if the file is immutable: lsattr \(path)"
-            case EBUSY: "the file is a mount point, as in containers: change its source"
+            case EBUSY: "the file is a mount point, as in containers: change the mounted file"
             case EROFS:
                 "make it writable (mount -o remount,rw), or change the image of this machine"
             default: nil

@@ -28,8 +28,9 @@ enum FleetText {
         table.add(
             "calls",
             Table.Cell(
-                "\(Units.count(fleet.led)) led, \(Units.count(fleet.waited)) waited for,"
-                    + " \(Units.count(fleet.waitedInVain)) of them in vain"
+                "\(Units.count(fleet.led)) made for the fleet,"
+                    + " \(Units.count(fleet.waited)) of other machines awaited,"
+                    + " \(Units.count(fleet.waitedInVain)) of them without answer"
             )
         )
         table.add(

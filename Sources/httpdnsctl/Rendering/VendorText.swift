@@ -16,9 +16,9 @@ enum VendorText {
     static func budget(_ budget: BudgetStatus) -> String {
         let beyond =
             switch budget.state {
-            case .within: budget.beyond == 0 ? "" : ", \(Units.count(budget.beyond)) over budget"
-            case .spent: ", \(Units.count(budget.beyond)) not made"
-            case .exceeded: ", \(Units.count(budget.beyond)) made over budget"
+            case .within: budget.beyond == 0 ? "" : ", \(calls(budget.beyond)) over budget"
+            case .spent: ", \(calls(budget.beyond)) not made"
+            case .exceeded: ", \(calls(budget.beyond)) made over budget"
             }
         if let problem = budget.problem { return "budget: \(problem)" }
         let limits: [(used: UInt64?, limit: UInt64?, what: String)] = [
@@ -35,6 +35,10 @@ enum VendorText {
         let title = budget.shared == true ? "budget of the fleet, used here: " : "budget: "
         return title + uses.joined(separator: ", ") + beyond
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
+    }
+
+    private static func calls(_ number: UInt64) -> String {
+        Units.count(number, "call", "calls")
     }
 
     static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {

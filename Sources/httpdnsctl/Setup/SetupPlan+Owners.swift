@@ -72,8 +72,8 @@ extension SetupPlan {
             facts.resolvedPath == Paths.resolved + "/resolv.conf"
         {
             notes.append(
-                "/etc/resolv.conf links past the stub: programs will use the daemon's address "
-                    + "first, then the servers of the links"
+                "/etc/resolv.conf does not link to the stub file of systemd-resolved: programs "
+                    + "will query the daemon first, then the servers of the links"
             )
         }
     }

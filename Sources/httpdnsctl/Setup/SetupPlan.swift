@@ -76,7 +76,7 @@ extension SetupPlan {
             obstacles.append(
                 Obstacle(
                     what: "\(change.path) is neither a file nor a link",
-                    fix: "move it away",
+                    fix: "move it to another place",
                     yieldsToForce: false
                 )
             )

@@ -7,14 +7,14 @@ struct BillVerb: Verb {
         commandName: "bill",
         abstract: "Show the units that vendors bill, the cost, and settings that cost less.",
         discussion: """
-            A unit is an item of the vendor's bill, such as a request or a name. Units are counted \
-            by the rules of the vendor's price page, or of the option `price`. They are shown in \
-            total, by route, and for the most expensive names. The counts of the day and the month \
-            (UTC) include all daemons of this machine, and survive restarts. The counts are upper \
-            bounds: a call also counts if the daemon does not know whether it is billed. The output \
-            also suggests settings that cost less, computed from the calls since the start or \
-            `stats --reset`. \
-            Compare with the vendor's invoice before you rely on the figures.
+            A unit is an item of the vendor's bill, such as a request or a name. The daemon counts \
+            units by the rules of the vendor's price page, or of the option `price`. The output \
+            shows the units in total, by route, and for the most expensive names. The counts of \
+            the day and the month (UTC) include all daemons of this machine, and survive \
+            restarts. The counts are upper bounds: a call also counts if the daemon does not know \
+            whether the vendor bills it. The output also suggests settings that cost less, based \
+            on the calls since the start or `stats --reset`. Compare the counts with the vendor's \
+            invoice before you rely on them.
 
             EXAMPLES
               httpdnsctl bill
@@ -30,8 +30,11 @@ struct BillVerb: Verb {
 
     @Option(
         help: ArgumentHelp(
-            "Set the counts of the day and the month of a vendor to 0.",
-            discussion: "Needed if usage.state is damaged: until then, budgets count as spent.",
+            "Set the counts of a vendor for the day and the month to 0.",
+            discussion: """
+                Needed if usage.state is damaged: until this reset, the daemon treats the \
+                budgets as spent.
+                """,
             valueName: "vendor"
         )
     )

@@ -9,10 +9,11 @@ struct DoctorVerb: Verb {
         abstract: "Check the daemon and its environment, and suggest fixes.",
         usage: "httpdnsctl doctor [OPTION ...]",
         discussion: """
-            Checks the port 53, getaddrinfo, containers, vendors and upstreams, the clock, \
-            certificates, settings, secrets and the unit. Also works when the daemon is down. Takes \
-            at most about 10 s. More checks run as root. Servers outside the machine are \
-            queried only with --network or --name, or if programs use them instead of the daemon.
+            Checks port 53, getaddrinfo, containers, vendors and upstreams, the clock, \
+            certificates, settings, secrets and the systemd unit. Also works when the daemon is \
+            down. Takes at most about 10 s. As root, it makes more checks. Servers outside the \
+            machine are queried only with --network or --name, or if programs use them instead of \
+            the daemon.
 
             Exits with 4 if there is a warning or a failure.
 
@@ -27,7 +28,7 @@ struct DoctorVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Detect interception of port 53, with queries to addresses without a server."
+        help: "Query addresses without a server, to detect interception of port 53."
     )
     var network = false
 
@@ -37,7 +38,7 @@ struct DoctorVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Path of the settings. (default: those of the daemon)",
+            "Path of the settings file. (default: the daemon's settings file)",
             valueName: "path"
         ),
         completion: .file(extensions: ["yaml"])
@@ -47,7 +48,7 @@ struct DoctorVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Check only files, below this directory, such as an image.",
+            "Check only the files below this directory, such as a mounted image.",
             valueName: "directory"
         ),
         completion: .directory

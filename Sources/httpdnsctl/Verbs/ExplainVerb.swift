@@ -5,12 +5,12 @@ import Control
 struct ExplainVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Show how a name is answered, step by step, and the cost.",
+        abstract: "Show step by step how the daemon answers a name, and the cost.",
         discussion: """
-            Each line is the result of one stage: is the name in `hosts`, is it a special-use name \
-            (RFC 6761), which route covers it (with the place in the settings), what is cached, and \
-            which vendors or upstreams would be used. Without --live nothing is sent and no billable \
-            call is made.
+            Each line shows the result of one stage: entries of `hosts`, special-use names \
+            (RFC 6761), the route of the name with its place in the settings, the cache, and the \
+            vendors or upstreams that the daemon would query. Without --live, the daemon sends no \
+            query and makes no billable call.
 
             With --live the name is resolved now, without reading the cache, as for a client that \
             does not request DNSSEC. Each request is listed with its destination, reason, \

@@ -15,13 +15,13 @@ struct FlushVerb: Verb {
             """,
         discussion: """
             The next query for a removed name is resolved again, which can be a billable call. \
-            Removing no entry is not an error. With --soft, entries are only marked stale: the next \
-            query refreshes them, and they are served if no server answers.
+            It is not an error if no entry matches. With --soft, entries are only marked stale: \
+            the next query refreshes them, and they are served if no server answers.
 
             EXAMPLES
               httpdnsctl flush www.example.com         all types of one name
-              httpdnsctl flush www.example.com AAAA    one type of it
-              httpdnsctl flush --tree example.com      example.com and all below it
+              httpdnsctl flush www.example.com AAAA    one type of one name
+              httpdnsctl flush --tree example.com      example.com and all names below
               httpdnsctl flush --negative              entries without records
               httpdnsctl flush --source tencent        answers of a vendor or an upstream
               httpdnsctl flush --all --soft            mark all entries stale
@@ -56,7 +56,10 @@ struct FlushVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Remove answers of this vendor or upstream; `vendor` or `upstream`: of all.",
+            """
+            Remove the answers of this vendor or upstream, or with `vendor` or `upstream`, of \
+            all vendors or all upstreams.
+            """,
             valueName: "source"
         ),
         completion: .custom { _, _, _ in Completions.flushedSources }

@@ -4,7 +4,7 @@ import Control
 
 struct PausedServer: ParsableArguments {
     @Argument(
-        help: "Name of a vendor, or else of an upstream, in the settings.",
+        help: "Name of a vendor or upstream in the settings.",
         completion: .custom { _, _, _ in Completions.servers }
     )
     var name: String
@@ -20,7 +20,7 @@ struct PausedServer: ParsableArguments {
 struct PauseVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Stop sending to a vendor or upstream until it is resumed.",
+        abstract: "Stop sending queries to a vendor or upstream until `resume`.",
         discussion: """
             Names of a paused vendor go to the next vendor of their route, or to the fallback; \
             queries of a paused upstream go to the other upstreams. Calls in flight continue, and \

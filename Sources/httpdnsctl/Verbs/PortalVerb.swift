@@ -5,7 +5,7 @@ import Control
 struct PortalVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "portal",
-        abstract: "Use the network's DNS for a while, to log in to it.",
+        abstract: "Use the network's DNS servers for a while, to log in to the network.",
         discussion: """
             A captive portal, such as of a hotel, redirects all names to its login page until you \
             log in. This command sends all names to the DNS servers of the network for a limited \
@@ -28,11 +28,11 @@ struct PortalVerb: Verb {
     )
     var time: String?
 
-    @Flag(name: .long, help: "End it now.")
+    @Flag(name: .long, help: "End this mode now.")
     var off = false
 
     func validate() throws {
-        if off, time != nil { throw ValidationError("--for and --off exclude each other") }
+        if off, time != nil { throw ValidationError("--for and --off cannot be combined") }
         if let time, Self.seconds(time) == nil {
             throw ValidationError("--for: `\(time)` is not a duration from 1s to 30m, such as 3m")
         }

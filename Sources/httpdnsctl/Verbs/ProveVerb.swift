@@ -5,7 +5,7 @@ import Control
 struct ProveVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "prove",
-        abstract: "Compare a vendor's replies with what httpdnsd assumes, with billable calls.",
+        abstract: "Make billable calls, and compare the replies with what httpdnsd expects.",
         discussion: """
             Prints the cost first. Then makes one call for each feature of the vendor's protocol: \
             address families, an unknown name, a batch, client-subnet, wrong and expired signatures, \
@@ -15,11 +15,11 @@ struct ProveVerb: Verb {
 
             The report contains no keys, parameter values or account numbers. --vectors prints test \
             data for the parsers of httpdnsd instead: one JSON object for each reply whose body is \
-            not encrypted. Replies contain the name and its addresses.
+            not encrypted. These replies contain the name and its addresses.
 
             A call without a reply, for example if the server refuses connections, is shown as \
-            skipped, with the reason. Exits with 4 if a reply differs from the documentation, and with 1 if no reply could \
-            be compared.
+            skipped, with the reason. Exits with 4 if a reply differs from the vendor's \
+            documentation, and with 1 if there was no reply to compare.
 
             EXAMPLES
               httpdnsctl prove alibaba --name www.example.com
@@ -35,7 +35,7 @@ struct ProveVerb: Verb {
 
     @Option(
         name: .long,
-        help: "Name that is registered with the vendor. (default: a name of its routes)"
+        help: "Name that is registered with the vendor. (default: a name in the vendor's routes)"
     )
     var name: String?
 

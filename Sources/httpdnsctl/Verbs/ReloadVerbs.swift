@@ -25,7 +25,7 @@ struct ReloadVerb: Verb {
     @OptionGroup var options: Options
 
     static func report(_ time: Duration) {
-        Output.error("httpdnsctl: the daemon is still at work after \(time.components.seconds) s")
+        Output.error("httpdnsctl: still waiting for the daemon after \(time.components.seconds) s")
     }
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
@@ -46,8 +46,8 @@ struct CheckVerb: Verb {
         abstract: "Show errors in the settings, and what a reload would change.",
         discussion: """
             Without FILE, checks the daemon's own settings file as it is now. httpdnsctl reads FILE, \
-            which must be readable for you; the daemon reads the secrets and certificates that FILE \
-            names. Changes nothing. Exits with 1 if there are errors.
+            which you must be able to read; the daemon reads the secrets and certificates that \
+            FILE names. Changes nothing. Exits with 1 if there are errors.
 
             Without a running daemon, use `httpdnsd --config FILE --check`.
 
@@ -97,7 +97,7 @@ struct CheckVerb: Verb {
             octets += block[..<count]
             guard octets.count <= ControlLimits.callOctets else {
                 throw Failure(
-                    message: "\(file) is too long for a call",
+                    message: "\(file) is too long to send to the daemon",
                     hint: "use httpdnsd --config \(file) --check",
                     status: .failed
                 )

@@ -11,8 +11,8 @@ struct SetupVerb: Verb {
             Detects the manager of /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
             resolvconf, a DHCP client, or none) and configures it, so that the change persists. The \
             original files are saved in /var/lib/httpdnsd-setup; `revert` restores them exactly. \
-            Nothing is changed unless the daemon answers on its address, and answers a query for a \
-            random name below example.com without an error.
+            Before the change, the daemon must answer a query for a random name below example.com \
+            without an error; otherwise nothing is changed.
 
             EXAMPLES
               httpdnsctl setup --dry-run
@@ -35,7 +35,7 @@ struct SetupVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Continue even if the daemon does not resolve names or files were edited."
+        help: "Continue even if the daemon does not resolve names, or files were edited."
     )
     var force = false
 
@@ -49,7 +49,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Address of the daemon, if not detected; may be repeated.",
+            "Address of the daemon, if it is not detected; may be repeated.",
             valueName: "address"
         )
     )
@@ -58,7 +58,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Change the files below a directory; notify no services.",
+            "Change the files below this directory, and restart no services.",
             valueName: "directory"
         ),
         completion: .directory

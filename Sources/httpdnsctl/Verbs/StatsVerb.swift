@@ -7,7 +7,7 @@ struct StatsVerb: Verb {
         commandName: "stats",
         abstract: "Show the counters.",
         discussion: """
-            The tables by source, by rcode and by transport each classify all queries. Latencies are \
+            The tables by source, by rcode and by transport each count all queries. Latencies are \
             quantiles: 50 %, 90 %, 99 % and 99.9 % of the queries took at most this long. Some \
             vendors bill each call, others each name in a call: the table BILLED shows both, and the \
             names also by route.
@@ -25,13 +25,13 @@ struct StatsVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Show changes every SECONDS (1 to 86400); one line each with --json.",
+            "Show the changes every SECONDS (1 to 86400); with --json, as one line each time.",
             valueName: "seconds"
         )
     )
     var watch: Int?
 
-    @Flag(name: .long, help: "Reset the counters to zero after this reply.")
+    @Flag(name: .long, help: "Set the counters to zero after showing them.")
     var reset = false
 
     func validate() throws {

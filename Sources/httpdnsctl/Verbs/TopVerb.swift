@@ -7,7 +7,7 @@ struct TopVerb: Verb {
         commandName: "top",
         abstract: "Show top lists, such as the names with the most billable calls.",
         discussion: """
-            KIND is the order of the list:
+            KIND selects the list and its order:
               names      names by queries
               misses     names by cache misses
               fallback   names that upstreams answered in a vendor's place, and why
@@ -29,7 +29,7 @@ struct TopVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "Order of the list.", completion: .list(Completions.lists))
+    @Argument(help: "Kind of list.", completion: .list(Completions.lists))
     var kind: String
 
     @Option(

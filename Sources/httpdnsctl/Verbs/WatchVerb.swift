@@ -8,12 +8,14 @@ struct WatchVerb: Verb {
         abstract: "Show queries as they are answered, until Ctrl-C.",
         usage: "httpdnsctl watch [OPTION ...]",
         discussion: """
-            One line per query: arrival time, response time, question, and source of the answer. For a \
-            cached answer, the line also shows the server that gave it.
+            Shows one line per query: arrival time, response time, RCODE, question, source of the \
+            answer, and client. For a cached answer, the line also shows the server from which the \
+            daemon got the answer.
 
             Watching does not delay answers: at most 8,000 queries per second are listed, and fewer \
-            if the daemon is busy. Of the other queries, only the number is shown. Queries that are rejected before their question is parsed, such as those of clients \
-            outside `allow`, are not shown; `stats` counts them.
+            if the daemon is busy. Of the other queries, only the number is shown. Queries that \
+            are rejected before their question is parsed, such as those of clients outside \
+            `allow`, are not shown; `stats` counts them.
 
             EXAMPLES
               httpdnsctl watch
@@ -43,7 +45,8 @@ struct WatchVerb: Verb {
 
     @Option(
         name: .long,
-        help: "Only answers with this RCODE, such as nxdomain; also nodata.",
+        help:
+            "Only answers with this RCODE, such as nxdomain, or nodata (NOERROR without records).",
         completion: .list(Completions.rcodes)
     )
     var rcode: String?
@@ -54,7 +57,7 @@ struct WatchVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Only answers slower than a time: 50ms, 1s, or 50 (milliseconds).",
+            "Only answers slower than this time: 50ms, 1s, or 50 (milliseconds).",
             valueName: "time"
         )
     )
