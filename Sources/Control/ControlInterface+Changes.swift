@@ -84,9 +84,9 @@ extension ControlInterface {
         method LogLevel(level: ?string) -> (level: string)
 
         # Sends all names to the DNS servers of the network, so that the login page of a captive
-        # portal opens; hosts, special names and routes with `fallback: none` excepted. Ends by
-        # itself after `for-seconds` (1 to 1800, default 180), or at once with `off`. Failed if the
-        # network names no server, or with `portal: off`. A changing call.
+        # portal opens. Exceptions: hosts, special names, and routes with `fallback: none`. Ends
+        # after `for-seconds` (1 to 1800, default 180), or immediately with `off`. Failed if the
+        # network offers no DNS server, or with `portal: off`. A changing call.
         # + for-seconds: ?int                  in the request
         method Portal(off: ?bool) -> (active: bool, seconds: ?int, servers: []string)
         """

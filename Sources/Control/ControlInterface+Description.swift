@@ -83,8 +83,8 @@ extension ControlInterface {
         #   64:ff9b::/96
         # portal: there is a captive portal, or the captive portal mode is on
         # + portal-seconds: ?int               time until the mode ends
-        # + nat64-from: ?string                upstream that gave it, or settings
-        # + nat64-age-seconds: ?int            time since it is in use
+        # + nat64-from: ?string                upstream that returned the prefix, or settings
+        # + nat64-age-seconds: ?int            time since the prefix is in use
         type NetworkStats (
           changes: int,
           resumes: int,
@@ -106,7 +106,7 @@ extension ControlInterface {
 
         # Exchange of answers with other machines. since: RFC 3339
         # + last-error: ?string
-        # members: machines heard of in the last minute
+        # members: machines of the fleet that were active in the last minute
         type FleetStatus (state: FleetState, server: ?string, since: ?string, members: ?int)
 
         # + uptime-seconds: int

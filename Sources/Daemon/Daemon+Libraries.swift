@@ -24,10 +24,11 @@ extension Daemon {
         TrustStores.shared.observer = { [logger] notice in
             switch notice {
             case .reloaded(let source):
-                logger.notice("certificates: reloaded changed \(source)")
+                logger.notice("certificates: reloaded \(source), which has changed")
             case .failed(let source, let error):
                 logger.error(
-                    "certificates: cannot use changed \(source): \(error), keeping the old ones"
+                    "certificates: cannot use \(source), which has changed: \(error), "
+                        + "keeping the old certificates"
                 )
             }
         }

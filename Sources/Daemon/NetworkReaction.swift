@@ -177,7 +177,7 @@ final class NetworkReaction {
         logger.notice(
             isKnown
                 ? "the network may have a captive portal: to log in, run `httpdnsctl portal`"
-                : "the network has no captive portal any more"
+                : "the network no longer has a captive portal"
         )
     }
 

@@ -120,8 +120,9 @@ struct FaultTests {
     func complete() throws {
         let manual = try run(Product.emulator, ["--help"]).output
         let part = try #require(manual.components(separatedBy: "FAULTS\n").last)
-        let list = try #require(part.components(separatedBy: "All conditions must hold").first)
-        let kinds = list.split(separator: "\n").filter { $0.hasPrefix("  ") }
+        let list = try #require(part.components(separatedBy: "A fault applies").first)
+        let kinds = list.split(separator: "\n")
+            .filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
             .compactMap { line in
                 line.split(separator: " ").first.map {
                     String($0.prefix { $0 != "=" && $0 != "[" })

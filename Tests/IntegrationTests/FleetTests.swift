@@ -160,7 +160,7 @@ struct FleetTests {
         #expect(try fleet.daemons[0].dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try fleet.emulator.lookups() == 2)
         let text = try fleet.daemons[2].control("explain", "www.example.com").output
-        #expect(text.contains("not asked: the vendor has not yet shown"), "\(text)")
+        #expect(text.contains("not queried: the vendor has not yet reported"), "\(text)")
         try fleet.stop()
     }
 
@@ -292,7 +292,7 @@ struct FleetTests {
         #expect(try fleet.emulator.lookups() == 2)
         #expect(try fleet.daemons[0].control("flush", "--fleet", "www.example.com").status == 0)
         for daemon in fleet.daemons.dropFirst() {
-            try daemon.program.line(with: "fleet: flush by another machine")
+            try daemon.program.line(with: "fleet: flushed by another machine")
             #expect(try daemon.cached("www.example.com").isEmpty)
             #expect(try !daemon.cached("four.example.com").isEmpty)
         }
@@ -312,7 +312,7 @@ struct FleetTests {
             "--soft"
         )
         #expect(soft.status == 0, "\(soft)")
-        try fleet.daemons[0].program.line(with: "fleet: flush by another machine", number: 1)
+        try fleet.daemons[0].program.line(with: "fleet: flushed by another machine", number: 1)
         try fleet.daemons[0].wait("lookup", "four.example.com") { json in
             json["entries"].array.allSatisfy { $0["stale"].bool == true }
         }

@@ -35,7 +35,7 @@ struct UsageTests {
         #expect(try emulator.lookups() == 0)
         let status = try daemon.control("status")
         #expect(status.status == 4)
-        let problem = "usage unknown: cannot create \(place): Not a directory; let $STATE_DIRECTORY"
+        let problem = "usage unknown: cannot create \(place): Not a directory; set $STATE_DIRECTORY"
         #expect(status.output.contains("not used because of its budget: " + problem), "\(status)")
         let end = try daemon.program.stop()
         #expect(end.errors.components(separatedBy: problem).count == 2, "\(end.errors)")

@@ -136,7 +136,7 @@ package final class ControlServer {
         } catch let error as ProtocolError {
             logger.debug("control: \(error), closing the connection")
         } catch {
-            logger.debug("control: client cut off: \(error)")
+            logger.debug("control: connection of a client ended: \(error)")
         }
     }
 

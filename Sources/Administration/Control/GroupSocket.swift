@@ -30,8 +30,8 @@ package struct GroupSocket {
                 path,
                 mode,
                 nil,
-                warning: "group \(group) does not exist: the \(what) socket is for root and the "
-                    + "daemon's user only; run `groupadd --system \(group)`"
+                warning: "group \(group) does not exist: only root and the daemon's user can "
+                    + "use the \(what) socket; run `groupadd --system \(group)`"
             )
         }
         do throws(SocketError) {
@@ -42,7 +42,7 @@ package struct GroupSocket {
                 path,
                 mode,
                 nil,
-                warning: "cannot give the \(what) socket to \(group): daemon is not a member; "
+                warning: "cannot give the \(what) socket to \(group): the daemon is not a member; "
                     + "the socket keeps the daemon's group"
             )
         }

@@ -10,10 +10,11 @@ extension MetricsReport {
                 fleet.state == .connected
             ),
             (
-                "fleet_members", .gauge, "Machines that were heard of in the last minute",
+                "fleet_members", .gauge,
+                "Machines of the fleet that were active in the last minute",
                 fleet.members ?? 0
             ),
-            ("fleet_led", .counter, "Vendor calls on behalf of all machines", stats.led),
+            ("fleet_led", .counter, "Vendor calls made for all machines", stats.led),
             ("fleet_waited", .counter, "Waits for the call of another machine", stats.waited),
             (
                 "fleet_waited_in_vain", .counter, "Waits that ended without an answer",
@@ -22,10 +23,10 @@ extension MetricsReport {
             ("fleet_published", .counter, "Answers shared by this machine", stats.published),
             ("fleet_received", .counter, "Answers in messages of other machines", stats.received),
             (
-                "fleet_timeouts", .counter, "Steps that the Redis server did not answer in time",
+                "fleet_timeouts", .counter, "Timeouts of the Redis server",
                 stats.timeouts
             ),
-            ("fleet_rejected", .counter, "Values and messages that were ignored", stats.rejected),
+            ("fleet_rejected", .counter, "Invalid values and messages, ignored", stats.rejected),
             ("fleet_errors", .counter, "Refused commands and lost connections", stats.errors),
         ]
         Self.write(numbers, to: &text)

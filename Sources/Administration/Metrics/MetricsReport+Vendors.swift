@@ -27,7 +27,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_results",
             .counter,
-            "Lookups by result; unanswered ones go to the next vendor or the fallback"
+            "Lookups by result; the next vendor or the fallback gets unanswered lookups"
         ) { text in
             for vendor in stats.vendors {
                 text.add(["vendor": vendor.name, "result": "answered"], vendor.successes)
@@ -90,7 +90,8 @@ extension MetricsReport {
                 }
             }
         }
-        text.family("httpdnsd_vendor_month_cost", .gauge, "Cost of the month in the currency") {
+        text.family("httpdnsd_vendor_month_cost", .gauge, "Cost of the month (UTC), in `currency`")
+        {
             text in
             for vendor in stats.vendors {
                 guard let cost = vendor.cost else { continue }
@@ -175,7 +176,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_clock_skew_seconds",
             .gauge,
-            "Vendor clock minus local clock"
+            "Clock of the vendor minus clock of this machine"
         ) { text in
             for vendor in vendors {
                 if let skew = vendor.clockSkewSeconds { text.add(["vendor": vendor.name], skew) }

@@ -131,7 +131,8 @@ extension MetricsReport {
                 life.unloggedQueries
             ),
             (
-                "early_fallbacks", .counter, "Queries answered by a fallback before a vendor",
+                "early_fallbacks", .counter,
+                "Queries that the fallback answered before the vendors",
                 stats.queries.earlyFallback
             ),
             ("misses_in_flight", .gauge, "Queries being resolved", misses.inFlight),
@@ -146,7 +147,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_refreshes",
             .counter,
-            "Refreshes by result; over-budget and held: not started"
+            "Refreshes by result; over-budget and held refreshes were not started"
         ) {
             $0.add(["result": "done"], refresh.done)
             $0.add(["result": "failed"], refresh.failed)

@@ -28,7 +28,8 @@ extension ExplainReply {
         }
         steps.append(decision.upstreamsStep(now))
         if let prefix = decision.prefix {
-            let text = "if there is no IPv6 address: made from IPv4 ones, with \(prefix)"
+            let text =
+                "if the name has no IPv6 address: synthesized from IPv4 addresses, with \(prefix)"
             steps.append(ExplainStep("dns64", text))
         }
     }
@@ -149,7 +150,7 @@ extension Decision {
 
     fileprivate func cacheStep(_ origins: AnswerSourceRegistry) -> ExplainStep {
         guard let entry = hit ?? lastResort?.entry else {
-            let result = isAsked ? "miss; waits for the same query in flight" : "miss"
+            let result = isAsked ? "miss; waits for an equal query in flight" : "miss"
             return ExplainStep("cache", result)
         }
         let outcome = QueryOutcome(
@@ -198,7 +199,8 @@ extension Decision {
                 payee != nil
                     ? "queried in this order"
                     : plan.vendors.contains(where: \.isPassedOver)
-                        ? "no vendor responds: not waited for" : "none is queried: all unavailable"
+                        ? "no vendor responds: clients do not wait"
+                        : "none is queried: all are unavailable"
             }
         return ExplainStep("vendors", result, notes: notes)
     }
@@ -291,11 +293,11 @@ extension FleetExchange.Outlook {
     fileprivate var text: String {
         switch self {
         case .asked(let server, let wait):
-            "asked first, through \(server); waits up to \(Int(wait / .milliseconds(1))) ms for "
+            "queried first, through \(server); waits up to \(Int(wait / .milliseconds(1))) ms for "
                 + "another machine"
-        case .alone: "not asked: the Redis server is not used"
-        case .notShared: "not asked: the route has `share: off`"
-        case .exitUnknown: "not asked: the vendor has not yet shown this machine's address"
+        case .alone: "not queried: the Redis server is not used"
+        case .notShared: "not queried: the route has `share: off`"
+        case .exitUnknown: "not queried: the vendor has not yet reported this machine's address"
         }
     }
 }

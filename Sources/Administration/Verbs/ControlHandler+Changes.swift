@@ -138,7 +138,7 @@ extension ControlHandler {
             let range = PortalRequest.seconds.range
             throw .invalidArgument(
                 argument: "for-seconds",
-                reason: "not from \(range.lowerBound) to \(range.upperBound)"
+                reason: "must be from \(range.lowerBound) to \(range.upperBound)"
             )
         }
         if request.off == true {

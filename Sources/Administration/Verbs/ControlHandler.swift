@@ -226,7 +226,9 @@ package final class ControlHandler: ControlHandling {
         }
         guard isDone else {
             let why = fleet.state.lastError.map { ": \($0)" } ?? ""
-            throw .failed(reason: "the fleet was not flushed, the Redis server is not used\(why)")
+            throw .failed(
+                reason: "the fleet was not flushed, because the Redis server is not used\(why)"
+            )
         }
     }
 

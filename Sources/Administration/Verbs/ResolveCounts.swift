@@ -43,7 +43,7 @@ final class ResolveCounts {
                 !outcomes.contains(where: { $0.call == call })
             else { continue }
             // Other callers get this failure until the request ends.
-            let underWay = Failure(text: "the request is under way; try again")
+            let underWay = Failure(text: "the request to the vendor is in flight; try again")
             outcomes.append((call, now, .failure(underWay)))
             requests.append((call, ServiceLoop.task { await Self.fetch(call, vendor, state) }))
         }

@@ -99,7 +99,7 @@ extension SettingsKind where Value == SocketAddress {
                 var rest = text[scheme.upperBound...]
                 if rest.last == "/" { rest.removeLast() }
                 let address = try SocketAddress.literal(String(rest), defaultPort: 0)
-                guard address.port != 0 else { throw Mismatch(hint: "add its port") }
+                guard address.port != 0 else { throw Mismatch(hint: "add the port of the proxy") }
                 try address.checkServer()
                 return address
             },

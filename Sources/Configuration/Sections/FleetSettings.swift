@@ -255,7 +255,7 @@ extension Settings {
             reading.report(
                 place,
                 "`fleet` has neither `servers` nor `sentinel`",
-                hint: "such as servers: [\"192.0.2.10:6379\"]"
+                hint: "set one of them, such as servers: [\"192.0.2.10:6379\"]"
             )
         }
         if !fleet.servers.isEmpty, fleet.sentinel != nil {

@@ -120,7 +120,7 @@ extension Settings {
             if environment.passesOverCredentials, file.isOnlyForRoot {
                 reading.warn(
                     YAMLPlace(file: index, line: 0, column: 0),
-                    "the file is only for root: httpdnsd.service, which runs as its own user, "
+                    "only root can read the file: httpdnsd.service, which runs as its own user, "
                         + "cannot read it",
                     hint: "run `chmod 644 \(file.name)`; secrets belong in credentials"
                 )

@@ -35,7 +35,7 @@ extension VendorSettings: SettingsNamedEntry {
         return YAMLComplaint(
             place: other.place,
             message: "the vendor `\(name)` already has the kind \(kind.rawValue)",
-            hint: "set at \(place); another kind needs another name"
+            hint: "the kind is set at \(place); for another kind, use another vendor name"
         )
     }
 

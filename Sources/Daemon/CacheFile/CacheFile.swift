@@ -135,7 +135,7 @@ final class CacheFile {
         }
         guard await !Self.waits(for: last, until: deadline, clocks) else { return }
         stopWriting.raise()
-        fail("\(numbers.path): the disk does not respond", consequence: "giving up")
+        fail("\(numbers.path): the disk does not respond", consequence: "no new snapshot")
     }
 
     private static func waits(
@@ -265,8 +265,8 @@ final class CacheFile {
         if summary.writtenAt > begin.wallTime {
             logger.warning(
                 """
-                cache: \(numbers.path): written \(summary.writtenAt - begin.wallTime) s in the future \
-                by this machine's clock, treating it as new
+                cache: \(numbers.path): its time is \(summary.writtenAt - begin.wallTime) s ahead \
+                of this machine's clock, treating the snapshot as new
                 """
             )
         }

@@ -161,7 +161,7 @@ extension Daemon {
                 storedUpTo: time
             )
             let count = await sweep.finish(clocks)
-            logger.info("fleet: flush by another machine, cache entries: \(count)")
+            logger.info("fleet: flushed by another machine, cache entries removed: \(count)")
         }
     }
 }

@@ -223,7 +223,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .passedElsewhere(let address, let passed):
             "cannot listen on \(address): systemd listens on "
                 + passed.map { "\($0)" }.joined(separator: ", ")
-                + " for this service; name \(address) in the socket unit instead (`systemctl edit "
+                + " for this service; add \(address) to the socket unit instead (`systemctl edit "
                 + "httpdnsd.socket`, after an empty ListenDatagram= and ListenStream=)"
         case .passed(let error):
             "\(error); check the unit httpdnsd.socket"

@@ -31,7 +31,7 @@ final class VendorLog {
         case .noServers(let error):
             if !isFailing {
                 logger.warning(
-                    "vendor \(name): endpoint refresh failed: \(error), keeping the known ones",
+                    "vendor \(name): endpoint refresh failed: \(error), keeping the known endpoints",
                     metadata: ["vendor": "\(name)", "error": "\(error.kind.rawValue)"]
                 )
             }
@@ -68,7 +68,7 @@ final class VendorLog {
         case .shareSpent(let rule):
             logger.warning(
                 """
-                vendor \(name): a client, or all clients without proven addresses, have reached \
+                vendor \(name): a client, or all clients whose addresses may be forged, reached \
                 their limit of the \(rule), trying the next vendor or the fallback for their names
                 """,
                 metadata: ["vendor": "\(name)"]

@@ -51,7 +51,7 @@ final class UsageFile: UsageStore {
         } catch {
             switch error {
             case .unavailable(let why):
-                let hint = "let $STATE_DIRECTORY name a directory that the daemon can write"
+                let hint = "set $STATE_DIRECTORY to a directory in which the daemon can write"
                 problem = "usage \(durably ? "unknown" : "is not stored"): \(why); \(hint)"
                 if !durably { return memory.update(vendor, today: today, durably: false, change) }
             case .failed(let why): problem = "usage unknown: \(why)"

@@ -221,7 +221,7 @@ final class EngineLink {
         switch access.place {
         case .servers(let servers): return servers[turn % servers.count]
         case .sentinels(let sentinels, let master):
-            var last = EngineError.lost("there is no Sentinel")
+            var last = EngineError.lost("no Sentinel is configured")
             for offset in sentinels.indices {
                 do throws(EngineError) {
                     let sentinel = sentinels[(turn + offset) % sentinels.count]

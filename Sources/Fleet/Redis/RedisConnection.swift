@@ -176,13 +176,15 @@ final class RedisConnection {
         let reply = withoutPassword(reply)
         let elements = reply.elements
         if elements.count == 3, elements[0].string == "message" {
-            guard let onMessage else { throw .unexpected("a message without a subscription") }
+            guard let onMessage else {
+                throw .unexpected("the Redis server sent a message without a subscription")
+            }
             pace.noteMessage()
             return onMessage(elements[2].octets)
         }
         guard let exchange = exchanges.first else {
             if case .error(let text) = reply { throw .refused(text) }
-            throw .unexpected("a reply without a command")
+            throw .unexpected("the Redis server sent a reply without a command")
         }
         exchange.replies.append(reply)
         exchange.left -= 1

@@ -77,7 +77,7 @@ extension VendorClient {
             held.names.append((name, client))
             name.retries += 1
             name.queuedAt = name.queuedAt ?? clocks.now()
-            name.trace?.note("\(self.name): refused, waits for the end of another call")
+            name.trace?.note("\(self.name): call refused, retry after another call ends")
             if let end = name.firstDeadline { queueAlarm.bring(forward: end) }
         }
         guard shares.count == 0 else { return }

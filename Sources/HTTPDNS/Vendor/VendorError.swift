@@ -194,7 +194,8 @@ extension VendorError: CustomStringConvertible {
         case .unreadable(.incomplete):
             "the reply lacks the name, the TTL or the client address that was requested"
         case .unreadable(.notJSON(let offset)): "the reply is not JSON (octet \(offset))"
-        case .unreadable(.member(let name)): "the reply has no usable \"\(name)\""
+        case .unreadable(.member(let name)):
+            "the member \"\(name)\" of the reply is missing or invalid"
         case .undecryptable: "the reply cannot be decrypted with the configured key"
         case .wrongName: "the reply is about another name"
         case .transport(let error): Self.text(of: error)
@@ -204,7 +205,7 @@ extension VendorError: CustomStringConvertible {
         case .paused: "the operator paused this vendor"
         case .budget: "the budget is used up, or its counts are unknown"
         case .pace: "the limit of calls per second is reached"
-        case .clientBudget: "the client has reached its limit of the call budget"
+        case .clientBudget: "the client has used its part of the call budget"
         case .clientPace: "the client has reached its limit of calls per second"
         case .busy: "too many look-ups are waiting"
         case .clientBusy: "too many look-ups of the client are waiting"

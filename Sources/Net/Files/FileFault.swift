@@ -36,7 +36,8 @@ extension FileFault: CustomStringConvertible {
         case .system(let call, let path, let code): "\(path): \(call): \(errorText(code))"
         case .symbolicLink(let path): "\(path) is a symbolic link"
         case .notRegular(let path): "\(path) is not a regular file"
-        case .foreign(let path, let owner): "\(path) belongs to user \(owner), not to this one"
+        case .foreign(let path, let owner):
+            "\(path) belongs to user \(owner), not to the daemon's user"
         case .open(let path, let mode):
             "\(path) is open to other users (mode 0\(String(mode, radix: 8)))"
         case .busy(let path): "\(path) is being written by another process"

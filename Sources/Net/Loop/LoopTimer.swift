@@ -62,7 +62,7 @@ private final class TimerQueue {
         turn = linux_eventfd()
         precondition(
             timer >= 0 && turn >= 0,
-            "no timer for the service loop: \(errorText(errno))"
+            "cannot create a timer for the service loop: \(errorText(errno))"
         )
         do throws(SocketError) {
             // Edge-triggered, and therefore never read.

@@ -38,8 +38,8 @@ package final class ResolverFileWatch {
         if found == nil, !isMissing {
             report(
                 """
-                network resolvers: \(path) is not a regular file that the daemon can read; the \
-                upstream has no server until it is
+                network resolvers: \(path) is not a regular file that the daemon can read; until \
+                this is corrected, the upstream has no server
                 """
             )
         }

@@ -40,7 +40,7 @@ package struct PassedSocket: Sendable, Hashable {
         {
             throw .unusable(
                 name: name,
-                why: "also accepts IPv4; set `BindIPv6Only=ipv6-only` and add one for 0.0.0.0"
+                why: "also accepts IPv4; set `BindIPv6Only=ipv6-only` and add a socket for 0.0.0.0"
             )
         }
     }

@@ -151,7 +151,7 @@ package final class LearnedNetwork {
         let former = Array(forwarders.values)
         forwarders = [:]
         routes = [:]
-        self.upstream?.use([], absence: "the upstream is not in the settings any more")
+        self.upstream?.use([], absence: "the upstream is no longer in the settings")
         self.upstream = upstream
         apply()
         withdraw(former)

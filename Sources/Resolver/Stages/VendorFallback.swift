@@ -162,7 +162,7 @@ final class VendorFallback {
             return fail(text, siblings: siblings)
         }
         if case .failed = result, isRefresh {
-            return fail("no vendor answered, and the cached answer stays")
+            return fail("no vendor answered, and the cached answer is kept")
         }
         let reason = if case .empty = result { "has an address" } else { "answered" }
         pending.trace?.note("no vendor \(reason): querying upstreams")

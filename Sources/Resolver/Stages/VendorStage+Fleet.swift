@@ -41,7 +41,7 @@ extension VendorStage {
                 completion(result(reply, of: vendor, to: question, match, shared: shared))
             case .call(let ticket, let stale):
                 if let stale { keep(stale.value, vendor, fleet, work) }
-                query.trace?.note("fleet: no answer of another machine")
+                query.trace?.note("fleet: no shared answer from another machine")
                 let ended = ended(ticket, question, vendor, work)
                 call(vendors, work, limit, ended: ended, completion)
             }
