@@ -316,7 +316,7 @@ extension Check {
             }
             if let count = upstream.foreignReplies, count > max(8, upstream.calls / 100) {
                 return .warning(
-                    "\(upstream.name): \(count) messages from its address match no query",
+                    "\(upstream.name): \(count) messages from its address matched no query",
                     fix: "the messages may be forged: use an upstream over tls:// or https://"
                 )
             }

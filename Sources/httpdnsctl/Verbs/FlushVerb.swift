@@ -20,7 +20,7 @@ struct FlushVerb: Verb {
 
             EXAMPLES
               httpdnsctl flush www.example.com         all types of one name
-              httpdnsctl flush www.example.com AAAA    one type of one name
+              httpdnsctl flush www.example.com AAAA    only the type AAAA
               httpdnsctl flush --tree example.com      example.com and all names below
               httpdnsctl flush --negative              entries without records
               httpdnsctl flush --source tencent        answers of a vendor or an upstream
