@@ -82,7 +82,7 @@ struct Account: Sendable, Equatable {
                 throw Failure(description: "line \(index + 1): expected 'FIELD = VALUE'")
             }
             guard let field = Field(rawValue: String(words[0])) else {
-                throw Failure(description: "line \(index + 1): no field '\(words[0])'")
+                throw Failure(description: "line \(index + 1): unknown field '\(words[0])'")
             }
             self[field] = String(words[2])
         }
@@ -92,7 +92,7 @@ struct Account: Sendable, Equatable {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw Failure(description: "'\(option)' has no '='") }
         guard let field = Field(rawValue: String(parts[0])) else {
-            throw Failure(description: "no field '\(parts[0])'")
+            throw Failure(description: "unknown field '\(parts[0])'")
         }
         self[field] = String(parts[1])
     }

@@ -38,7 +38,7 @@ struct ProgramTests {
             (["--set", "alibaba-aes=00"], "alibaba-aes: not 32 hexadecimal digits"),
             (["--set", "alibaba-id=me"], "alibaba-id: not a positive integer"),
             (["--set", "baidu-secret="], "baidu-secret: empty"),
-            (["--set", "colour=red"], "no field 'colour'"),
+            (["--set", "colour=red"], "unknown field 'colour'"),
             (["--set", "token"], "'token' has no '='"),
             (["--ss-servers", "localhost"], "'localhost' is neither ADDR nor ADDR:PORT"),
             (["--ss-status", "perhaps"], "perhaps"),

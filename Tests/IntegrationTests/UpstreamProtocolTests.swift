@@ -120,7 +120,10 @@ struct UpstreamProtocolTests {
         _ = try daemon.program.line(with: "forwards queries back to this server, ignoring")
         let second = try daemon.dig("www.example.net", "A")
         #expect(second.status == "SERVFAIL")
-        #expect(second.text.contains("the upstreams forward to this server"), "\(second.text)")
+        #expect(
+            second.text.contains("the upstreams forward queries back to this server"),
+            "\(second.text)"
+        )
         try daemon.stop()
     }
 }

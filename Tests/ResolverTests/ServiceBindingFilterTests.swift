@@ -278,7 +278,7 @@ struct ServiceBindingFilterTests {
             type,
             story: """
                 NOERROR from httpdnsd after 0 ms
-                EDE 15: HTTPS and SVCB records are blocked here
+                EDE 15: this server blocks HTTPS and SVCB records
                 authority: SOA example.com. 5 5
                 kept: \(type) NODATA 5
                 """
@@ -313,7 +313,7 @@ struct ServiceBindingFilterTests {
                 .aaaa,
                 story: """
                     NOERROR from httpdnsd after 0 ms
-                    EDE 29: AAAA is suppressed here
+                    EDE 29: this server suppresses AAAA records
                     authority: SOA \(zone). 300 300
                     \(name == "www.example.com" ? "kept: A 60" : "")
                     """.trimmed

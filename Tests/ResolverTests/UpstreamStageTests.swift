@@ -67,7 +67,7 @@ struct UpstreamStageTests {
         let harness = try ResolverHarness(upstream: upstream)
         let answer = try await harness.ask("www.example.org", RecordType(rawValue: 65_280))
         #expect(answer.rcode == .servFail)
-        #expect(answer.resolution.explanation?.text == "the answer does not fit a message")
+        #expect(answer.resolution.explanation?.text == "the answer is too large for a DNS message")
     }
 
     @Test

@@ -21,7 +21,7 @@ struct RenderingTests {
                 network       2 network changes, 1 wake-up from suspend, last 1 min 15 s ago
 
                 VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  KIND, CHANNEL   REMARKS
-                tencent      degraded  12,345                     12,000  tencent, https  clock 1 min 15 s behind ours
+                tencent      degraded  12,345                     12,000  tencent, https  clock 1 min 15 s behind this machine
                     budget: 12,000 of 20,000 calls today (60.0 %); the day ends in 3 h 5 min
                     client address: 203.0.113.9
                     connections: 12 opened, 11,988 reuses

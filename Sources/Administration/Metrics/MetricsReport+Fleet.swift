@@ -21,7 +21,10 @@ extension MetricsReport {
                 stats.waitedInVain
             ),
             ("fleet_published", .counter, "Answers shared by this machine", stats.published),
-            ("fleet_received", .counter, "Answers in messages of other machines", stats.received),
+            (
+                "fleet_received", .counter, "Answers received in messages of other machines",
+                stats.received
+            ),
             (
                 "fleet_timeouts", .counter, "Timeouts of the Redis server",
                 stats.timeouts

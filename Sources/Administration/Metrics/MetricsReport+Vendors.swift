@@ -107,7 +107,7 @@ extension MetricsReport {
             ("calls_per_day", .gauge, "Budget: requests per day (UTC)", \.callsPerDay),
             ("spent_calls", .gauge, "Requests sent today (UTC)", { $0.spentToday }),
             (
-                "calls_beyond", .counter, "Requests blocked by or sent above the budget",
+                "calls_beyond", .counter, "Requests that the budget blocked, or that exceeded it",
                 { $0.beyond }
             ),
         ]
@@ -132,7 +132,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_resting",
             .gauge,
-            "1 for the reason why the vendor is not used (circuit breaker)"
+            "1 for the current reason why the vendor is not called"
         ) { text in
             for vendor in vendors {
                 text.add(
@@ -169,7 +169,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_protected",
             .gauge,
-            "1 if forged answers are detected"
+            "1 if the channel detects forged answers"
         ) { text in
             for vendor in vendors { text.add(["vendor": vendor.name], vendor.protected ? 1 : 0) }
         }
@@ -231,7 +231,7 @@ extension MetricsReport {
             ),
             ("connections_reused", .counter, "Queries on a reused connection", \.connectionsReused),
             (
-                "protected", .gauge, "1 if answers cannot be changed in transit",
+                "protected", .gauge, "1 if the transport is encrypted and authenticated",
                 { $0.protected ? 1 : 0 }
             ),
         ]

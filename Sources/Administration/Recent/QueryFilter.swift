@@ -43,7 +43,7 @@ struct QueryFilter: Sendable {
             guard (0...60_000).contains(milliseconds), request.slowerUs == nil else {
                 throw .invalidArgument(
                     argument: "slower-ms",
-                    reason: "must be 0 to 60000, not together with slower-us"
+                    reason: "must be 0 to 60000, and cannot be combined with slower-us"
                 )
             }
             slower = UInt32(milliseconds * 1000)

@@ -200,7 +200,7 @@ extension Decision {
                     ? "queried in this order"
                     : plan.vendors.contains(where: \.isPassedOver)
                         ? "no vendor responds: clients do not wait"
-                        : "none is queried: all are unavailable"
+                        : "no vendor is queried: all are unavailable"
             }
         return ExplainStep("vendors", result, notes: notes)
     }
@@ -221,7 +221,7 @@ extension Decision {
         if plan.alignsHints { notes.append("address hints are replaced by resolved addresses") }
         let result =
             if plan.upstreams.isEmpty {
-                "none is configured (without another answer: SERVFAIL)"
+                "no upstream is configured (without another answer: SERVFAIL)"
             } else if !asks {
                 "not queried now, otherwise:"
             } else {

@@ -27,7 +27,7 @@ extension SettingsProblem {
             line: line,
             column: column,
             message: "the secret is not valid",
-            hint: "for the reason, run `httpdnsd --config FILE --check` as root"
+            hint: "to see the reason, run `httpdnsd --config FILE --check` as root"
         )
     }
 }

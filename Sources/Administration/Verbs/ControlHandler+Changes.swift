@@ -148,7 +148,7 @@ extension ControlHandler {
         } else if !state.learned.startPortal(.seconds(Int64(seconds))) {
             throw .failed(
                 reason:
-                    "the network offers no DNS server; `httpdnsctl status` shows its servers"
+                    "the network offers no DNS server (see `network` in `httpdnsctl status`)"
             )
         }
         let end = state.learned.portalEnd

@@ -58,7 +58,8 @@ extension Settings {
             return reading.report(
                 reading.place(of: path),
                 "`upstreams.url` is missing",
-                hint: "or set `from`, if the network or a file names the servers"
+                hint:
+                    "set `url`, or set `from` if the servers are those of the network or of a file"
             )
         }
         for option in ["url", "addresses", "ca-file", "validates"]

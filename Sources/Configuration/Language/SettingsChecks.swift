@@ -153,7 +153,7 @@ extension Settings {
         reading.warn(
             reading.place(of: "cache.snapshot"),
             "the directory \(directory) does not exist: the cache will not be saved",
-            hint: "create it for the daemon's user, or use `auto`"
+            hint: "create the directory for the daemon's user, or use `auto`"
         )
     }
 

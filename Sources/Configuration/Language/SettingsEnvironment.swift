@@ -123,7 +123,7 @@ extension SettingsEnvironment {
             guard let credentialsDirectory else {
                 throw SecretError(
                     message: "there are no credentials: $CREDENTIALS_DIRECTORY is not set",
-                    hint: "systemd sets it for units with LoadCredential=\(name):PATH",
+                    hint: "systemd sets this variable for units with LoadCredential=\(name):PATH",
                     isUnavailable: true
                 )
             }

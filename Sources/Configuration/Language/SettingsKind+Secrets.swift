@@ -46,7 +46,7 @@ extension SettingsKind where Value == SecretSetting {
                     reading.warn(
                         node.place,
                         "`\(key.shown)` is not checked: $CREDENTIALS_DIRECTORY is not set",
-                        hint: "if its file is in /etc/httpdnsd, run `sudo env"
+                        hint: "if the credential is a file in /etc/httpdnsd, run `sudo env"
                             + " CREDENTIALS_DIRECTORY=/etc/httpdnsd httpdnsd --check`"
                     )
                     return nil
@@ -74,7 +74,8 @@ extension SettingsKind where Value == SecretSetting {
                 reading.report(
                     node.place,
                     "\(name) must not be in the settings file",
-                    hint: "store it in a file that only httpdnsd can read, and write {file: PATH}"
+                    hint:
+                        "store it in a file that only httpdnsd can read, and write {file: PATH}"
                 )
             } else {
                 reading.reportMismatch(node, key, expected: expected)

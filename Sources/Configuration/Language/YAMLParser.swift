@@ -89,7 +89,7 @@ import CYAML
                 .compactMap(\.self).joined(separator: ": "),
             hint: Self.hint(context: context ?? "", problem: problem ?? "")
                 ?? (context != nil && start.line < place.line
-                    ? "the part starts on line \(start.line)" : nil)
+                    ? "the part with the error starts on line \(start.line)" : nil)
         )
     }
 

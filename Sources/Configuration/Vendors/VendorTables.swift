@@ -367,7 +367,10 @@ extension VendorSettings {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")
         if !account.any.usesTLS {
-            reading.report(place, "HTTP/3 requires TLS, and \(account.channel) calls do not use it")
+            reading.report(
+                place,
+                "HTTP/3 requires TLS, and \(account.channel) calls do not use TLS"
+            )
         }
         if proxy != nil {
             reading.report(place, "HTTP/3 does not work through a proxy", hint: "set `http: auto`")

@@ -296,7 +296,7 @@ final class CacheFile {
             fault = error
         }
         let consequence =
-            fault.map { "cannot rename it (\($0)), ignoring it" }
+            fault.map { "cannot rename the file (\($0)), ignoring the file" }
             ?? "renamed to \(file.file.damagedPath), ignoring it"
         logger.error("cache: \(text); \(consequence)")
     }

@@ -133,7 +133,10 @@ extension Daemon {
             )
         case .rejected(let reason):
             logger.warning(
-                "fleet: ignoring shared answers: \(reason.rawValue); further ones are only counted",
+                """
+                fleet: ignoring shared answers: \(reason.rawValue); further such answers are only \
+                counted
+                """,
                 metadata: ["reason": "\(reason.rawValue)"]
             )
         }

@@ -54,7 +54,7 @@ extension Components {
                     tls = try TLSClient(certificateFile: nil, protocols: ["dot"])
                 } catch {
                     logger.warning(
-                        "upstream \(upstream.name): \(server.url): \(error), ignoring it"
+                        "upstream \(upstream.name): \(server.url): \(error), ignoring this server"
                     )
                     return nil
                 }

@@ -152,7 +152,10 @@ final class ListenerManager {
         )
         absent.insert(address)
         logger.warning(
-            "listener \(address): no interface has this address, answering when one gets it",
+            """
+            listener \(address): no interface has this address, answering when an interface gets \
+            the address
+            """,
             metadata: ["listener": "\(address)"]
         )
         return listeners

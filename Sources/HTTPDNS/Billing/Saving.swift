@@ -25,7 +25,7 @@ package enum Saving: Sendable, Hashable {
     package var givesUp: String {
         switch self {
         case .channel(_, _, let givesUp): givesUp
-        case .families: "the first query for a name's other family waits for a call"
+        case .families: "the first query for the other address family of a name waits for a call"
         case .noAAAA: "no client gets an IPv6 address (this machine has no IPv6 connectivity)"
         case .minimumTTL:
             "clients notice a changed address up to"
@@ -38,7 +38,7 @@ package enum Saving: Sendable, Hashable {
         switch self {
         case .channel(_, let cheaper, _): "a name costs \(cheaper) units instead of \(weight)"
         case .families, .noAAAA: "up to 50 % fewer units are billed"
-        case .minimumTTL: "fewer units are billed for names whose TTL is shorter"
+        case .minimumTTL: "fewer units are billed for names with a shorter TTL"
         }
     }
 }

@@ -177,7 +177,8 @@ extension DNSJSONSetupError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .url: "the URL must be like https://dns.example/resolve, without user or fragment"
-        case .account: "the account and its key must be letters and digits, as the console shows"
+        case .account:
+            "the account and its key must be letters and digits, as the console shows them"
         }
     }
 }

@@ -275,7 +275,7 @@ package final class LearnedNetwork {
         }
         let more = plan.routes.count - routes.count
         return "network resolvers: \(servers.isEmpty ? "none\(absence)" : servers)"
-            + (spares.isEmpty ? "" : "; for names that they decline: \(spares)")
+            + (spares.isEmpty ? "" : "; for names that these servers decline: \(spares)")
             + (routes.isEmpty ? "" : "; routing domains: \(routes.joined(separator: ", "))")
             + (more > 0 ? " and \(more) more" : "")
     }

@@ -16,7 +16,7 @@ enum FamilySuppression {
             seconds: policy.negative.upperBound,
             explanation: Explanation(
                 code: .synthesized,
-                text: "\(question.type) is suppressed here"
+                text: "this server suppresses \(question.type) records"
             ),
             provenance: .local
         )

@@ -65,7 +65,7 @@ final class ServiceBindingFilter {
         case .forward:
             return nil
         case .block:
-            return noData(query, match, .blocked, "HTTPS and SVCB records are blocked here", .any)
+            return noData(query, match, .blocked, "this server blocks HTTPS and SVCB records", .any)
         case .align where query.dnssecOK:
             // Signed records cannot be changed, so the client gets NODATA.
             return noData(query, match, .synthesized, Self.misaligned, query.variant)
@@ -114,7 +114,7 @@ final class ServiceBindingFilter {
             answers: shaping.records,
             of: query.question,
             authorities: message.authorities
-        ) ?? .failure(query, .other, "the answer does not fit a message")
+        ) ?? .failure(query, .other, "the answer is too large for a DNS message")
     }
 
     private static let rebound = "private address for a public name (DNS rebinding)"

@@ -209,7 +209,7 @@ package final class UpstreamStage {
             provenance(of: answered.upstream),
             isBelieved: answered.isBelieved
         ))
-            ?? .failure(pending.query, .other, "the answer does not fit a message")
+            ?? .failure(pending.query, .other, "the answer is too large for a DNS message")
     }
 
     private func provenance(of server: any Forwarding) -> Provenance {
@@ -238,7 +238,11 @@ package final class UpstreamStage {
         case .untrusted:
             .failure(query, .networkError, "no upstream could be trusted")
         case .loop:
-            .failure(query, .noReachableAuthority, "the upstreams forward to this server")
+            .failure(
+                query,
+                .noReachableAuthority,
+                "the upstreams forward queries back to this server"
+            )
         case .paused:
             .failure(query, .noReachableAuthority, "an operator has paused the upstreams")
         case .declined(_, because: let code?):

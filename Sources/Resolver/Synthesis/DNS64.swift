@@ -224,7 +224,8 @@ extension DNS64 {
             )
             completion(
                 ResolvedAnswer(
-                    resolution ?? .failure(query, .other, "the answer does not fit a message")
+                    resolution
+                        ?? .failure(query, .other, "the answer is too large for a DNS message")
                 )
             )
         }

@@ -128,7 +128,7 @@ struct DNSJSONOptions: ParsableArguments {
 
     @Option(
         help: .init(
-            "Names in replies end with a dot (dotted) or without (bare).",
+            "Names in replies have a final dot (dotted) or none (bare).",
             valueName: "form"
         )
     )

@@ -101,7 +101,7 @@ extension Check {
         return [
             .warning(
                 "the daemon has version \(status.version), httpdnsctl \(machine.version)",
-                fix: "if httpdnsd was updated, too: systemctl restart httpdnsd"
+                fix: "if httpdnsd was also updated: systemctl restart httpdnsd"
             )
         ]
     }
@@ -216,7 +216,7 @@ extension Check {
         return [
             .warning(
                 "the daemon may open only \(Units.count(limit)) file descriptors",
-                fix: "LimitNOFILE=65536 in the unit (systemctl edit httpdnsd)"
+                fix: "set LimitNOFILE=65536 in the unit (systemctl edit httpdnsd)"
             )
         ]
     }
@@ -260,7 +260,7 @@ extension Check {
             case .down:
                 return .failure(
                     "\(vendor.name) does not answer\(error)",
-                    fix: "check the network path to it; httpdnsctl status shows each server"
+                    fix: "check the network path; httpdnsctl status shows each server"
                 )
             }
         }
@@ -327,7 +327,7 @@ extension Check {
                 return .ok("\(upstream.name) is up\(how)")
             case .degraded, .down:
                 let what = "\(upstream.name) is \(upstream.state.rawValue)\(error)"
-                let fix = "check the network path to it; httpdnsctl status shows each server"
+                let fix = "check the network path; httpdnsctl status shows each server"
                 return isAllDown ? .failure(what, fix: fix) : .warning(what, fix: fix)
             }
         }

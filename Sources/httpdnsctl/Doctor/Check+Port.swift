@@ -91,7 +91,8 @@ extension Check {
         case "systemd-resolve", "systemd-resolved":
             "listen only on 127.0.0.1, or set DNSStubListener=no in /etc/systemd/resolved.conf and "
                 + "run systemctl restart systemd-resolved"
-        case "httpdnsd": "another httpdnsd is running; use --socket with its control socket"
+        case "httpdnsd":
+            "another httpdnsd is running; use --socket with the control socket of that daemon"
         case "unbound", "named", "dnsdist", "pdns_recursor", "kresd", "smartdns", "dnscrypt-proxy",
             "AdGuardHome":
             "systemctl disable --now \(process.name), or move it to another address"

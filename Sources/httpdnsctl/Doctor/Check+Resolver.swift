@@ -206,7 +206,8 @@ extension Check {
             results.append(
                 .warning(
                     "\(name) caches answers, which httpdnsctl flush does not remove",
-                    fix: "'enable-cache hosts no' in /etc/nscd.conf, then systemctl restart \(name)"
+                    fix: "set 'enable-cache hosts no' in /etc/nscd.conf, then systemctl restart "
+                        + name
                 )
             )
         }

@@ -180,7 +180,7 @@ struct FileTree: Sendable {
             case EPERM: "check if the file is immutable: lsattr \(path)"
             case EBUSY: "the file is a mount point, as in containers: change the mounted file"
             case EROFS:
-                "make it writable (mount -o remount,rw), or change the image of this machine"
+                "make the file system writable (mount -o remount,rw), or change the image"
             default: nil
             }
         return Failure(

@@ -56,7 +56,7 @@ enum BillText {
         if let page = rules.page, let day = rules.readOn {
             text += ", according to the vendor's page on \(day): \(page)"
         }
-        return rules.known ? text : "unit unknown: the vendor does not publish it; " + text
+        return rules.known ? text : "unit unknown (not published by the vendor): " + text
     }
 
     private static func counted(_ count: VendorCount) -> String {

@@ -252,7 +252,7 @@ enum StatsText {
 
     /// Texts for counters with unclear names.
     private static let packetTexts = [
-        "evicted-sessions": "TCP connections closed for new ones",
+        "evicted-sessions": "TCP connections closed to accept new connections",
         "malformed-sessions": "TCP connections closed for invalid data",
         "overfull-sessions": "TCP connections with too many queries",
         "truncated-replies": "truncated replies",

@@ -186,10 +186,14 @@ enum StatusText {
         let refused = vendor.refusedClockSkewSeconds
         guard let seconds = refused ?? vendor.clockSkewSeconds, seconds != 0 else { return "" }
         if let refused {
-            let text = "clock \(refused) s ahead of ours, ignored; check NTP on this machine"
+            let text =
+                "clock \(refused) s ahead of this machine, ignored; check NTP on this machine"
             return Table.Cell(text, .doubtful)
         }
         let direction = seconds > 0 ? "ahead of" : "behind"
-        return Table.Cell("clock \(Units.seconds(abs(seconds))) \(direction) ours", .doubtful)
+        return Table.Cell(
+            "clock \(Units.seconds(abs(seconds))) \(direction) this machine",
+            .doubtful
+        )
     }
 }

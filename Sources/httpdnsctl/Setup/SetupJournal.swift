@@ -44,8 +44,9 @@ struct SetupJournal: Codable, Equatable, Sendable {
             if ignoringDamage { return nil }
             throw Failure(
                 message: "\(path) is damaged: \(error)",
-                hint: "restore the original files in it by hand, then remove it; or use --force, "
-                    + "which renames it to \(damagedPath) and restores defaults",
+                hint:
+                    "restore the original files in the journal by hand, then remove it; or "
+                    + "use --force, which renames it to \(damagedPath) and restores defaults",
                 status: .failed
             )
         }

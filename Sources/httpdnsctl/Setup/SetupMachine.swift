@@ -296,7 +296,7 @@ struct SetupMachine {
         Failure(
             message: "changed since the setup: \(paths.joined(separator: ", "))",
             hint:
-                "compare them with `httpdnsctl setup --dry-run`; --force replaces them",
+                "`httpdnsctl setup --dry-run` shows the differences; --force replaces the files",
             status: .failed
         )
     }

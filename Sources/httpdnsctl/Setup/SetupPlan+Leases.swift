@@ -129,8 +129,8 @@ extension SetupPlan {
         guard facts.hasChosenServers else { return save(nameservers, [], facts) }
         save(nameservers, ["options " + Self.chosenMark], facts)
         notes.append(
-            "the nameservers in /etc/resolv.conf are not those of the network: an upstream with "
-                + "`from: network` uses them instead of the servers of the network"
+            "/etc/resolv.conf does not have the servers of the network: an upstream with "
+                + "`from: network` will use the nameservers in this file instead"
         )
     }
 

@@ -31,8 +31,8 @@ extension SetupPlan {
             checkResolved(settings)
             saveSettings(facts)
             notes.append(
-                "systemd-resolved sends names below a domain of a network to the servers of this "
-                    + "network, also if the network chooses a domain such as com"
+                "if a network chooses a domain, even one such as com, systemd-resolved sends all "
+                    + "names below this domain to the servers of the network"
             )
         } else {
             lines.append("DNSStubListener=no")
@@ -122,7 +122,7 @@ extension SetupPlan {
             obstacles.append(
                 Obstacle(
                     what: "\(path) is read after \(Paths.resolvedDropIn) and overrides it",
-                    fix: "rename it, so that its name sorts before zz-httpdnsd.conf"
+                    fix: "rename this file, so that its name sorts before zz-httpdnsd.conf"
                 )
             )
         }

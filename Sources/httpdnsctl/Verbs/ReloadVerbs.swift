@@ -59,7 +59,10 @@ struct CheckVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "Settings file. (default: the daemon's own)", completion: .file())
+    @Argument(
+        help: "Settings file. (default: the settings file of the daemon)",
+        completion: .file()
+    )
     var file: String?
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
