@@ -11,9 +11,9 @@ struct DoctorVerb: Verb {
         discussion: """
             Checks port 53, getaddrinfo, containers, vendors and upstreams, the clock, \
             certificates, settings, secrets and the systemd unit. Also works when the daemon is \
-            down. Takes at most about 10 s. As root, it makes more checks. Servers outside the \
-            machine are queried only with --network or --name, or if programs use them instead of \
-            the daemon.
+            down. Takes at most about 10 s. As root, the command makes more checks. Servers \
+            outside the machine are queried only with --network or --name, or if programs use \
+            these servers instead of the daemon.
 
             Exits with 4 if there is a warning or a failure.
 

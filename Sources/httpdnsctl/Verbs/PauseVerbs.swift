@@ -20,7 +20,7 @@ struct PausedServer: ParsableArguments {
 struct PauseVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Stop sending queries to a vendor or upstream until `resume`.",
+        abstract: "Stop sending queries to a vendor or upstream until resumed.",
         discussion: """
             Names of a paused vendor go to the next vendor of their route, or to the fallback; \
             queries of a paused upstream go to the other upstreams. Calls in flight continue, and \

@@ -11,7 +11,7 @@ struct ProveVerb: Verb {
             address families, an unknown name, a batch, client-subnet, wrong and expired signatures, \
             HTTP versions, the name in the certificate, and the other channels (encryptions) for \
             which the settings have keys. The calls count in the budget of the vendor. A call is \
-            skipped if the units of all calls together could then exceed --max-units.
+            skipped if the calls could together cost more than --max-units.
 
             The report contains no keys, parameter values or account numbers. --vectors prints test \
             data for the parsers of httpdnsd instead: one JSON object for each reply whose body is \

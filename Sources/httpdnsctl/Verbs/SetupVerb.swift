@@ -11,8 +11,8 @@ struct SetupVerb: Verb {
             Detects the manager of /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
             resolvconf, a DHCP client, or none) and configures it, so that the change persists. The \
             original files are saved in /var/lib/httpdnsd-setup; `revert` restores them exactly. \
-            Before the change, the daemon must answer a query for a random name below example.com \
-            without an error; otherwise nothing is changed.
+            Before a change, the command queries the daemon for a random name below example.com. \
+            If the daemon does not answer, or answers with an error, nothing is changed.
 
             EXAMPLES
               httpdnsctl setup --dry-run

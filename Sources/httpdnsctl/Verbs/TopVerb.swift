@@ -10,7 +10,7 @@ struct TopVerb: Verb {
             KIND selects the list and its order:
               names      names by queries
               misses     names by cache misses
-              fallback   names that upstreams answered in a vendor's place, and why
+              fallback   names that upstreams answered instead of a vendor, and why
               clients    clients by queries
               slow       queries by response time
               cost       names by billable calls, with the vendor and the route
