@@ -216,7 +216,7 @@ struct SettingsTextTests {
         try #require(mkfifo(pipe, 0o600) == 0)
         #expect(
             message(pipe) == "\(pipe): the file is a pipe;"
-                + " use a regular file, as each reload reads it again"
+                + " use a regular file, because each reload reads the file again"
         )
         let large = try folder.write(
             [UInt8](repeating: 0x23, count: YAMLReader.maximumOctets + 1),

@@ -97,7 +97,7 @@ struct SettingsVendorTests {
     func replays() throws {
         let hints = try settings(of: text("kind: alibaba, account: 1")).costHints(hasIPv6: true)
         let hint = try #require(hints.first { $0.contains("scheme: http") })
-        #expect(hint.contains("cannot forge an answer, but can send an older one"))
+        #expect(hint.contains("cannot forge an answer, but can replay an older answer"))
     }
 
     @Test(

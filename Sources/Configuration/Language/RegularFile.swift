@@ -83,7 +83,8 @@ package enum FileError: Error, Hashable {
             "cannot be read: "
                 + (unsafe strerror(code).map { unsafe String(cString: $0) } ?? "\(code)")
         case .notRegular(.directory): "is a directory, not a file"
-        case .notRegular(.pipe): "is a pipe; use a regular file, as each reload reads it again"
+        case .notRegular(.pipe):
+            "is a pipe; use a regular file, because each reload reads the file again"
         case .notRegular(.other): "is not a regular file"
         case .openToTheWorld: "is accessible to all users of this machine"
         case .tooLong(let limit):

@@ -25,7 +25,7 @@ extension Settings {
             if upstream.only, !upstream.name.isEmpty, !named.contains(upstream.name) {
                 reading.warn(
                     reading.place(of: path),
-                    "the upstream `\(upstream.name)` is unused: it has `only`, and no route names it"
+                    "the upstream `\(upstream.name)` is unused: it has `only`, and no route uses it"
                 )
             }
         }
@@ -37,9 +37,9 @@ extension Settings {
             guard let learned else { continue }
             reading.report(
                 reading.place(of: "routes[\(index)].upstreams"),
-                "a route with `fallback: none` cannot use `\(learned)`: the network chooses its"
-                    + " servers",
-                hint: "name an upstream with `url`"
+                "a route with `fallback: none` cannot use `\(learned)`: the network chooses the"
+                    + " servers of this upstream",
+                hint: "use an upstream with `url`"
             )
         }
     }

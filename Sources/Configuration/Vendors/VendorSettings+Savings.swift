@@ -46,10 +46,9 @@ extension AlibabaSettings {
                     setting: "scheme: http, encryption: gcm",
                     weight: Alibaba.weight(usesTLS: false, isEncrypted: true),
                     givesUp:
-                        "no forward secrecy, and no protection against replays; an attacker on the "
-                        + "path sees the account, the sizes and the times of calls, but no names "
-                        + "and addresses; it cannot forge an answer, but can send an older one for "
-                        + "the same name, of any age"
+                        "no forward secrecy; an attacker on the path sees the account, and the "
+                        + "sizes and times of calls, but no names and addresses; the attacker "
+                        + "cannot forge an answer, but can replay an older answer for the same name"
                 )
             )
         }

@@ -123,7 +123,7 @@ extension Daemon {
         for vendor in components.vendors {
             if vendor.client.statistics.state == .paused {
                 logger.notice(
-                    "vendor \(vendor.client.name): was paused; a restart resumes it"
+                    "vendor \(vendor.client.name): paused; the next start ends the pause"
                 )
             }
             vendor.client.stop()

@@ -25,7 +25,7 @@ extension AlibabaSetupError: CustomStringConvertible {
         case .account: "the account must be letters and digits, as the console shows it"
         case .secret: "the secret must be hexadecimal digits, as the console shows it"
         case .aesKey: "encryption needs an AES key of 32 hexadecimal digits"
-        case .encryptionOfV1: "only the API v2 can be encrypted"
+        case .encryptionOfV1: "only calls of the API v2 can be encrypted"
         case .tlsName: "the TLS name is neither a host name nor an IP address"
         case .parameter(let name):
             "the parameter \(name) has characters other than letters, digits, - and _"

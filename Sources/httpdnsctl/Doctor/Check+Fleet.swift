@@ -32,7 +32,7 @@ extension Check {
             ),
             ("READONLY", "list the master first in fleet.servers, or use fleet.sentinel"),
             ("OOM", "raise maxmemory of the Redis server, or set maxmemory-policy volatile-ttl"),
-            ("MISCONF", "the Redis server cannot save to its disk: see its log"),
+            ("MISCONF", "see the log of the Redis server: it cannot save to its disk"),
             ("LOADING", "the Redis server is loading its data: retry later"),
             ("TLS", "check fleet.tls, fleet.tls-name and fleet.ca-file"),
             ("does not answer in time", "check the load of the Redis server and the network to it"),

@@ -95,7 +95,7 @@ extension Check {
             "another httpdnsd is running; use --socket with the control socket of that daemon"
         case "unbound", "named", "dnsdist", "pdns_recursor", "kresd", "smartdns", "dnscrypt-proxy",
             "AdGuardHome":
-            "systemctl disable --now \(process.name), or move it to another address"
+            "systemctl disable --now \(process.name), or change its listen address"
         default: "stop \(process.name), or configure another listen address"
         }
     }
