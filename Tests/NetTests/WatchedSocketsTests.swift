@@ -82,6 +82,16 @@ struct WatchedSocketsTests {
         _ = other.sockets.close(witness)
     }
 
+    /// libcurl 7.88 crashes after a failure of its socket callback.
+    @ServiceLoop
+    @Test
+    func `libcurl gets no error for a socket that cannot be watched`() {
+        let sockets = WatchedSockets()
+        let wanted = Unmanaged.passUnretained(sockets.wanted).toOpaque()
+        #expect(WantedEvents.socketChanged(nil, -1, CURL_POLL_IN, wanted, nil) == 0)
+        #expect(throws: SocketError.self) { try sockets.applyChanges() }
+    }
+
     @ServiceLoop
     @Test
     func `the reason for which a socket could not be opened is kept`() {

@@ -250,13 +250,15 @@ extension ConnectionPool {
 
 extension ConnectionPool {
     /// Watches the sockets, and schedules the call, that libcurl has asked for.
+    ///
+    /// If a socket cannot be watched, ends all transfers.
     private func applyWanted() {
         if let milliseconds = sockets.wanted.takeTimeout() { wake(in: milliseconds) }
         guard sockets.wanted.hasChanges else { return }
         do throws(SocketError) {
             try sockets.applyChanges()
         } catch {
-            abandonAll(.exhausted("no socket"))
+            abandonAll(.exhausted("the socket cannot be watched"))
         }
     }
 
@@ -289,11 +291,8 @@ extension ConnectionPool {
         sockets.corks.uncork()
         let time = meter.end()
         defer { applyWanted() }
-        guard code == CURLM_OK else {
-            // libcurl fails only if descriptors or memory are exhausted.
-            let isOurs = code == CURLM_ABORTED_BY_CALLBACK
-            return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
-        }
+        // libcurl fails only if memory is exhausted.
+        guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
         let ended = endedTransfers()
         // Not `contains`: the isolation check of its closure takes 330 instructions.
         var hasFailedHandshake = false
