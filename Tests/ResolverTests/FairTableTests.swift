@@ -546,7 +546,7 @@ final class LoopTurns {
     }
 }
 
-/// Upstream that answers each query at once, except every `interval`th probe.
+/// Upstream that answers each query at once, except every `interval`th sample.
 private final class DroppingUpstream: Forwarding {
     let name = "upstream"
     let url = "scripted"
@@ -555,14 +555,14 @@ private final class DroppingUpstream: Forwarding {
     let latency = LatencyHistogram()
     let numbers = UpstreamNumbers()
     private let interval: Int?
-    private var probes = 0
+    private var samples = 0
 
     init(_ interval: Int?) { self.interval = interval }
 
     func ask(_ attempt: Attempt) {
-        if attempt.query.question.type == .ns {
-            probes += 1
-            if let interval, probes % interval == 0 { return attempt.end(.failure(.timedOut)) }
+        if attempt.query.question.name.parent == "root-servers.net" {
+            samples += 1
+            if let interval, samples % interval == 0 { return attempt.end(.failure(.timedOut)) }
         }
         attempt.end(.success(.message(Message())))
     }
