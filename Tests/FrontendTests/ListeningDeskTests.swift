@@ -190,6 +190,18 @@ struct ListeningDeskTests {
 
     @Test
     @ServiceLoop
+    func `at a crowded upstream, only a client with a verified address gets SERVFAIL`() async throws
+    {
+        let harness = ListenerHarness()
+        let octets = try query("crowded.example.com")
+        let unverified = try #require(try await Self.reply(octets, at: harness))
+        #expect(unverified.header.isTruncated && unverified.rcode == .noError)
+        let verified = try #require(try await Self.reply(octets, at: harness, over: .tcp))
+        #expect(!verified.header.isTruncated && verified.rcode == .servFail)
+    }
+
+    @Test
+    @ServiceLoop
     func `draining ends with the last answer or at its deadline`() async throws {
         let harness = ListenerHarness()
         await harness.handler.drained(by: Clock.now + .seconds(60))

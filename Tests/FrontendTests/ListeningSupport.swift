@@ -20,6 +20,8 @@ final class HeldUpstream: Forwarding {
     private var watcher: (count: Int, continuation: CheckedContinuation<Void, Never>)?
 
     func ask(_ attempt: Attempt) {
+        let label = attempt.query.question.name.labels.first { _ in true }.map(Array.init)
+        guard label != Array("crowded".utf8) else { return attempt.end(.failure(.crowded)) }
         ServiceLoop.task { [self] in
             attempt.end(.success(.message(await answer(attempt.query.question.name))))
         }

@@ -88,7 +88,7 @@ struct WatchedSocketsTests {
     func `libcurl gets no error for a socket that cannot be watched`() {
         let sockets = WatchedSockets()
         let wanted = Unmanaged.passUnretained(sockets.wanted).toOpaque()
-        #expect(WantedEvents.socketChanged(nil, -1, CURL_POLL_IN, wanted, nil) == 0)
+        #expect(WantedEvents.socketChanged(nil, -1, 1, wanted, nil) == 0)
         #expect(throws: SocketError.self) { try sockets.applyChanges() }
     }
 

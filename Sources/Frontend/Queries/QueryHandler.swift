@@ -284,9 +284,27 @@ package final class QueryHandler {
     ) -> Int {
         finished()
         restore(plain)
-        let length = write(resolution, plain.facts, limit: limit(plain, origin))
+        let isTruncated =
+            resolution.isCrowded && !origin.network(isProven: plain.isProven).isProven
+        let length =
+            isTruncated
+            ? truncate(plain.facts) : write(resolution, plain.facts, limit: limit(plain, origin))
         note(resolution, plain, origin)
         return length
+    }
+
+    /// Writes a truncated reply into `scratch`: the client repeats its query over TCP.
+    ///
+    /// TCP proves the client's address, so forged addresses no longer use up the client's share.
+    private func truncate(_ facts: QueryFacts) -> Int {
+        QueryCounters.add(1, to: counters.truncated)
+        return withScratch { buffer in
+            facts.reply(
+                rcode: RCode.noError.rawValue,
+                moreFlags: HeaderFlags.truncated,
+                in: &buffer
+            )
+        }
     }
 
     private func finished() {

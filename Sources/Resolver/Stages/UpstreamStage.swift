@@ -248,7 +248,7 @@ package final class UpstreamStage {
         case .declined(_, because: let code?):
             .failure(query, code, "reported by the upstream")
         case .exhausted, .crowded:
-            .exhausted(query)
+            .exhausted(query, isCrowded: error == .crowded)
         case .withdrawn, .noServer:
             .absent(query, "\(error)")
         case .timedOut, .declined, .rateLimited, .httpStatus, .broken:
@@ -278,9 +278,9 @@ extension Resolution {
     }
 
     /// SERVFAIL for a client that reached a limit; not cached, so that other clients do not get it.
-    fileprivate static func exhausted(_ query: Query) -> Resolution {
+    fileprivate static func exhausted(_ query: Query, isCrowded: Bool) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
-        failure.lifetime = 0
+        (failure.lifetime, failure.isCrowded) = (0, isCrowded)
         return failure
     }
 }
