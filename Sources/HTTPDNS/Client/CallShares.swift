@@ -19,6 +19,9 @@ package struct CallShares: Sendable {
     private var pause = ClientLimits.growthPause
     private var hasGrown = false
 
+    /// Largest number of calls in flight of which the vendor has answered the latest one.
+    private var served: (calls: Int, at: Instant)?
+
     /// Number of calls of all clients, without health probes.
     private(set) var count = 0
 
@@ -48,11 +51,29 @@ package struct CallShares: Sendable {
         )
     }
 
+    /// Records that the vendor has answered a call that began as number `calls` in flight.
+    mutating func noteServed(_ calls: Int, now: Instant) {
+        if calls >= served(now: now) { served = (calls, now) }
+    }
+
+    /// Returns the largest number of calls in flight that the vendor has served recently.
+    func served(now: Instant) -> Int {
+        guard let served, now - served.at < ClientLimits.saturationEvidence else { return 0 }
+        return served.calls
+    }
+
     /// Limits the calls to `calls`, at least 1, after the vendor has refused a further call.
-    mutating func reduce(to calls: Int, now: Instant) {
+    ///
+    /// - Parameter leastPause: minimum time until the next increase; a sixteenth of the longest.
+    mutating func reduce(
+        to calls: Int,
+        leastPause: Duration = ClientLimits.growthPause,
+        now: Instant
+    ) {
         guard calls <= limit else { return }
         (limit, changedAt) = (max(1, calls), now)
-        if hasGrown { pause = min(pause * 2, ClientLimits.longestGrowthPause) }
+        if hasGrown { pause = min(pause * 2, leastPause * 16) }
+        pause = max(pause, leastPause)
         hasGrown = false
     }
 
@@ -97,6 +118,7 @@ extension VendorClient {
 
     func insert(_ call: VendorCall) {
         if calls.insert(call).inserted, !call.isTrial { shares.begin(call.client) }
+        call.inFlight = shares.count
     }
 
     func remove(_ call: VendorCall) -> Bool {

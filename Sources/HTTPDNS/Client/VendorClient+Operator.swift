@@ -32,6 +32,7 @@ extension VendorClient {
         pool.resume()
         silence.reset()
         shares.restore()
+        learnedRate.reset()
         dropTrial(clocks.now())
     }
 
@@ -56,6 +57,7 @@ extension VendorClient {
         gate.networkChanged(now: now)
         silence.reset()
         shares.restore()
+        learnedRate.reset()
         clientAddress = nil
         dropTrial(now)
         for call in lingering { dropTries(of: call, now) }

@@ -22,8 +22,21 @@ extension VendorClient {
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
+        // While the server answers, a probe over a new connection could wait for calls in flight.
+        let mayWait =
+            shares.count > 0 && hasAnswered(pool.current, now) && !trials.hasFailed
+            && !pool.isReturnDue(now)
+        beginTrial(of: client, likeCallTo: mayWait ? pool.current : nil)
+    }
+
+    /// Starts a health probe, as above.
+    ///
+    /// - Parameter server: server whose limit of concurrent calls the probe shall find, with the
+    ///   same connections as a call; nil for a probe of all servers.
+    func beginTrial(of client: ClientNetwork?, likeCallTo server: SocketAddress?) {
+        let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }
-        let order = pool.trialOrder(now: now)
+        let order = server.map { [$0] } ?? pool.trialOrder(now: now)
         guard !order.isEmpty else { return }
         trials.began(at: now)
         callsBegun += 1
@@ -39,11 +52,13 @@ extension VendorClient {
             of: client,
             course,
             isOfAccount: gate.begin(),
+            isLikeCall: server != nil,
             now
         )
         trial = call
         insert(call)
-        perform(call.course.begin(now: now), of: call, .fresh)
+        if let server { call.waitsAt = now + waitingTime(of: records[server]) }
+        perform(call.course.begin(now: now), of: call, server == nil ? .fresh : .first)
     }
 
     var probe: VendorQuery {
@@ -87,9 +102,11 @@ extension VendorClient {
     }
 
     func trialFailed(_ call: VendorCall) {
-        guard call.saturation == nil else { return trials.answered() }
-        shares.restore()
+        guard call.saturation == nil, !call.showsRate else { return trials.answered() }
         trials.failed()
+        // Only a probe over new connections shows that the vendor is silent.
+        if call.isLikeCall, call.failed.last?.error.isTimeout ?? false { return }
+        shares.restore()
         if call.failed.allSatisfy({ $0.error.isUnanswered || $0.error.isOfConnection }) {
             silence.confirmed(since: call.start)
         }
@@ -131,7 +148,10 @@ extension VendorClient {
         if silence.hasReceived(since: oldest.start) { return check }
         beginTrial(of: oldest.client)
         if silence.hasFailedProbe { return nil }
-        if let trial { return future(min(end, trial.start + ClientLimits.trialPatience)) }
+        if let trial, trial.saturation == nil {
+            return future(min(end, trial.start + ClientLimits.trialPatience))
+        }
+        if trial != nil { return check }
         return trials.wasAnswered ? check : nil
     }
 
@@ -155,6 +175,8 @@ extension VendorError {
         default: false
         }
     }
+
+    var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
 
     /// True for a failure to connect, which the queried name cannot cause.
     var isOfConnection: Bool {

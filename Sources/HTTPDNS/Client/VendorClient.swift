@@ -40,6 +40,8 @@ package final class VendorClient {
 
     var pace: RateLimiter
 
+    var learnedRate = LearnedRate()
+
     var clients = RecentClients()
 
     var costs = CostTable()
