@@ -32,12 +32,13 @@ extension VendorClient {
     /// Starts a health probe, as above.
     ///
     /// - Parameter server: server whose limit of concurrent calls the probe shall find, with the
-    ///   same connections as a call; nil for a probe of all servers.
+    ///   same connections as a call; nil to find failures. The other servers are next.
     func beginTrial(of client: ClientNetwork?, likeCallTo server: SocketAddress?) {
         let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }
-        let order = server.map { [$0] } ?? pool.trialOrder(now: now)
+        var order = pool.trialOrder(now: now)
         guard !order.isEmpty else { return }
+        if let server, let index = order.firstIndex(of: server) { order.swapAt(0, index) }
         trials.began(at: now)
         callsBegun += 1
         let course = AttemptPlan(
