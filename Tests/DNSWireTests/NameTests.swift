@@ -72,6 +72,18 @@ struct NameTests {
         #expect(name.hostText == (`case`.1 ? name.lowercased.text : nil))
     }
 
+    @Test(arguments: [
+        ("a.b", "a.b", true), ("a.b", "A.B.", true), ("a.B", "a.b", true), ("a.b", "a.b..", false),
+        ("a.b", "ab", false), ("a.b", "a-b", false), ("a.b", "a.c", false), ("a.b", "a.bc", false),
+        ("ab.c", "a.bc", false), ("a\\.b", "a.b", false), ("a\\032b", "a b", false),
+        ("a", "", false), ("a", ".", false), (".", ".", false), (".", "", false),
+    ])
+    func `the text of a host name is recognized`(case: (String, String, Bool)) throws {
+        let text = Array("<\(`case`.1)>".utf8)
+        let name = try Name(`case`.0)
+        #expect(name.isWritten(in: text, at: 1..<text.count - 1) == `case`.2)
+    }
+
     @Test(
         arguments: [
             ("root", "00", nil),

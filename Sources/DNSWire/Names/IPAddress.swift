@@ -20,6 +20,16 @@ extension IPAddress {
         }
     }
 
+    package init?(text: ArraySlice<UInt8>) {
+        if text.count <= 15, let address = IPv4Address(text: text) {
+            self = .v4(address)
+        } else if let address = IPv6Address(text: text) {
+            self = .v6(address)
+        } else {
+            return nil
+        }
+    }
+
     /// Creates an address of 4 or 16 octets; nil for other lengths.
     package init?(octets: some Collection<UInt8>) {
         if let address = IPv4Address(octets: octets) {

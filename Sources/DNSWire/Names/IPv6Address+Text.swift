@@ -6,17 +6,18 @@ extension IPv6Address {
     /// Parses the form of RFC 4291 §2.2, without brackets, zones and spaces.
     package init?(_ text: some StringProtocol) {
         guard 2...45 ~= text.utf8.count else { return nil }
-        self.init(text: Array(text.utf8))
+        self.init(text: Array(text.utf8)[...])
     }
 
     /// Not generic, because unspecialised generic code is slow.
-    private init?(text: [UInt8]) {
+    init?(text: ArraySlice<UInt8>) {
+        guard 2...45 ~= text.count else { return nil }
         let colon = UInt8(ascii: ":")
         // `value` has `count` groups so far, `gap` of them before `::`.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?
-        var rest = text[...]
+        var rest = text
         if rest.starts(with: [colon, colon]) {
             gap = 0
             rest = rest.dropFirst(2)

@@ -92,26 +92,52 @@ extension Name {
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in
-            label.allSatisfy { octet in
-                switch octet {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
-                default: false
-                }
-            }
+            label.allSatisfy(\.isOfHostname)
         }
     }
 
     /// Lower-case text for a URL; nil if ``isHostname`` is false.
     package var hostText: String? {
-        guard isHostname else { return nil }
-        var text = octets.map(\.folded)
-        var label = 0
-        while octets[label] != 0 {
-            let next = label + 1 + Int(octets[label])
-            text[next] = UInt8(ascii: ".")
-            label = next
+        var text: [UInt8] = []
+        return appendHostText(to: &text) ? String(decoding: text, as: UTF8.self) : nil
+    }
+
+    /// Appends ``hostText`` to `text`; returns false if ``isHostname`` is false.
+    package func appendHostText(to text: inout [UInt8]) -> Bool {
+        let octets = octets.span
+        guard octets.count > 1 else { return false }
+        var end = 1 + Int(octets[0])
+        for index in 1..<octets.count - 1 {
+            if index == end {
+                end = index + 1 + Int(octets[index])
+                text.append(UInt8(ascii: "."))
+            } else {
+                guard octets[index].isOfHostname else { return false }
+                text.append(octets[index].folded)
+            }
         }
-        return String(decoding: text[1..<text.count - 1], as: UTF8.self)
+        return true
+    }
+
+    /// True for a host name whose presentation form, in any letter case, is at `range` of `text`.
+    package func isWritten(in text: [UInt8], at range: Range<Int>) -> Bool {
+        let octets = octets.span
+        let text = text.span.extracting(range)
+        let count = octets.count - 2
+        guard count > 0, text.count == count || text.count == count + 1,
+            text.count == count || text[count] == UInt8(ascii: ".")
+        else { return false }
+        var end = Int(octets[0])
+        for index in 0..<count {
+            let (octet, character) = (octets[index + 1], text[index])
+            if index == end {
+                guard character == UInt8(ascii: ".") else { return false }
+                end = index + 1 + Int(octet)
+            } else {
+                guard character.folded == octet.folded, character.isOfHostname else { return false }
+            }
+        }
+        return true
     }
 
     package struct Labels: Sequence, IteratorProtocol {
@@ -130,6 +156,16 @@ extension Name {
             position = start + count
             return octets[start..<position]
         }
+    }
+}
+
+extension UInt8 {
+    /// True for ASCII letters, digits, hyphens and underscores.
+    @inline(__always)
+    fileprivate var isOfHostname: Bool {
+        // Bits of the octets 0...63 and 64...127.
+        let bits: UInt64 = self < 64 ? 0x03FF_2000_0000_0000 : 0x07FF_FFFE_87FF_FFFE
+        return self < 128 && bits &>> UInt64(self & 63) & 1 != 0
     }
 }
 

@@ -134,9 +134,7 @@ extension Alibaba {
         let items = try entry.optionalElements("ips")
         let items6 = try entry.optionalElements("ipsv6")
         guard let type = entry["type"] else {
-            let isV6 = { (item: JSONValue) in
-                item.text.flatMap { AddressSet.address($0, of: .v6) } != nil
-            }
+            let isV6 = { (item: JSONValue) in item.address(of: .v6) != nil }
             let sixes = items.filter(isV6) + items6
             let fours = items.filter { !isV6($0) }
             return (

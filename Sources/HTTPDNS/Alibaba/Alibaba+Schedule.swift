@@ -75,7 +75,7 @@ extension Alibaba: AddressScheduling {
         var servers: [SocketAddress] = []
         for (index, item) in items.prefix(VendorLimits.maximumServers / 2).enumerated() {
             let number = ports.isEmpty ? Int64(facts.defaultPort) : ports[index].number
-            guard let address = item.text.flatMap({ AddressSet.address($0, of: family) }),
+            guard let address = item.address(of: family),
                 let port = number.flatMap({ UInt16(exactly: $0) }),
                 facts.usesTLS || port == facts.defaultPort || port == scheduler.port,
                 let server = SocketAddress(address, port: port, from: scheduler),

@@ -80,10 +80,10 @@ private struct Chain {
     ///
     /// - Throws: `wrongName` if no record has the name of `lookup`.
     init(from lookup: VendorQuery, in elements: [JSONValue]) throws(VendorError) {
-        var records: [Record] = []
-        for element in elements { records.append(try Record(element)) }
-        set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)
         var owner = lookup.names[0]
+        var records: [Record] = []
+        for element in elements { records.append(try Record(element, owner)) }
+        set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)
         var first = records.firstIndex { $0.owner == owner }
         guard records.isEmpty || first != nil else { throw .wrongName }
         for _ in 0...VendorLimits.maximumAliases {
@@ -93,7 +93,7 @@ private struct Chain {
                 try finish(own, of: owner, lookup.recordType)
                 return
             }
-            guard let target = try? Name(alias.data) else { throw .unreadable(.member("data")) }
+            guard let target = alias.data.name else { throw .unreadable(.member("data")) }
             set.ttl = min(set.ttl, alias.ttl)
             owner = target
             first = records.firstIndex { $0.owner == owner }
@@ -110,7 +110,7 @@ private struct Chain {
         var found: [IPAddress] = []
         var unreadable = 0
         for record in records where record.type == number && record.owner == owner {
-            guard let address = AddressSet.address(record.data, of: family) else {
+            guard let address = record.data.address(of: family) else {
                 unreadable += 1
                 continue
             }
@@ -130,10 +130,15 @@ private struct Chain {
         let owner: Name
         let type: Int64
         let ttl: UInt32
-        let data: String
 
-        init(_ element: JSONValue) throws(VendorError) {
-            guard let owner = element["name"]?.name else { throw .unreadable(.member("name")) }
+        /// Text.
+        let data: JSONValue
+
+        /// - Parameter name: the likely owner.
+        init(_ element: JSONValue, _ name: Name) throws(VendorError) {
+            guard let owner = element["name"]?.name(or: name) else {
+                throw .unreadable(.member("name"))
+            }
             guard let type = element["type"]?.number else { throw .unreadable(.member("type")) }
             guard let ttl = AddressSet.ttl(element["TTL"]) else {
                 throw .unreadable(.member("TTL"))
@@ -141,7 +146,10 @@ private struct Chain {
             self.owner = owner
             self.type = type
             self.ttl = ttl
-            data = try element.requiredText("data")
+            guard let data = element["data"], data.isText else {
+                throw .unreadable(.member("data"))
+            }
+            self.data = data
         }
     }
 }

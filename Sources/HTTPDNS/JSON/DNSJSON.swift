@@ -113,11 +113,10 @@ extension DNSJSON {
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
-        let name = try lookup.list(for: facts)
-        let type = lookup.recordType == .v6 ? "AAAA" : "A"
-        var query = QueryWriter(url.origin.url(at: server))
+        let name = try lookup.octets(for: facts)
+        var query = QueryWriter(url.origin, at: server)
         query.append(path)
-        self.query.fill(&query, name: name, type: type)
+        self.query.fill(&query, name: name, type: lookup.recordType == .v6 ? Self.aaaa : Self.a)
         if let subnet = lookup.clientSubnet, let prefix = Self.prefix(of: subnet) {
             query.append("edns_client_subnet", String(describing: prefix))
         }
@@ -138,18 +137,20 @@ extension DNSJSON {
     }
 
     private static let headers = ["Accept: application/dns-json"]
+    private static let a = Array("A".utf8)
+    private static let aaaa = Array("AAAA".utf8)
 
     /// Returns the signature: the hexadecimal SHA-256 of account, secret, time, name and key ID.
     ///
     /// The order of the values is from a third-party client.
     private static func signature(
-        of name: String,
+        of name: [UInt8],
         at time: String,
         by account: Account
     ) throws(CipherError) -> String {
         let text =
             [UInt8](account.id.utf8) + account.secret.copy
-            + [UInt8]((time + name + account.keyID).utf8)
+            + [UInt8](time.utf8) + name + [UInt8](account.keyID.utf8)
         return Hexadecimal.encode(try Digest.sha256(text))
     }
 

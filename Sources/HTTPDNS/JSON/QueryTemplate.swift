@@ -24,10 +24,10 @@ struct QueryTemplate: Sendable {
         self.rest = Array(rest.utf8)
     }
 
-    func fill(_ query: inout QueryWriter, name: String, type: String) {
+    func fill(_ query: inout QueryWriter, name: [UInt8], type: [UInt8]) {
         for part in parts {
             query.append(part.text)
-            query.append(Array((part.place == .name ? name : type).utf8))
+            query.append(part.place == .name ? name : type)
         }
         query.append(rest)
     }

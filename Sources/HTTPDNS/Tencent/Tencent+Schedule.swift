@@ -43,8 +43,7 @@ extension Tencent: AddressScheduling {
         let items = fields.last { $0.key == "ip" }?.value.split(separator: UInt8(ascii: ";")) ?? []
         var servers: [SocketAddress] = []
         for item in items.prefix(VendorLimits.maximumServers) {
-            let text = String(decoding: item, as: Unicode.UTF8.self)
-            guard let address = AddressSet.address(text, of: .v4) else {
+            guard let address = AddressSet.address(item, of: .v4) else {
                 guard !isSealed else { throw .unreadable(.noRecord) }
                 continue
             }

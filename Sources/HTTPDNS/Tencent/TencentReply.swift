@@ -179,17 +179,10 @@ extension TencentReply {
     }
 
     private static func address(in text: ArraySlice<UInt8>, of family: Families) -> IPAddress? {
-        // The longest address literal has 45 characters (RFC 4291 §2.2).
         let isLiteral = text.allSatisfy {
             isHexadecimal($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":")
         }
-        guard text.count <= 45, isLiteral,
-            let address = IPAddress(String(decoding: text, as: Unicode.UTF8.self))
-        else { return nil }
-        switch address {
-        case .v4: return family == .v4 ? address : nil
-        case .v6: return family == .v6 ? address : nil
-        }
+        return isLiteral ? AddressSet.address(text, of: family) : nil
     }
 }
 

@@ -6,9 +6,7 @@ extension AddressSet {
     init?(_ items: [JSONValue], of family: Families, ttl: JSONValue?) {
         guard let seconds = Self.ttl(ttl) else { return nil }
         self.init(addresses: [], ttl: seconds)
-        let found = items.compactMap { item in
-            item.text.flatMap { Self.address($0, of: family) }
-        }
+        let found = items.compactMap { $0.address(of: family) }
         guard !found.isEmpty || items.isEmpty else { return nil }
         keep(found)
         dropped += items.count - found.count
@@ -17,7 +15,10 @@ extension AddressSet {
     /// Appends usable addresses, up to the limit, without duplicates (RFC 2181 §5).
     mutating func keep(_ found: [IPAddress]) {
         // A single address needs no search for duplicates.
-        if addresses.isEmpty, found.count == 1 { return keep(found[0]) }
+        if addresses.isEmpty, found.count == 1 {
+            if found[0].isUnusable { dropped += 1 } else { addresses = found }
+            return
+        }
         var known = Set(addresses)
         for address in found where known.insert(address).inserted { keep(address) }
     }
@@ -37,9 +38,9 @@ extension AddressSet {
         return UInt32(seconds)
     }
 
-    static func address(_ text: String, of family: Families) -> IPAddress? {
+    static func address(_ text: ArraySlice<UInt8>, of family: Families) -> IPAddress? {
         // The longest address literal has 45 characters (RFC 4291 §2.2).
-        guard text.utf8.count <= 45, let address = IPAddress(text) else { return nil }
+        guard text.count <= 45, let address = IPAddress(text: text) else { return nil }
         switch address {
         case .v4: return family.includesV4 ? address : nil
         case .v6: return family.includesV6 ? address : nil
@@ -49,7 +50,7 @@ extension AddressSet {
 
 extension JSONValue {
     func client(_ key: String) -> IPAddress? {
-        self[key]?.text.flatMap { AddressSet.address($0, of: .both) }
+        self[key]?.address(of: .both)
     }
 }
 
@@ -62,20 +63,26 @@ extension VendorQuery {
 
     func index(of key: String, in json: JSONValue) throws(VendorError) -> Int {
         guard let value = json[key], value.isText else { throw .unreadable(.member(key)) }
-        return try index(of: value.name)
+        return try index(of: names.count == 1 ? value.name(or: names[0]) : value.name)
     }
 
     func list(for facts: VendorFacts) throws(VendorError) -> String {
+        String(decoding: try octets(for: facts), as: Unicode.UTF8.self)
+    }
+
+    /// Returns the names in lower case, separated by commas.
+    func octets(for facts: VendorFacts) throws(VendorError) -> [UInt8] {
         precondition(
             (1...facts.maximumNames).contains(names.count),
             "a call must have 1 to \(facts.maximumNames) names"
         )
-        var text = ""
+        var octets: [UInt8] = []
+        octets.reserveCapacity(names.reduce(0) { $0 + $1.octets.count })
         for name in names {
-            guard let host = name.hostText else { throw .unusableName }
-            if text.isEmpty { text = host } else { text += "," + host }
+            if !octets.isEmpty { octets.append(UInt8(ascii: ",")) }
+            guard name.appendHostText(to: &octets) else { throw .unusableName }
         }
-        return text
+        return octets
     }
 
     /// Replaces missing answers with empty answers; throws if no answer is readable.

@@ -41,7 +41,9 @@ struct JSONReader {
 
     private var fault: UnreadableReply { .notJSON(at: position) }
 
-    private var next: UInt8? { position < text.count ? text[position] : nil }
+    private var next: UInt8? {
+        @inline(__always) get { position < text.count ? text[position] : nil }
+    }
 }
 
 // MARK: - Values
@@ -54,17 +56,20 @@ extension JSONReader {
         case UInt8(ascii: "{"): try object(depth: depth + 1)
         case UInt8(ascii: "["): try array(depth: depth + 1)
         case UInt8(ascii: "\""): try string()
-        case UInt8(ascii: "t"): try literal("true".utf8Span.span, .bool(true))
-        case UInt8(ascii: "f"): try literal("false".utf8Span.span, .bool(false))
-        case UInt8(ascii: "n"): try literal("null".utf8Span.span, .null)
+        case UInt8(ascii: "t"): try literal(Self.true, .bool(true))
+        case UInt8(ascii: "f"): try literal(Self.false, .bool(false))
+        case UInt8(ascii: "n"): try literal(Self.null, .null)
         default: try number()
         }
     }
 
+    @inline(__always)
     private mutating func note(_ kind: JSONDocument.Node.Kind, from start: Int) {
-        nodes.append(
-            JSONDocument.Node(kind: kind, range: start..<position, end: nodes.count + 1)
-        )
+        note(kind, start..<position)
+    }
+
+    private mutating func note(_ kind: JSONDocument.Node.Kind, _ range: Range<Int>) {
+        nodes.append(JSONDocument.Node(kind: kind, range: range, end: nodes.count + 1))
     }
 
     private mutating func object(depth: Int) throws(UnreadableReply) {
@@ -75,12 +80,15 @@ extension JSONReader {
         skipSpace()
         if take("}") { return }
         var count = 0
+        var marks: UInt64 = 0
         repeat {
             skipSpace()
             let start = position
             try string()
             count += 1
-            guard count <= VendorLimits.maximumJSONMembers, insertKey(of: object, count) else {
+            guard count <= VendorLimits.maximumJSONMembers,
+                insertKey(of: object, count, &marks)
+            else {
                 throw .notJSON(at: start)
             }
             skipSpace()
@@ -94,10 +102,15 @@ extension JSONReader {
 
     /// Records the latest string as key number `count`; returns false for a duplicate key.
     ///
-    /// For small objects, comparing keys is faster than hashing.
-    private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
-        guard count > Self.comparedKeys else { return !hasKey(of: object) }
+    /// For small objects, comparing keys is faster than hashing. `marks` has the marks of the
+    /// object's keys; a key with a new mark needs no comparison.
+    private mutating func insertKey(of object: Int, _ count: Int, _ marks: inout UInt64) -> Bool {
         let latest = nodes.count - 1
+        guard count > Self.comparedKeys else {
+            let mark = mark(of: latest)
+            defer { marks |= mark }
+            return marks & mark == 0 || !hasKey(of: object)
+        }
         var key = count == Self.comparedKeys + 1 ? object + 1 : latest
         while key < latest {
             keys.insert(Key(object: object, text: text(of: key)))
@@ -107,6 +120,14 @@ extension JSONReader {
     }
 
     private static let comparedKeys = 16
+
+    /// Returns a number with one bit, which depends on the length and two octets of a key.
+    private func mark(of key: Int) -> UInt64 {
+        let range = nodes[key].range
+        guard !range.isEmpty else { return 1 }
+        let ends = octet(at: range.lowerBound) &* 4 &+ octet(at: range.upperBound - 1)
+        return 1 << UInt64((ends &+ UInt8(truncatingIfNeeded: range.count)) & 63)
+    }
 
     /// Returns true if an earlier key of `object` equals the latest string.
     private func hasKey(of object: Int) -> Bool {
@@ -153,13 +174,17 @@ extension JSONReader {
         nodes[array].end = nodes.count
     }
 
+    private static let `true` = Array("true".utf8)
+    private static let `false` = Array("false".utf8)
+    private static let null = Array("null".utf8)
+
     private mutating func literal(
-        _ word: Span<UInt8>,
+        _ word: [UInt8],
         _ kind: JSONDocument.Node.Kind
     ) throws(UnreadableReply) {
         let start = position
-        for index in word.indices {
-            guard next == word[index] else { throw fault }
+        for octet in word {
+            guard next == octet else { throw fault }
             position += 1
         }
         note(kind, from: start)
@@ -192,10 +217,20 @@ extension JSONReader {
     private mutating func string() throws(UnreadableReply) {
         guard take("\"") else { throw fault }
         let start = position
+        skipPlain()
+        guard next != UInt8(ascii: "\"") else {
+            note(.string, from: start)
+            position += 1
+            return
+        }
+        try endString(from: start)
+    }
+
+    /// Parses the rest of a string with escapes or other characters than ASCII.
+    private mutating func endString(from start: Int) throws(UnreadableReply) {
         var rest = start
         let decodedStart = decoded.count
         var isASCII = true
-        skipPlain()
         while let octet = next {
             switch octet {
             case UInt8(ascii: "\""):
@@ -207,7 +242,7 @@ extension JSONReader {
                     decoded += text[rest..<position]
                     range = text.count + decodedStart..<text.count + decoded.count
                 }
-                nodes.append(JSONDocument.Node(kind: .string, range: range, end: nodes.count + 1))
+                note(.string, range)
                 position += 1
                 return
             case UInt8(ascii: "\\"):
@@ -234,7 +269,7 @@ extension JSONReader {
         var end = position
         while end < text.count {
             let octet = text[end]
-            guard 0x20..<0x80 ~= octet, octet != UInt8(ascii: "\""), octet != UInt8(ascii: "\\")
+            guard octet &- 0x20 < 0x60, octet != UInt8(ascii: "\""), octet != UInt8(ascii: "\\")
             else { break }
             end += 1
         }
@@ -286,6 +321,7 @@ extension JSONReader {
 // MARK: - Octets
 
 extension JSONReader {
+    @inline(__always)
     private mutating func skipSpace() {
         while let octet = next, octet <= 0x20,
             octet == 0x20 || 0x09...0x0A ~= octet || octet == 0x0D
@@ -294,6 +330,7 @@ extension JSONReader {
         }
     }
 
+    @inline(__always)
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         position += 1

@@ -39,9 +39,10 @@ final class JSONDocument: Sendable {
 
         init(kind: Kind, range: Range<Int>, end: Int) {
             self.kind = kind
-            lower = Int32(range.lowerBound)
-            upper = Int32(range.upperBound)
-            last = Int32(end)
+            // The text and its decoded strings have less than 2³¹ octets.
+            lower = Int32(truncatingIfNeeded: range.lowerBound)
+            upper = Int32(truncatingIfNeeded: range.upperBound)
+            last = Int32(truncatingIfNeeded: end)
         }
     }
 
@@ -52,6 +53,43 @@ final class JSONDocument: Sendable {
     init(_ text: [UInt8], _ nodes: [Node]) {
         self.text = text
         self.nodes = nodes
+    }
+
+    /// Returns the index of the value of a member; nil if there is no such member.
+    fileprivate func member(_ key: Span<UInt8>, of object: Int) -> Int? {
+        Self.member(key, of: object, text, nodes)
+    }
+
+    private static func member(
+        _ key: Span<UInt8>,
+        of object: Int,
+        _ text: [UInt8],
+        _ nodes: [Node]
+    ) -> Int? {
+        let text = text.span
+        let nodes = nodes.span
+        let end = nodes[object].end
+        var member = object + 1
+        while member < end {
+            if isEqual(text, nodes[member].range, key) { return member + 1 }
+            member = nodes[member + 1].end
+        }
+        return nil
+    }
+
+    fileprivate func isName(_ name: Name, at node: Int) -> Bool {
+        name.isWritten(in: text, at: nodes[node].range)
+    }
+
+    @inline(__always)
+    private static func isEqual(
+        _ text: Span<UInt8>,
+        _ range: Range<Int>,
+        _ key: Span<UInt8>
+    ) -> Bool {
+        guard range.count == key.count else { return false }
+        for index in key.indices where text[range.lowerBound + index] != key[index] { return false }
+        return true
     }
 }
 
@@ -82,26 +120,11 @@ extension JSONValue {
     }
 
     subscript(key: String) -> JSONValue? {
-        guard isObject else { return nil }
-        let (text, nodes) = (document.text, document.nodes)
-        let octets = text.span
-        let key = key.utf8Span.span
-        let end = nodes[index].end
-        var member = index + 1
-        while member < end {
-            if Self.isEqual(octets.extracting(nodes[member].range), key) {
-                let value = JSONValue(document, at: member + 1)
-                return value.isNull ? nil : value
-            }
-            member = nodes[member + 1].end
+        guard isObject, let member = document.member(key.utf8Span.span, of: index) else {
+            return nil
         }
-        return nil
-    }
-
-    private static func isEqual(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
-        guard first.count == second.count else { return false }
-        for index in first.indices where first[index] != second[index] { return false }
-        return true
+        let value = JSONValue(document, at: member)
+        return value.isNull ? nil : value
     }
 
     var isObject: Bool { if case .object = node.kind { true } else { false } }
@@ -119,6 +142,17 @@ extension JSONValue {
     }
 
     var name: Name? { octets.flatMap { try? Name(text: $0) } }
+
+    /// Returns the same as ``name``, or the equal name `known` without parsing.
+    func name(or known: Name) -> Name? {
+        guard isText else { return nil }
+        return document.isName(known, at: index) ? known : name
+    }
+
+    /// Address of a family in the text; nil for other text.
+    func address(of family: Families) -> IPAddress? {
+        octets.flatMap { AddressSet.address($0, of: family) }
+    }
 
     private var octets: ArraySlice<UInt8>? { isText ? document.text[node.range] : nil }
 

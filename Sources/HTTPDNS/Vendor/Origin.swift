@@ -25,17 +25,9 @@ enum Origin: Sendable, Hashable {
     }
 
     /// Returns scheme, host and port of the URL, without the zone of a link-local address.
-    func url(at server: SocketAddress) -> String {
-        var url: String
-        switch self {
-        case .http(let name): url = "http://" + (name ?? Self.literal(server))
-        case .https(let name): url = "https://" + (name ?? Self.literal(server))
-        }
-        if server.port != defaultPort { url += ":\(server.port)" }
-        return url
-    }
+    func url(at server: SocketAddress) -> String { QueryWriter(self, at: server).text }
 
-    private static func literal(_ server: SocketAddress) -> String {
+    fileprivate static func literal(_ server: SocketAddress) -> String {
         server.isIPv6 ? "[" + server.host.prefix { $0 != "%" } + "]" : server.host
     }
 }
@@ -43,10 +35,24 @@ enum Origin: Sendable, Hashable {
 struct QueryWriter {
     private var octets: [UInt8]
 
-    init(_ text: String = "") {
+    init() {
         octets = []
         octets.reserveCapacity(Self.usualOctets)
-        octets += text.utf8
+    }
+
+    /// Starts a URL with its scheme, host and port; a link-local address has no zone.
+    init(_ origin: Origin, at server: SocketAddress) {
+        self.init()
+        octets += (origin.usesTLS ? "https://" : "http://").utf8
+        octets += (origin.name ?? Origin.literal(server)).utf8
+        guard server.port != origin.defaultPort else { return }
+        octets.append(UInt8(ascii: ":"))
+        var divisor: UInt16 = 10_000
+        while divisor > server.port, divisor > 1 { divisor /= 10 }
+        while divisor > 0 {
+            octets.append(UInt8(ascii: "0") + UInt8(server.port / divisor % 10))
+            divisor /= 10
+        }
     }
 
     private static let usualOctets = 512

@@ -87,9 +87,7 @@ package struct Volcengine: Vendor {
         guard let ttl = AddressSet.ttl(json["ttl"]) else { throw .unreadable(.member("ttl")) }
         var v4 = AddressSet(addresses: [], ttl: ttl)
         var v6 = v4
-        let found = items.compactMap { item in
-            item.text.flatMap { AddressSet.address($0, of: .both) }
-        }
+        let found = items.compactMap { $0.address(of: .both) }
         guard items.isEmpty || !found.isEmpty else { throw .unreadable(.noRecord) }
         v4.keep(found.filter { $0.octets.count == 4 })
         v6.keep(found.filter { $0.octets.count != 4 })

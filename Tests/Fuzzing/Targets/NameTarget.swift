@@ -25,6 +25,11 @@ private enum NameOracle {
             try promise(text.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "not printable: \(text)")
             let again = try Name(text)
             try promise(again.octets == name.octets, "\(text) is another name")
+            let octets = Array(text.uppercased().utf8)
+            try promise(
+                name.isWritten(in: octets, at: octets.indices) == name.isHostname,
+                "\(text) is not the text"
+            )
         }
         let wire = try Name(wire: name.octets)
         try promise(wire == name && wire.hashValue == name.hashValue, "the wire form differs")
