@@ -30,6 +30,15 @@ struct PriceModelTests {
         #expect(model.maximum(VendorQuery(names: names, families: .v4)) == [5, 5])
     }
 
+    @Test("the total is the sum of the maximums", arguments: [0, 1, 2], [Families.v4, .both])
+    func total(count: Int, families: Families) {
+        let query = VendorQuery(names: Array(names.prefix(count)), families: families)
+        for item in [PriceModel.Item.request, .name, .family] {
+            let model = PriceModel(item, weight: 5)
+            #expect(model.total(query) == model.maximum(query).reduce(0, +))
+        }
+    }
+
     @Test("an unusable address is billed")
     func dropped() {
         let model = PriceModel(.family, weight: 3, emptyIsFree: true)

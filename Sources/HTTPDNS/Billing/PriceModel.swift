@@ -117,11 +117,23 @@ extension PriceModel {
 
     /// Returns the maximum number of units of each name in a request, in order.
     package func maximum(_ query: VendorQuery) -> [UInt64] {
+        query.names.indices.map { maximum(ofName: $0, query) }
+    }
+
+    private func maximum(ofName index: Int, _ query: VendorQuery) -> UInt64 {
         switch item {
-        case .request:
-            query.names.indices.map { $0 == 0 ? weight : 0 }
-        case .name: query.names.map { _ in weight }
-        case .family: query.names.map { _ in weight * query.families.count }
+        case .request: index == 0 ? weight : 0
+        case .name: weight
+        case .family: weight * query.families.count
+        }
+    }
+
+    /// Returns the sum of ``maximum(_:)``.
+    package func total(_ query: VendorQuery) -> UInt64 {
+        switch item {
+        case .request: query.names.isEmpty ? 0 : weight
+        case .name: weight * UInt64(query.names.count)
+        case .family: weight * query.families.count * UInt64(query.names.count)
         }
     }
 
@@ -129,23 +141,34 @@ extension PriceModel {
     ///
     /// Unusable addresses, which the client drops, also count as addresses in the reply.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
-        let maximum = maximum(query)
+        var isEmpty = true
+        if case .answered(let answers) = fate {
+            isEmpty = !answers.contains { $0.hadAddresses(of: query.families) > 0 }
+        }
+        return query.names.indices.map { units(ofName: $0, query, fate, isEmpty: isEmpty) }
+    }
+
+    private func units(
+        ofName index: Int,
+        _ query: VendorQuery,
+        _ fate: Fate,
+        isEmpty: Bool
+    ) -> UnitRange {
+        let maximum = maximum(ofName: index, query)
         switch fate {
-        case .free: return maximum.map { _ in .zero }
-        case .unknown: return maximum.map { UnitRange(atLeast: 0, atMost: $0) }
+        case .free: return .zero
+        case .unknown: return UnitRange(atLeast: 0, atMost: maximum)
         case .answered(let answers):
-            let isEmpty = !answers.contains { $0.hadAddresses(of: query.families) > 0 }
-            return zip(query.names, maximum).enumerated().map { index, each in
-                let answer = answers.indices.contains(index) ? answers[index] : nil
-                let families = answer?.hadAddresses(of: query.families) ?? 0
-                let known: UInt64 =
-                    switch item {
-                    case .request: isEmpty ? 0 : each.1
-                    case .name: families > 0 ? each.1 : 0
-                    case .family: weight * families
-                    }
-                return UnitRange(atLeast: known, atMost: emptyIsFree ? known : each.1)
-            }
+            let families =
+                answers.indices.contains(index)
+                ? answers[index].hadAddresses(of: query.families) : 0
+            let known: UInt64 =
+                switch item {
+                case .request: isEmpty ? 0 : maximum
+                case .name: families > 0 ? maximum : 0
+                case .family: weight * families
+                }
+            return UnitRange(atLeast: known, atMost: emptyIsFree ? known : maximum)
         }
     }
 }
@@ -156,10 +179,11 @@ extension Families {
 
 extension VendorAnswer {
     fileprivate func hadAddresses(of families: Families) -> UInt64 {
-        func hadAddresses(_ set: AddressSet?) -> Bool {
-            set.map { !$0.addresses.isEmpty || $0.dropped > 0 } ?? false
-        }
-        return (families.includesV4 && hadAddresses(v4) ? 1 : 0)
-            + (families.includesV6 && hadAddresses(v6) ? 1 : 0)
+        (families.includesV4 && v4?.hadAddresses ?? false ? 1 : 0)
+            + (families.includesV6 && v6?.hadAddresses ?? false ? 1 : 0)
     }
+}
+
+extension AddressSet {
+    fileprivate var hadAddresses: Bool { !addresses.isEmpty || dropped > 0 }
 }

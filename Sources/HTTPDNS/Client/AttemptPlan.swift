@@ -32,7 +32,12 @@ package struct AttemptPlan: Sendable, Hashable {
 
     private var refreshed: Set<SocketAddress> = []
 
-    private var running: [Int: SocketAddress] = [:]
+    private struct Request: Hashable {
+        let number: Int
+        let server: SocketAddress
+    }
+
+    private var running: [Request] = []
 
     package private(set) var count = 0
 
@@ -83,7 +88,7 @@ extension AttemptPlan {
 
     /// Records an answer to request `number`; returns true for the first answer.
     package mutating func answered(_ number: Int) -> Bool {
-        running[number] = nil
+        running.removeAll { $0.number == number }
         defer { isOver = true }
         return !isOver
     }
@@ -93,7 +98,9 @@ extension AttemptPlan {
         _ fault: Fault,
         now: Instant
     ) -> Move? {
-        guard let server = running.removeValue(forKey: number), !isOver else { return nil }
+        guard let index = running.firstIndex(where: { $0.number == number }) else { return nil }
+        let server = running.remove(at: index).server
+        guard !isOver else { return nil }
         switch fault {
         case .account:
             return end()
@@ -128,7 +135,7 @@ extension AttemptPlan {
         _ now: Instant
     ) -> Move {
         defer { count += 1 }
-        running[count] = server
+        running.append(Request(number: count, server: server))
         latest = now
         return .ask(count, server, fresh: fresh, until: min(deadline, now + timeout))
     }

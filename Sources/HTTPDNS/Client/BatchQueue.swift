@@ -27,6 +27,12 @@ package struct BatchQueue: Sendable {
             hash = Self.nameHash(name.octets.rawSpan, type: 0)
         }
 
+        /// Creates a question with the name and parameters of `other`, whose hash is reused.
+        init(_ other: Question, _ families: Families) {
+            (hash, name, parameters) = (other.hash, other.name, other.parameters)
+            self.families = families
+        }
+
         /// Hashes only the name, because other questions for a name are rare.
         package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
@@ -113,6 +119,7 @@ package struct BatchQueue: Sendable {
     package init() {}
 
     /// Returns the error that forbids another name of `client`; nil if there is capacity.
+    @inline(__always)
     func refusal(of client: ClientNetwork?) -> VendorError? {
         if shares.free(isProven: client.isProven) <= 0 { return .busy }
         return shares.admits(client) ? nil : .clientBusy

@@ -35,15 +35,19 @@ package struct CallShares: Sendable {
 
     init(of calls: Int) { (most, limit) = (calls, calls) }
 
-    var free: Int { limit - count }
+    var free: Int {
+        @inline(__always) get { limit - count }
+    }
 
     /// Number of further calls that proven clients, or unproven clients, can begin.
+    @inline(__always)
     func free(isProven: Bool) -> Int {
         isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free
     }
 
     func count(of client: ClientNetwork?) -> Int { counts[client] ?? 0 }
 
+    @inline(__always)
     func admits(_ client: ClientNetwork?) -> Bool {
         FairShare.half.admits(
             used: count(of: client),
@@ -98,8 +102,12 @@ package struct CallShares: Sendable {
     mutating func end(_ client: ClientNetwork?) {
         count -= 1
         if !client.isProven { unproven -= 1 }
-        let calls = count(of: client) - 1
-        counts[client] = calls > 0 ? calls : nil
+        guard let index = counts.index(forKey: client) else { return }
+        if counts.values[index] > 1 {
+            counts.values[index] -= 1
+        } else {
+            counts.remove(at: index)
+        }
     }
 }
 
@@ -117,12 +125,18 @@ extension VendorClient {
     }
 
     func insert(_ call: VendorCall) {
-        if calls.insert(call).inserted, !call.isTrial { shares.begin(call.client) }
+        if !call.isInFlight {
+            call.isInFlight = true
+            calls.insert(call)
+            if !call.isTrial { shares.begin(call.client) }
+        }
         call.inFlight = shares.count
     }
 
     func remove(_ call: VendorCall) -> Bool {
-        guard calls.remove(call) != nil else { return false }
+        guard call.isInFlight else { return false }
+        call.isInFlight = false
+        calls.remove(call)
         if !call.isTrial { shares.end(call.client) }
         return true
     }

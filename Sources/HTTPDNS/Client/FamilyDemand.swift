@@ -23,24 +23,29 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names; when full, this table replaces `older`.
-    private var recent: [Name: Demand] = [:]
-    private var older: [Name: Demand] = [:]
+    /// Demand for the latest names, by hash; when full, this table replaces `older`.
+    private var recent: [UInt64: Demand] = [:]
+    private var older: [UInt64: Demand] = [:]
+
+    private let hash = NameHash(seed: .random(in: .min ... .max))
 
     init(limit: Int = ClientLimits.countedNames) {
         self.limit = limit
     }
 
+    private func key(of name: Name) -> UInt64 { hash(name.octets.rawSpan, type: 0) }
+
     mutating func note(_ name: Name, _ families: Families, now: Instant) {
-        let known = recent[name]
-        var demand = known ?? older[name] ?? Demand()
+        let key = key(of: name)
+        let known = recent[key]
+        var demand = known ?? older[key] ?? Demand()
         if families.includesV4 { demand.v4 = now }
         if families.includesV6 { demand.v6 = now }
         if known == nil, recent.count >= limit {
             older = recent
             recent = [:]
         }
-        recent[name] = demand
+        recent[key] = demand
     }
 
     /// Fraction (0…1) of the names for which clients wanted both families; 1 without names.
@@ -52,7 +57,8 @@ struct FamilyDemand: Sendable {
 
     /// Returns true if clients wanted the families within ``ClientLimits/demandMemory``.
     func includes(_ name: Name, _ families: Families, now: Instant) -> Bool {
-        guard let demand = recent[name] ?? older[name] else { return false }
+        let key = key(of: name)
+        guard let demand = recent[key] ?? older[key] else { return false }
         func isRecent(_ time: Instant?) -> Bool {
             time.map { now - $0 < ClientLimits.demandMemory } ?? false
         }

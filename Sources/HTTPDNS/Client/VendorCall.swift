@@ -42,8 +42,8 @@ final class PendingName {
 
     var lookUps: [PendingLookup] = []
 
-    /// Call with the name; nil while the name is queued or held.
-    weak var call: VendorCall?
+    /// Call with the name, until the call has ended; nil while the name is queued or held.
+    var call: VendorCall?
 
     /// Time at which the name began to wait for a call; nil if its call started immediately.
     var queuedAt: Instant?
@@ -70,6 +70,7 @@ final class PendingName {
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
+        let number: Int
         let attempt: EndpointPool.Attempt
         let request: any Cancellable
         let start: Instant
@@ -89,7 +90,8 @@ final class VendorCall {
 
     var course: AttemptPlan
 
-    var running: [Int: RunningTry] = [:]
+    /// Requests in flight, oldest first.
+    var running: [RunningTry] = []
 
     var failed: [FailedTry] = []
 
@@ -108,6 +110,9 @@ final class VendorCall {
 
     /// Number of calls in flight after the start of this call, without probes.
     var inFlight = 0
+
+    /// True while the call is in `VendorClient.calls`.
+    var isInFlight = false
 
     var start: Instant
 
@@ -139,8 +144,14 @@ final class VendorCall {
         self.lookup = lookup
         self.names = names
         self.client = client
-        trace = names.lazy.compactMap(\.trace).first
-        charges = names.map { CostTable.Charge(name: $0.question.name, route: $0.route) }
+        // Unlike `map`, a loop needs no check of the executor.
+        var charges: [CostTable.Charge] = []
+        charges.reserveCapacity(names.count)
+        for name in names {
+            charges.append(CostTable.Charge(name: name.question.name, route: name.route))
+            if trace == nil { trace = name.trace }
+        }
+        self.charges = charges
         self.course = course
         self.start = start
         self.suspectAt = suspectAt

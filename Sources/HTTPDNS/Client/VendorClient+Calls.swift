@@ -39,8 +39,9 @@ extension VendorClient {
         perform(call.course.begin(now: now), of: call, .first)
     }
 
-    private nonisolated static func names(of names: [PendingName]) -> [Name] {
-        names.map(\.question.name)
+    private static func names(of names: [PendingName]) -> [Name] {
+        guard names.count > 1 else { return [names[0].question.name] }
+        return names.map(\.question.name)
     }
 
     func course(_ order: [SocketAddress], until deadline: Instant) -> AttemptPlan {
@@ -63,7 +64,7 @@ extension VendorClient {
     }
 
     func arm(_ call: VendorCall) {
-        guard calls.contains(call) else { return }
+        guard call.isInFlight else { return }
         var wake = call.course.wake
         if let suspectAt = call.suspectAt { wake = min(wake ?? suspectAt, suspectAt) }
         if let waitsAt = call.waitsAt { wake = min(wake ?? waitsAt, waitsAt) }
@@ -77,7 +78,7 @@ extension VendorClient {
     func tickCalls() {
         let now = clocks.now()
         let due = calls.filter { $0.wake.map { $0 <= now } ?? false }
-        for call in due.sorted(by: { $0.number < $1.number }) where calls.contains(call) {
+        for call in due.sorted(by: { $0.number < $1.number }) where call.isInFlight {
             tick(call)
         }
         callAlarm.set(calls.lazy.compactMap(\.wake).min())
@@ -90,12 +91,12 @@ extension VendorClient {
         let move = call.course.tick(now: now)
         if move != nil {
             counters.hedges += 1
-            for running in call.running.values { pool.fellSilent(running.attempt) }
+            for running in call.running { pool.fellSilent(running.attempt) }
             // A health probe shows if the server or the queried name is slow.
             if pool.isCurrentSilent { beginTrial(of: call.client) }
         }
         perform(move, of: call, .hedge)
-        let waits = call.running.sorted { $0.key < $1.key }.map { _, running in
+        let waits = call.running.map { running in
             FailedTry(
                 server: running.attempt.server,
                 error: .transport(.timedOut(reused: false)),
@@ -106,7 +107,7 @@ extension VendorClient {
         for name in call.names {
             expire(name, now, reason: tries.last?.error ?? .outOfTime, tries: tries)
         }
-        if call.names.isEmpty, !call.isTrial, calls.contains(call) { end(call) } else { arm(call) }
+        if call.names.isEmpty, !call.isTrial, call.isInFlight { end(call) } else { arm(call) }
     }
 
     private func fail(_ call: VendorCall) {
@@ -147,6 +148,7 @@ extension VendorClient {
     /// Ends a call; requests in flight continue, because they show the health of servers.
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
+        for name in call.names { name.call = nil }
         call.course.abandon()
         release(after: call)
         if call === trial { trialEnded(call) }
@@ -159,6 +161,6 @@ extension VendorClient {
     }
 
     func giveUp(_ call: VendorCall) {
-        for running in call.running.values { running.request.cancel() }
+        for running in call.running { running.request.cancel() }
     }
 }

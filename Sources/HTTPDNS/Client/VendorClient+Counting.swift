@@ -20,7 +20,7 @@ extension VendorClient {
         if let error = spentBudget(of: question.client, now) { throw error }
         let wallSeconds = clocks.wallSeconds()
         let receipt = budget.spend(
-            units: (other ?? price).maximum(query).reduce(0, +),
+            units: (other ?? price).total(query),
             by: question.client,
             wallSeconds: wallSeconds
         )
@@ -130,8 +130,10 @@ extension PriceModel.Fate {
             if let v4 = answer.v4, !v4.addresses.isEmpty { ttl = min(ttl, v4.ttl) }
             if let v6 = answer.v6, !v6.addresses.isEmpty { ttl = min(ttl, v6.ttl) }
         }
-        return min(1, Double(max(1, ttl)) / Double(ClientLimits.advisedTTL.components.seconds))
+        return min(1, Double(max(1, ttl)) / Self.advisedTTL)
     }
+
+    private static let advisedTTL = Double(ClientLimits.advisedTTL.components.seconds)
 }
 
 extension VendorError {

@@ -120,16 +120,21 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     private func send() {
         let fresh = why == .fresh && !isRepaired
-        switch client.prepare(question, of: vendor, offset: offset, fresh: fresh) {
-        case .failure(let error):
-            trace?.note("\(client.name) \(question.server): \(error)")
-            end(.failure(error))
-        case .success((var request, let receipt)):
-            self.receipt = receipt
+        do throws(VendorError) {
+            var request: HTTPRequest
+            (request, receipt) = try client.prepare(
+                question,
+                of: vendor,
+                offset: offset,
+                fresh: fresh
+            )
             if let trace { note(&request, in: trace) }
             self.request = client.transport.send(request, deadline: deadline) { [self] in
                 came($0.mapError(VendorError.transport))
             }
+        } catch {
+            trace?.note("\(client.name) \(question.server): \(error)")
+            end(.failure(error))
         }
     }
 
@@ -245,22 +250,20 @@ extension VendorClient {
         offset: Int64,
         fresh: Bool,
         by other: PriceModel? = nil
-    ) -> Result<(HTTPRequest, Budget.Receipt?), VendorError> {
-        Result { () throws(VendorError) in
-            var request = try question.request(
-                to: vendor,
-                now: clocks.wallSeconds() &+ offset,
-                entropy: entropy
-            )
-            request.provider = provider
-            request.certificateFile = settings.certificateFile
-            request.version = settings.version
-            request.proxy = settings.proxy
-            request.wantsFreshConnection = fresh
-            // The transport must not repeat a billable request: each request needs its own charge.
-            request.isSentOnce = question.query != nil
-            return (request, try pay(question, by: other))
-        }
+    ) throws(VendorError) -> (HTTPRequest, Budget.Receipt?) {
+        var request = try question.request(
+            to: vendor,
+            now: clocks.wallSeconds() &+ offset,
+            entropy: entropy
+        )
+        request.provider = provider
+        request.certificateFile = settings.certificateFile
+        request.version = settings.version
+        request.proxy = settings.proxy
+        request.wantsFreshConnection = fresh
+        // The transport must not repeat a billable request: each request needs its own charge.
+        request.isSentOnce = question.query != nil
+        return (request, try pay(question, by: other))
     }
 
     func read<Question: VendorRequest>(
@@ -271,10 +274,14 @@ extension VendorClient {
         _ receipt: Budget.Receipt?,
         by other: PriceModel? = nil
     ) -> (VendorRequestResult<Question.Value>, UnitRange) {
-        let result = VendorRequestResult<Question.Value> { () throws(VendorError) in
+        let result: VendorRequestResult<Question.Value>
+        // Unlike `Result.init(catching:)`, this needs no check of the executor.
+        do throws(VendorError) {
             let reply = try sent.get()
             noteReply(reply, question)
-            return (try question.value(in: reply, of: vendor), reply)
+            result = .success((try question.value(in: reply, of: vendor), reply))
+        } catch {
+            result = .failure(error)
         }
         guard let receipt else { return (result, .zero) }
         let (fate, mayBeBilled, isAuthentic): (PriceModel.Fate, Bool, Bool)

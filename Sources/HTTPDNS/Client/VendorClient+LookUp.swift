@@ -27,7 +27,8 @@ extension VendorClient {
         _ completion: consuming Completion<Outcome>
     ) {
         let now = clocks.now()
-        if let cancellation, cancellation.account != nil, cancellation.isAwaited {
+        let account = cancellation?.account
+        if account != nil, cancellation?.isAwaited == true {
             demand.note(name, families, now: now)
         }
         let question = question(name, families, choice, parameters, now: now)
@@ -35,7 +36,7 @@ extension VendorClient {
         counters.calls += 1
         if let reason = enqueue(
             lookUp,
-            of: cancellation?.account as? ClientNetwork,
+            of: account as? ClientNetwork,
             wanted: families,
             route,
             mayFallBack: mayFallBack,
@@ -53,15 +54,14 @@ extension VendorClient {
         _ parameters: RouteParameters?,
         now: Instant
     ) -> BatchQueue.Question {
-        func question(_ families: Families) -> BatchQueue.Question {
-            BatchQueue.Question(name: name, families: families, parameters: parameters)
+        let own = BatchQueue.Question(name: name, families: wanted, parameters: parameters)
+        if !pending.isEmpty {
+            let both = BatchQueue.Question(own, .both)
+            if pending[both] != nil { return both }
+            if pending[own] != nil { return own }
         }
-        let both = question(.both)
-        if pending[both] != nil { return both }
-        let own = question(wanted)
-        if pending[own] != nil { return own }
         let families = families(name, wanted: wanted, choice, now: now)
-        return families == wanted ? own : question(families)
+        return families == wanted ? own : BatchQueue.Question(own, families)
     }
 
     /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.
@@ -207,7 +207,7 @@ extension VendorClient {
     /// Maximum number of units for one call.
     package var largestCost: UInt64 {
         let names = [Name](repeating: .root, count: gathersNames ? facts.maximumNames : 1)
-        let units = price.maximum(VendorQuery(names: names, families: .both)).reduce(0, +)
+        let units = price.total(VendorQuery(names: names, families: .both))
         return max(1, min(units, UInt64(UInt32.max)))
     }
 
@@ -220,7 +220,9 @@ extension VendorClient {
         isSending = true
         defer { isSending = false }
         var count = 0
-        while !isFlushing, let batch = queue.nextBatch(shares, fit: facts.canCarry) {
+        while !isFlushing, queue.count > 0,
+            let batch = queue.nextBatch(shares, fit: facts.canCarry)
+        {
             let now = clocks.now()
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason, now)
@@ -232,7 +234,7 @@ extension VendorClient {
             if count == ClientLimits.batchesPerIteration { sendQueuedSoon() }
         }
         if queue.count == 0 {
-            queueAlarm.set(held.firstDeadline)
+            queueAlarm.set(held.isEmpty ? nil : held.firstDeadline)
             hasQueuedFallback = false
         } else if !isFlushing {
             suspectCalls()
@@ -316,5 +318,6 @@ extension VendorClient {
             queue.remove(name.question)
         }
         name.call?.names.removeAll { $0 === name }
+        name.call = nil
     }
 }

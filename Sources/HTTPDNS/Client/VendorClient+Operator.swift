@@ -86,14 +86,14 @@ extension VendorClient {
         call.suspectAt = now + suspicionTime
         let round = call.round
         ServiceLoop.task { [self] in
-            guard calls.contains(call), call.round == round else { return }
+            guard call.isInFlight, call.round == round else { return }
             perform(call.course.begin(now: clocks.now()), of: call, .next)
         }
     }
 
     func dropTries(of call: VendorCall, _ now: Instant) {
-        let old = call.running.values
-        call.running = [:]
+        let old = call.running
+        call.running = []
         call.round += 1
         for running in old {
             running.request.cancel()

@@ -20,33 +20,35 @@ extension VendorClient {
             isPaced: true
         )
         let price = price(of: each)
-        let prepared = prepare(
-            inquiry,
-            of: each.vendor,
-            offset: (skew.offset ?? 0) &+ each.clockOffset,
-            fresh: false,
-            by: price
-        )
-        switch prepared {
-        case .failure(let error): return ProofResult(outcome: .failure(error))
-        case .success((var request, let receipt)):
-            request.version = each.version ?? settings.version
-            let (sent, wasSent) = await send(request, until: clocks.now() + settings.timeout)
-            let (result, units) = read(
-                sent,
-                to: inquiry,
+        var request: HTTPRequest
+        let receipt: Budget.Receipt?
+        do throws(VendorError) {
+            (request, receipt) = try prepare(
+                inquiry,
                 of: each.vendor,
-                wasSent: wasSent,
-                receipt,
+                offset: (skew.offset ?? 0) &+ each.clockOffset,
+                fresh: false,
                 by: price
             )
-            return ProofResult(
-                request: request.redacted,
-                units: units,
-                reply: try? sent.get(),
-                outcome: result.map(\.0)
-            )
+        } catch {
+            return ProofResult(outcome: .failure(error))
         }
+        request.version = each.version ?? settings.version
+        let (sent, wasSent) = await send(request, until: clocks.now() + settings.timeout)
+        let (result, units) = read(
+            sent,
+            to: inquiry,
+            of: each.vendor,
+            wasSent: wasSent,
+            receipt,
+            by: price
+        )
+        return ProofResult(
+            request: request.redacted,
+            units: units,
+            reply: try? sent.get(),
+            outcome: result.map(\.0)
+        )
     }
 
     /// Returns the current server; the port differs if only the call or only the settings use TLS.

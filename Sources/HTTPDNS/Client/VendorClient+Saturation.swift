@@ -9,8 +9,14 @@ struct HeldNames: Sendable {
     fileprivate var names: [(name: PendingName, client: ClientNetwork?)] = []
     fileprivate var shares = CallShares(of: ClientLimits.heldNames)
 
+    var isEmpty: Bool {
+        @inline(__always) get { names.isEmpty }
+    }
+
     /// Earliest time at which a fallback must answer a held name.
-    @ServiceLoop var firstDeadline: Instant? { names.compactMap { $0.name.firstDeadline }.min() }
+    @ServiceLoop var firstDeadline: Instant? {
+        names.compactMap { $0.name.firstDeadline }.min()
+    }
 }
 
 extension VendorClient {
@@ -58,7 +64,7 @@ extension VendorClient {
     ) -> Int {
         calls.count { other in
             other !== call && !other.isTrial
-                && other.running.values.contains {
+                && other.running.contains {
                     $0.attempt.server == server
                         && ($0.start, other.number) < (start, call.number)
                 }
@@ -118,7 +124,7 @@ extension VendorClient {
     }
 
     private func release() {
-        guard !held.names.isEmpty else { return }
+        guard !held.isEmpty else { return }
         let names = held.names
         held = HeldNames()
         for (name, client) in names where pending[name.question] === name && name.call == nil {
@@ -137,8 +143,12 @@ extension VendorClient {
         return min(suspicionTime, max(ClientLimits.saturationWait, shortest * 5))
     }
 
-    func noteAnswer(to call: VendorCall, _ reply: HTTPReply, in record: ServerRecord) {
-        let now = clocks.now()
+    func noteAnswer(
+        to call: VendorCall,
+        _ reply: HTTPReply,
+        in record: ServerRecord,
+        now: Instant
+    ) {
         learnedRate.answered(now: now)
         record.answeredAt = now
         record.answeredThrough = max(record.answeredThrough, call.number)

@@ -37,11 +37,14 @@ extension VendorClient {
             guard call.round == round else { return }
             ended(number, of: call, result)
         }
-        call.running[number] = VendorCall.RunningTry(
-            attempt: attempt,
-            request: exchange,
-            start: now,
-            until: until
+        call.running.append(
+            VendorCall.RunningTry(
+                number: number,
+                attempt: attempt,
+                request: exchange,
+                start: now,
+                until: until
+            )
         )
         exchange.begin()
     }
@@ -51,19 +54,21 @@ extension VendorClient {
         of call: VendorCall,
         _ result: Result<([VendorAnswer], HTTPReply), VendorError>
     ) {
-        guard let running = call.running.removeValue(forKey: number) else { return }
-        if call.running.isEmpty { lingering.remove(call) }
+        guard let index = call.running.firstIndex(where: { $0.number == number }) else { return }
+        let running = call.running.remove(at: index)
+        if call.running.isEmpty, !lingering.isEmpty { lingering.remove(call) }
         switch result {
         case .success((let answers, let reply)):
+            let now = clocks.now()
             let isFirst = call.course.answered(number)
             let record = record(of: running.attempt.server)
             record?.statistics.failuresInRow = 0
-            if let record { noteAnswer(to: call, reply, in: record) }
-            if queue.count > 0 { shares.grow(now: clocks.now()) }
+            if let record { noteAnswer(to: call, reply, in: record, now: now) }
+            if queue.count > 0 { shares.grow(now: now) }
             let outcome = isFirst ? EndpointPool.Outcome.answered : .answeredLate
-            note(pool.end(running.attempt, outcome, now: clocks.now()), for: call.trace)
+            note(pool.end(running.attempt, outcome, now: now), for: call.trace)
             gate.accepted()
-            silence.heard(at: clocks.now())
+            silence.heard(at: now)
             if call.lookup.clientSubnet == settings.clientSubnet {
                 clientAddress = answers.lazy.compactMap(\.client).last ?? clientAddress
             }
@@ -146,12 +151,9 @@ extension VendorClient {
         to call: VendorCall
     ) {
         for name in call.names {
-            var answer = VendorAnswer(name: name.question.name)
-            if let index = call.lookup.names.firstIndex(of: name.question.name),
-                answers.indices.contains(index)
-            {
-                answer = answers[index]
-            }
+            let answer =
+                call.names.count == 1 && answers.count == 1
+                ? answers[0] : self.answer(to: name, answers, call)
             counters.droppedAddresses += UInt64(answer.dropped)
             let found = VendorReply(
                 answer: answer,
@@ -164,6 +166,20 @@ extension VendorClient {
             self.answer(name, .success(found))
         }
         end(call)
+    }
+}
+
+extension VendorClient {
+    /// Returns the answer to one of several names of a call; empty if there is none.
+    private func answer(
+        to name: PendingName,
+        _ answers: [VendorAnswer],
+        _ call: VendorCall
+    ) -> VendorAnswer {
+        guard let index = call.lookup.names.firstIndex(of: name.question.name),
+            answers.indices.contains(index)
+        else { return VendorAnswer(name: name.question.name) }
+        return answers[index]
     }
 }
 

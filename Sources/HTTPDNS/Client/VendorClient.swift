@@ -188,7 +188,7 @@ extension VendorClient {
 
     package func maximumUnits(_ name: Name, wanted: Families, _ choice: FamilyChoice?) -> UInt64 {
         let families = families(name, wanted: wanted, choice, now: clocks.now())
-        return price.maximum(VendorQuery(names: [name], families: families)).reduce(0, +)
+        return price.total(VendorQuery(names: [name], families: families))
     }
 
     /// Returns the families of the call that `lookUp` would make with these arguments.
@@ -217,7 +217,7 @@ extension VendorClient {
 
     package var probeName: Name { vendor.trialName }
 
-    package var maximumProbeUnits: UInt64 { price.maximum(probe).reduce(0, +) }
+    package var maximumProbeUnits: UInt64 { price.total(probe) }
 
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
 
