@@ -18,6 +18,9 @@ package struct HostsTable: Sendable, Equatable {
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
+    /// Lengths of all names, modulo 64, as bits: most queried names need no look-up.
+    private var lengths: UInt64 = 0
+
     package private(set) var leftOut = 0
 
     package init() {}
@@ -45,7 +48,10 @@ extension HostsTable {
             addresses[own]?.contains(address) ?? false
         else { return }
         let reverse = Name(reverseOf: address)
-        if pointers[reverse] == nil { pointers[reverse] = own }
+        if pointers[reverse] == nil {
+            pointers[reverse] = own
+            lengths |= Self.bit(of: reverse)
+        }
     }
 
     private mutating func add(_ address: IPAddress, to name: Name) {
@@ -57,7 +63,10 @@ extension HostsTable {
             return
         }
         addresses[name, default: []].append(address)
+        lengths |= Self.bit(of: name)
     }
+
+    private static func bit(of name: Name) -> UInt64 { 1 << UInt64(name.octets.count & 63) }
 }
 
 extension IPAddress {
@@ -83,14 +92,18 @@ extension HostsTable {
 
     func pointer(_ name: Name) -> Name? { pointers[name] }
 
-    func contains(_ name: Name) -> Bool { addresses[name] != nil || pointers[name] != nil }
+    func contains(_ name: Name) -> Bool {
+        hasLength(of: name) && (addresses[name] != nil || pointers[name] != nil)
+    }
+
+    private func hasLength(of name: Name) -> Bool { lengths & Self.bit(of: name) != 0 }
 
     /// True if the table determines the answer to `question`: addresses, a name or NODATA.
     ///
     /// SVCB and HTTPS are included, because their address hints could contradict the table
     /// (RFC 9460 §7.3).
     func covers(_ question: Question) -> Bool {
-        guard !addresses.isEmpty else { return false }
+        guard !addresses.isEmpty, hasLength(of: question.name) else { return false }
         return switch question.type {
         case .a, .aaaa, .https, .svcb: addresses[question.name] != nil
         case .ptr: pointers[question.name] != nil

@@ -43,32 +43,28 @@ struct VendorReplyPolicy {
             return
         }
         // NODATA for a family without addresses gets the TTL of the other family.
-        let sets = [answer.v4, answer.v6].compactMap(\.self)
-        let other = sets.first { !$0.addresses.isEmpty }?.ttl ?? 0
-        for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {
-            guard let set else { continue }
+        let other = answer.v4.flatMap { $0.addresses.isEmpty ? nil : $0.ttl } ?? answer.v6?.ttl ?? 0
+        func found(_ set: AddressSet?, _ type: RecordType) -> Resolution? {
+            guard let set else { return nil }
             let family = Question(name: question.name, type: type)
-            let found: Resolution?
             if !set.addresses.isEmpty {
-                found = .vendorAddresses(set, family, policy, provenance, age)
-            } else if set.dropped == 0 {
-                let seconds = policy.clamp(other, to: policy.negative)
-                found = .noData(
-                    family,
-                    zone: match.domain,
-                    seconds: seconds,
-                    provenance: provenance
-                )
-            } else {
-                // The vendor has addresses, but no usable address: this is not NODATA.
-                found = nil
+                return .vendorAddresses(set, family, policy, provenance, age)
             }
-            guard let found else { continue }
-            if type == question.type {
-                resolution = found
-            } else {
-                siblings.append((family, found))
-            }
+            // If the vendor has addresses, but no usable address, this is not NODATA.
+            guard set.dropped == 0 else { return nil }
+            let seconds = policy.clamp(other, to: policy.negative)
+            return .noData(family, zone: match.domain, seconds: seconds, provenance: provenance)
+        }
+        add(found(answer.v4, .a), .a, to: question)
+        add(found(answer.v6, .aaaa), .aaaa, to: question)
+    }
+
+    private mutating func add(_ found: Resolution?, _ type: RecordType, to question: Question) {
+        guard let found else { return }
+        if type == question.type {
+            resolution = found
+        } else {
+            siblings.append((Question(name: question.name, type: type), found))
         }
     }
 }
@@ -81,6 +77,7 @@ extension VendorAnswer {
 
 extension AddressSet {
     fileprivate mutating func drop(_ isForbidden: (IPAddress) -> Bool) -> UInt64 {
+        guard addresses.contains(where: isForbidden) else { return 0 }
         let count = addresses.count
         addresses.removeAll(where: isForbidden)
         dropped += count - addresses.count

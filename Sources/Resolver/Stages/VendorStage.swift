@@ -24,12 +24,14 @@ package final class VendorStage {
 
     /// Vendor that recently had an address, with the TTL in seconds, by name.
     ///
-    /// An empty reply of this vendor for the other family is NODATA.
+    /// An empty reply of this vendor for the other family is NODATA. Only for vendors that can
+    /// return both families.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     package var numbers: VendorStageNumbers { statistics.vendors }
 
     private var numbersByServer: [Server: UInt16] = [:]
+    private var latestServer: (server: Server, number: UInt16)?
 
     /// Source number in `origins`, by vendor, and by the machine that shared an answer.
     private var numbersByMachine: [String: [String: UInt16]] = [:]
@@ -320,7 +322,8 @@ package final class VendorStage {
 
     /// Records that a vendor has an address for a name.
     private func note(_ answer: VendorAnswer, of vendor: VendorClient, _ name: Name) {
-        guard let set = answer.v4?.addresses.isEmpty == false ? answer.v4 : answer.v6,
+        guard vendor.facts.pairsFamilies,
+            let set = answer.v4?.addresses.isEmpty == false ? answer.v4 : answer.v6,
             !set.addresses.isEmpty
         else { return }
         let until = clocks.now() + .seconds(Int64(max(set.ttl, policy.negative.upperBound)))
@@ -362,9 +365,13 @@ package final class VendorStage {
 
     private func origin(_ address: SocketAddress, of vendor: VendorClient) -> UInt16 {
         let server = Server(vendor: vendor.name, address: address)
-        if let known = numbersByServer[server] { return known }
-        let number = origins.number("\(vendor.name)/\(address)", vendor: vendor.name)
+        // A comparison is faster than a hash.
+        if let latestServer, latestServer.server == server { return latestServer.number }
+        let number =
+            numbersByServer[server]
+            ?? origins.number("\(vendor.name)/\(address)", vendor: vendor.name)
         numbersByServer[server] = number
+        latestServer = (server, number)
         return number
     }
 }
@@ -382,19 +389,4 @@ extension VendorFailure {
 extension Question {
     /// Address families to request from a vendor.
     var families: Families { type == .a ? .v4 : .v6 }
-}
-
-package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries that needed no call because the vendor recently had no address, by vendor.
-    package var pairedByVendor: [String: UInt64] = [:]
-
-    package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
-
-    /// Queries that needed no call because another machine shared an answer, by vendor.
-    package var sharedByVendor: [String: UInt64] = [:]
-
-    /// Private addresses removed from answers, by vendor.
-    package var droppedByVendor: [String: UInt64] = [:]
-
-    package var droppedAddresses: UInt64 { droppedByVendor.values.reduce(0, +) }
 }
