@@ -217,18 +217,16 @@ extension EasyHandle {
         guard code == CURLE_OK else {
             return .failure(received.fault ?? error(code, socketFailure))
         }
-        return .success(reply(since: start))
-    }
-
-    private func reply(since start: Instant) -> HTTPReply {
-        HTTPReply(
-            status: long(CURLINFO_RESPONSE_CODE),
-            body: received.body,
-            headers: received.headers,
-            connectionReused: connectionsOpened == 0,
-            version: version,
-            times: wantsTimes ? times : nil,
-            duration: start.duration(to: Clock.now)
+        return .success(
+            HTTPReply(
+                status: long(CURLINFO_RESPONSE_CODE),
+                body: received.body,
+                headers: received.headers,
+                connectionReused: connectionsOpened == 0,
+                version: version,
+                times: wantsTimes ? times : nil,
+                duration: start.duration(to: Clock.now)
+            )
         )
     }
 

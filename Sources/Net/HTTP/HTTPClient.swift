@@ -40,7 +40,15 @@ package final class HTTPClient: HTTPTransport {
 
     package let limits: Limits
 
-    package private(set) var statistics = HTTPStatistics()
+    package var statistics: HTTPStatistics {
+        var statistics = counts
+        statistics.failures = failures
+        return statistics
+    }
+
+    /// Statistics without ``failures``, whose changes need run-time exclusivity checks.
+    private var counts = HTTPStatistics()
+    private var failures: [HTTPStatistics.Failure: Int] = [:]
 
     private(set) var providers: [String: HTTPProvider] = [:]
 
@@ -69,8 +77,8 @@ package final class HTTPClient: HTTPTransport {
         deadline: Instant,
         _ completion: @escaping Handler
     ) -> any RequestHandle {
-        statistics.requests += 1
-        statistics.inFlight += 1
+        counts.requests += 1
+        counts.inFlight += 1
         let transfer = Transfer(request, of: self, until: deadline, completion)
         do throws(HTTPError) {
             try begin(transfer)
@@ -106,7 +114,7 @@ package final class HTTPClient: HTTPTransport {
 
     private func begin(_ transfer: Transfer) throws(HTTPError) {
         guard transfer.deadline > transfer.started else { throw .timedOut(reused: false) }
-        guard statistics.inFlight <= limits.inFlight else {
+        guard counts.inFlight <= limits.inFlight else {
             throw .exhausted("too many requests in flight")
         }
         let group = try provider(of: transfer.request)
@@ -117,14 +125,14 @@ package final class HTTPClient: HTTPTransport {
 
     /// Counts an ended transfer and releases its handle.
     func end(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPError>) {
-        statistics.inFlight -= 1
-        statistics.connectionsOpened += transfer.connectionsOpened
+        counts.inFlight -= 1
+        counts.connectionsOpened += transfer.connectionsOpened
         switch result {
         case .success(let reply):
-            statistics.replies += 1
-            if reply.connectionReused { statistics.connectionsReused += 1 }
+            counts.replies += 1
+            if reply.connectionReused { counts.connectionsReused += 1 }
         case .failure(let error):
-            statistics.failures[HTTPStatistics.Failure(error), default: 0] += 1
+            failures[HTTPStatistics.Failure(error), default: 0] += 1
             transfer.handle?.forget()
         }
         if let handle = transfer.handle {

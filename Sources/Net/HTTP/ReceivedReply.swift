@@ -111,7 +111,7 @@ final class ReceivedReply {
 
     /// Passes octets from libcurl to `take`; returns -1 to abort the transfer.
     ///
-    /// Does not check the thread for each header line: ``ConnectionPool`` calls libcurl on the loop.
+    /// Does not check the thread for each line: ``ConnectionPool`` calls libcurl on the loop.
     @inline(__always)
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,

@@ -90,8 +90,11 @@ final class ReplyHeaders {
         let count = start.utf8CodeUnitCount
         guard line.byteCount >= count else { return false }
         let start = unsafe start.utf8Start
-        for index in 0..<count {
-            // SAFETY: `line` and `start` have at least `count` octets.
+        // SAFETY: `line` and `start` have at least `count` octets. The last octet is a delimiter,
+        // and differs in most other lines.
+        let last = unsafe line.unsafeLoad(fromByteOffset: count - 1, as: UInt8.self)
+        guard unsafe last == start[count - 1] else { return false }
+        for index in 0..<count - 1 {
             let octet = unsafe line.unsafeLoad(fromByteOffset: index, as: UInt8.self)
             let isCapital = octet &- UInt8(ascii: "A") < 26
             guard unsafe start[index] == (isCapital ? octet | 0x20 : octet) else { return false }

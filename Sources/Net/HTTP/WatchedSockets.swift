@@ -79,9 +79,17 @@ final class WatchedSockets {
     func applyChanges() throws(SocketError) {
         for (descriptor, events) in wanted.takeChanges() {
             if !events.isEmpty {
-                try watch(descriptor, events)
-            } else if let socket = all[descriptor] {
+                do throws(SocketError) {
+                    try watch(descriptor, events)
+                } catch .system(_, EBADF) {
+                    // libcurl has closed the socket without a report.
+                    continue
+                }
+            } else if let socket = all[descriptor], socket.events == .readable {
                 socket.isIdle = true
+            } else {
+                // libcurl 7.88 may have closed a socket that was not connected.
+                forget(descriptor)
             }
         }
     }

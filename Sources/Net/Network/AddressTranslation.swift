@@ -13,6 +13,9 @@ package final class AddressTranslation {
 
     private var embed: Embedding?
 
+    /// True if addresses may be translated.
+    var isActive: Bool { embed != nil }
+
     private var known: [SocketAddress: SocketAddress] = [:]
 
     /// Limit of `known`, because replies of vendors can contain new servers.
@@ -58,13 +61,11 @@ package final class TranslatingTransport: HTTPTransport {
         deadline: Instant,
         _ completion: @escaping Handler
     ) -> any RequestHandle {
-        let address = request.proxy ?? request.server
-        let translated = translation.address(for: address)
-        if translated != address {
-            if request.proxy != nil {
-                request.proxy = translated
+        if translation.isActive {
+            if let proxy = request.proxy {
+                request.proxy = translation.address(for: proxy)
             } else {
-                request.server = translated
+                request.server = translation.address(for: request.server)
             }
         }
         return transport.send(request, deadline: deadline, completion)

@@ -98,7 +98,8 @@ package final class UpstreamGroup {
             )
             let move = plan.begin(now: now)
             let (end, signal) = (deadline, cancellation)
-            Run(query, plan, self, roster, end, load, signal, trace, completion).begin(move, now)
+            Run(query, consume plan, self, roster, end, load, signal, trace, completion)
+                .begin(move, now)
             return
         }
         let (servers, pages) = (roster.servers, roster.pages)

@@ -78,9 +78,15 @@ package final class HTTPSTransport: UpstreamTransport {
         send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: false)
     }
 
-    private func request(_ exchange: UpstreamExchange) -> HTTPRequest {
+    private func request(
+        _ exchange: UpstreamExchange,
+        isFresh: Bool,
+        wantsTimes: Bool = false
+    ) -> HTTPRequest {
         var request = template
         request.body = exchange.message
+        request.wantsFreshConnection = isFresh
+        request.wantsTimes = wantsTimes
         return request
     }
 
@@ -93,17 +99,17 @@ package final class HTTPSTransport: UpstreamTransport {
         let isSilent = lastReceived.map { now - $0 >= UpstreamLimits.fairWait } ?? true
         guard isSilent, !isOpening else { return }
         isOpening = true
-        var request = request(
-            UpstreamExchange(
-                .probe,
-                over: .encrypted,
-                usesEDNS: true,
-                validates: validates,
-                random: &random
-            )
+        let exchange = UpstreamExchange(
+            .probe,
+            over: .encrypted,
+            usesEDNS: true,
+            validates: validates,
+            random: &random
         )
-        request.wantsFreshConnection = true
-        http.send(request, deadline: now + UpstreamLimits.connect) { [self] _ in isOpening = false }
+        http.send(
+            request(exchange, isFresh: true),
+            deadline: now + UpstreamLimits.connect
+        ) { [self] _ in isOpening = false }
     }
 
     package func count(in numbers: inout UpstreamNumbers) {
@@ -123,11 +129,11 @@ package final class HTTPSTransport: UpstreamTransport {
         isFresh: Bool,
         isRepeated: Bool
     ) {
-        var request = request(exchange)
-        request.wantsFreshConnection = isFresh
-        if let place = attempt.place {
-            request.wantsTimes = true
-            place.update { $0.request = request.redacted }
+        let place = attempt.place
+        let request = request(exchange, isFresh: isFresh, wantsTimes: place != nil)
+        if let place {
+            let text = request.redacted
+            place.update { $0.request = text }
         }
         let transport = transfer == nil ? probes : http
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
