@@ -26,10 +26,8 @@ extension Daemon {
             case .reloaded(let source):
                 logger.notice("certificates: reloaded \(source), which has changed")
             case .failed(let source, let error):
-                logger.error(
-                    "certificates: cannot use \(source), which has changed: \(error), "
-                        + "keeping the old certificates"
-                )
+                let fault = "cannot use \(source), which has changed: \(error)"
+                logger.error("certificates: \(fault), keeping the old certificates")
             }
         }
     }

@@ -169,7 +169,7 @@ extension VendorClient {
     func checkWait(of call: VendorCall, _ now: Instant) {
         guard let waitsAt = call.waitsAt, waitsAt <= now else { return }
         call.waitsAt = nil
-        for running in call.running.values {
+        for running in call.running {
             let server = running.attempt.server
             guard let record = records[server], record.answeredThrough < call.number,
                 earlierCalls(than: call, to: server, since: running.start) > 0
