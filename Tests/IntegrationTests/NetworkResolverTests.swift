@@ -447,7 +447,7 @@ struct NetworkResolverTests {
         #expect(try daemon.cached("www.example.com").isEmpty)
         #expect(try daemon.control("portal", "--off").status == 0)
         try bus.set(["1", "Connectivity", "u", "4"])
-        _ = try daemon.program.line(with: "no captive portal")
+        _ = try daemon.program.line(with: "no longer has a captive portal")
         let free = try JSON(try daemon.control("status", "--json").output)
         #expect(free["network"]["portal"].bool == false)
         try daemon.stop()

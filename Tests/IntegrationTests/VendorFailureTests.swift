@@ -29,7 +29,7 @@ struct VendorFailureTests {
         try harness.emulator.misbehave()
         #expect(try daemon.control("flush", "--all").status == 0)
         _ = try daemon.dig("two.example.com", "A")
-        _ = try daemon.program.line(with: "no captive portal")
+        _ = try daemon.program.line(with: "no longer has a captive portal")
         try daemon.stop()
     }
 }
