@@ -132,7 +132,7 @@ struct RecentTests {
             (#"{"rcode":"nxdomian"}"#, "did you mean `nxdomain`?"),
             (#"{"source":"tencnet"}"#, "did you mean `tencent`?"),
             (#"{"source":"foo"}"#, "failed, tencent, isp"),
-            (#"{"slower-ms":1,"slower-us":1}"#, "not together"),
+            (#"{"slower-ms":1,"slower-us":1}"#, "cannot be combined"),
         ]
     )
     func refused(_ text: String, _ reason: String) throws {

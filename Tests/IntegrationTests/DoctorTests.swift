@@ -122,7 +122,7 @@ struct DoctorTests {
             arguments + ["doctor", "--network"]
         )
         #expect(end.status == 4)
-        #expect(end.output.contains("192.0.2.1 over udp, 192.0.2.1 over tcp answered"))
+        #expect(end.output.contains("answered: 192.0.2.1 over udp, 192.0.2.1 over tcp"))
         try stranger.program.stop()
     }
 }

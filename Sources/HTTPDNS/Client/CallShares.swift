@@ -45,6 +45,11 @@ package struct CallShares: Sendable {
         isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free
     }
 
+    /// True if calls possibly wait at the vendor because of a limit of concurrent calls.
+    ///
+    /// With few calls in flight, a missing reply shows that the vendor fails.
+    var mayWait: Bool { limit < most || count >= ClientLimits.waitingCalls }
+
     func count(of client: ClientNetwork?) -> Int { counts[client] ?? 0 }
 
     @inline(__always)

@@ -25,6 +25,9 @@ package enum ClientLimits {
     /// Time after a server's answer in which a failure can count as a limit of concurrent calls.
     static let saturationEvidence = Duration.seconds(3)
 
+    /// Fewest calls in flight at which calls can wait at the vendor, before a limit is known.
+    static let waitingCalls = 4
+
     /// Minimum time without a reply after which a call may be waiting for the end of other calls.
     static let saturationWait = Duration.milliseconds(250)
 

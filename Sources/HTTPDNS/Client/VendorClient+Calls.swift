@@ -34,7 +34,9 @@ extension VendorClient {
         )
         for name in names { name.call = call }
         insert(call)
-        if shares.count > 1 { call.waitsAt = now + waitingTime(of: record(of: order[0])) }
+        if shares.mayWait, shares.count > 1 {
+            call.waitsAt = now + waitingTime(of: record(of: order[0]))
+        }
         counters.batched += UInt64(names.count - 1)
         perform(call.course.begin(now: now), of: call, .first)
     }

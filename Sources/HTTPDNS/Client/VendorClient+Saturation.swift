@@ -33,7 +33,9 @@ extension VendorClient {
         _ now: Instant
     ) -> Bool {
         if learnedRate.isKnown, case .limited = error { return false }
-        guard error.mayBeSaturation || call.isTrial && error.isTimeout else { return false }
+        guard error.mayBeSaturation || call.isTrial && error.isTimeout && shares.mayWait else {
+            return false
+        }
         guard error.isOfConnection || hasAnswered(server, now) else { return false }
         return earlierCalls(than: call, to: server, since: start) >= error.callsOfSaturation
     }

@@ -24,7 +24,8 @@ extension VendorClient {
         let now = clocks.now()
         // While the server answers, a probe over a new connection could wait for calls in flight.
         let mayWait =
-            shares.count > 0 && hasAnswered(pool.current, now) && !trials.hasFailed
+            shares.count > 0 && shares.mayWait && hasAnswered(pool.current, now)
+            && !trials.hasFailed
             && !pool.isReturnDue(now)
         beginTrial(of: client, likeCallTo: mayWait ? pool.current : nil)
     }

@@ -123,6 +123,9 @@ extension Zone {
             }
             return
         }
+        guard words[2].uppercased() != "CNAME" else {
+            throw Complaint(text: "a CNAME record cannot have a subnet")
+        }
         guard let family = Family(rawValue: words[2].uppercased()) else {
             throw Complaint(text: "'\(words[2])' is not A, AAAA or CNAME")
         }
