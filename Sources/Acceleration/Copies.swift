@@ -17,8 +17,8 @@ struct Copies: ~Copyable {
 
     /// Number of copies that `newHits` can still add to `idle` in this pass over all slots.
     ///
-    /// Copies without hits since the last pass are added, and the cache removes them to make space.
-    /// If the map is not full, the number is 0.
+    /// `idle` has the copies without hits since the last pass; the cache removes them to make space.
+    /// While the BPF map has space, the number is 0.
     var idleLeft = 0
 
     /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.

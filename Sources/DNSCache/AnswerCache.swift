@@ -125,7 +125,9 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
     }
 
-    /// Returns the cached answer if the workers bypass the cache (``setBypassed(_:)``).
+    /// Returns the cached answer, if any; nil unless the workers bypass the cache.
+    ///
+    /// If the workers use the cache (``setBypassed(_:)``), they have already looked there.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

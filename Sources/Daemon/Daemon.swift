@@ -316,7 +316,7 @@ package final class Daemon {
                 return try controlSocket()
             } catch {
                 logger.error(
-                    "\(error); httpdnsctl cannot connect, retrying every 30 s",
+                    "\(error); the daemon retries every 30 s, until then httpdnsctl cannot connect",
                     metadata: ["error": "\(error)"]
                 )
             }

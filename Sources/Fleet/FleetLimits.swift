@@ -61,9 +61,10 @@ package enum FleetLimits {
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
-    /// Maximum difference in milliseconds from the newest value; older values count as replays.
+    /// Maximum age in milliseconds of a shared answer, compared with the newest one.
     ///
-    /// Machines that call the vendor at the same time share their answers in any order.
+    /// Older answers count as replays. Machines that call the vendor at the same time share their
+    /// answers in any order.
     static let disorder: Int64 = 4_000
 
     /// Time between the heartbeats of a machine.

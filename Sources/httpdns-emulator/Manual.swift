@@ -40,7 +40,8 @@ enum Manual {
           NAME TTL A|AAAA ADDRESS               address
           NAME TTL A|AAAA ADDRESS subnet=NET/N  address only for clients in NET/N
           NAME TTL CNAME TARGET                 alias: HTTPDNS vendors return only
-                                                addresses, JSON also the CNAMEs
+                                                addresses; JSON vendors return
+                                                also the CNAME records
           NAME empty                            registered name without addresses
 
         A file named *.json contains {"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, \
@@ -133,13 +134,13 @@ enum Manual {
         Units of each billed item, by the vendors' price pages of 2026-11-23:
 
           VENDOR             BILLED ITEM                       HTTP  HTTPS
-          Alibaba            name and family with an address   1     5
-          Alibaba, m=1, m=2  name and family with an address   3     8
+          Alibaba            each family with an address       1     5
+          Alibaba, m=1, m=2  the same, encrypted               3     8
           Baidu              name with an address              1     5
           JSON               request, --json-billing alidns    1     5
           JSON               request, --json-billing request   1     1
-          Tencent,           request; the units of these       1     1
-          Volcengine         vendors are not known
+          Tencent,           request (assumed: the price       1     1
+          Volcengine         pages name no units)
 
         Refused calls, requests for service addresses (ss, /conf) and replies with a status other \
         than 200 are free. A reply with status 200 is billed even if a fault delays, damages or \

@@ -47,7 +47,7 @@ struct ControlTests {
         let obstacle = socket + ".new"
         try "a foreign file".write(toFile: obstacle, atomically: false, encoding: .utf8)
         #expect(rename(obstacle, socket) == 0)
-        _ = try harness.daemon.program.line(with: "httpdnsctl cannot connect, retrying")
+        _ = try harness.daemon.program.line(with: "until then httpdnsctl cannot connect")
         #expect(try String(contentsOfFile: socket, encoding: .utf8) == "a foreign file")
         #expect(unlink(socket) == 0)
         while !FileManager.default.fileExists(atPath: socket) { sched_yield() }

@@ -286,8 +286,8 @@ extension Settings {
         for name in silent where shared.contains(name) {
             reading.warn(
                 reading.place(of: "fleet.group"),
-                "answers of the vendor `\(name)` are not shared: it does not report the client "
-                    + "address",
+                "answers of the vendor `\(name)` are not shared with other machines: its replies do "
+                    + "not contain the client address",
                 hint: "name a group of machines in the same network, such as group: office"
             )
         }

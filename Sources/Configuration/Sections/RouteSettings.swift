@@ -172,7 +172,7 @@ extension RouteSettings: SettingsEntry {
             """
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
             6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
-            `allow` keeps them, also in answers of upstreams. Loopback, link-local and multicast \
+            `allow` keeps them, and exempts upstreams from `rebinding`. Loopback, link-local and multicast \
             addresses of vendors are always removed.
             """
         ),

@@ -246,7 +246,7 @@ extension TencentSettings {
             reading.report(
                 reading.place(of: "\(path).conf"),
                 "`conf` needs `servers` in the region \(region.rawValue)",
-                hint: "ask the vendor's support for the servers"
+                hint: "ask the vendor's support team which servers to use"
             )
         }
         checkSecrets(of: vendor.name, path, &reading)

@@ -29,11 +29,11 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the seconds by which the Redis clock went back too far; nil for a permitted step.
+    /// Returns the seconds of a step back of the Redis clock, if the step is too large; else nil.
     ///
     /// A step back can make expired answers valid again. Therefore, the new time must be at most
     /// ``FleetLimits/clockStep`` behind the highest accepted time. If the Redis clock was ahead of
-    /// this machine's clock, the new time is compared with this machine's clock instead.
+    /// this machine's clock, the new time must be close to this machine's clock instead.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)

@@ -305,7 +305,7 @@ extension LoopExecutor {
 
     /// Dispatches one event of sd-event, if there may be one.
     ///
-    /// If sd-event finds no event, it has prepared the sources.
+    /// A call that finds no event prepares the sources; no further call is due until `noteEvent`.
     private func dispatchEvent() {
         guard own.isEventDue else { return }
         let status = unsafe sd_event_run(event, 0)

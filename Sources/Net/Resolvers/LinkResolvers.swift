@@ -181,9 +181,10 @@ extension LinkResolvers {
     ///
     /// A resolv.conf of the whole machine counts only if no earlier source has a server.
     ///
-    /// If the administrator has chosen servers, the servers of ordinary links (not of VPNs) count
-    /// only for their routing domains. If systemd-resolved has servers for the whole machine, or
-    /// requires TLS, the same applies to ordinary links from all other sources.
+    /// The servers of ordinary links (not of VPNs) count only for their routing domains in two
+    /// cases: on all links, if the administrator has chosen servers for the whole machine; on links
+    /// from all sources except systemd-resolved, if systemd-resolved has servers for the whole
+    /// machine, or requires TLS.
     ///
     /// - Parameters:
     ///   - running: interfaces that are up, by name; nil if unknown.

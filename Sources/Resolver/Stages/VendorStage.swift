@@ -256,7 +256,7 @@ package final class VendorStage {
         knownNames.removeAll()
     }
 
-    /// Sets the source of a fallback's answer, so that cache hits count as avoided vendor calls.
+    /// Sets the source of an upstream's answer, so that its cache hits count as avoided calls.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(

@@ -42,7 +42,7 @@ final class UDPExchanger {
         self.clocks = clocks
     }
 
-    /// Sends a query; ends the attempt, or lets `transport` repeat the query over TCP.
+    /// Sends a query; after the reply, ends the attempt, or lets `transport` query over TCP.
     func ask(_ attempt: Attempt, of transport: PlainTransport) {
         do throws(SocketError) {
             let slot = try openSlot()

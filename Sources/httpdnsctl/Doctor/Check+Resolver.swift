@@ -252,7 +252,7 @@ extension Check {
                     "\(lookup.name): programs get \(list(lookup.addresses)), but the daemon "
                         + "answers \(list(expected))",
                     fix:
-                        "check /etc/hosts, and the services before dns in the hosts line: see nsswitch"
+                        "check /etc/hosts, and the services before dns in /etc/nsswitch.conf"
                 )
             ]
         }

@@ -90,7 +90,7 @@ struct SetupServers {
     /// Time limit of a query; the daemon replies within 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Returns why the daemon no longer resolves names with the plan; nil if it resolves names.
+    /// Returns why the daemon does not resolve names after the changes; nil if it does.
     ///
     /// Repeats a failed query for up to 10 s, because the servers of `from: network` change some
     /// seconds after the restart of a service.

@@ -58,7 +58,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Change the files below this directory, and restart no services.",
+            "Change the files below this directory. Except for /, no services are restarted.",
             valueName: "directory"
         ),
         completion: .directory
