@@ -59,7 +59,7 @@ extension UpstreamError: CustomStringConvertible {
         case .untrusted(let why): "cannot be trusted: \(why)"
         case .loop: "forwards queries back to this server"
         case .paused: "paused by an operator"
-        case .withdrawn: "is no longer a server of the network"
+        case .withdrawn: "is no longer a DNS server of the network"
         case .noServer(let why): why
         case .exhausted(let why): why
         case .crowded: "too many queries in flight"

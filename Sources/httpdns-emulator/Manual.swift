@@ -149,8 +149,8 @@ enum Manual {
 
         If one request has several names, the bill lists its units under the first name. If \
         one billed item covers A and AAAA, the bill lists its units under "a", or under "aaaa" \
-        if the name has only AAAA addresses. "other" counts the other record types, which only \
-        JSON has. Counts of 0 are omitted.
+        if the name has only AAAA addresses. "other" counts record types other than A and \
+        AAAA, which only JSON vendors answer. Counts of 0 are omitted.
 
         UNDOCUMENTED BEHAVIOUR
         The vendors' documents do not define the following cases; the emulator does this:
@@ -165,10 +165,11 @@ enum Manual {
         Alibaba: if a parameter cannot be parsed or decrypted, the error is MissingArgument. For \
         a wrong account, the error is AccountNotExists in v1, and InvalidAccount in v2. For more \
         than 5 names, the error is LimitExceeded in v1, and TooManyHosts in v2. The expiry times \
-        exp and t can be at most 24 h ahead. The parameters sdns- are returned in the field \
-        extra. The RPC call GetResolveCountSummary, at '/?Action=', returns the number of names \
-        and families with an address since the start or the reset; it ignores the requested \
-        period.
+        exp and t can be at most 24 h ahead. Parameters whose name begins with sdns- are \
+        returned in the field extra. The RPC call GetResolveCountSummary, at '/?Action=', \
+        returns the number of billed lookups (one for each family of a name for which an \
+        address was returned) since the emulator was started or reset; it ignores the \
+        requested period.
 
         Baidu: the error texts are not the vendor's. The parameter type is ipv4, ipv6 or \
         dual_stack, as in the SDK. Volcengine: the reply for several names is an array of the \

@@ -82,7 +82,7 @@ struct BudgetClaimTests {
         }
         let sum = machines.reduce(0) { $0 + $1.used }
         #expect(sum <= limit)
-        // Machines may keep small claims, so the sum may be slightly below the limit.
+        // A machine may claim slightly less than its share, so the sum may be just below the limit.
         #expect(sum + UInt64(count) >= limit || sum * 100 >= limit * 97, "\(sum) of \(limit)")
     }
 

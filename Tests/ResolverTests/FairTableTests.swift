@@ -211,7 +211,7 @@ struct FairTableTests {
         questions.ask("b", by: 2)
         #expect(questions.isRepeated("b") == true)
         Self.loseQueries(questions, value)
-        // The limit is three instead of six: each new query evicts an old query, which is lost.
+        // The client's limit was reduced from six queries to three. A new query evicts the oldest.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)

@@ -9,7 +9,7 @@ struct SparedCalls {
 
     private(set) var merged: [String: UInt64] = [:]
 
-    /// Calls avoided because the vendor had recently returned no address for the name.
+    /// Avoided calls for one family, as the vendor had recently returned no address of the name.
     let paired: [String: UInt64]
 
     /// Calls avoided by answers of other machines of the fleet.

@@ -181,8 +181,8 @@ extension RebindingSettings {
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
             answers of upstreams, except from answers for routes with `upstreams` or \
-            `private-answers: allow`. Add DNS block lists of mail servers, which answer with \
-            loopback addresses, to `except`.
+            `private-answers: allow`. Add the domains of DNS block lists (DNSBL), which mail \
+            servers query, to `except`: they answer with loopback addresses.
             """
         ),
         .option(

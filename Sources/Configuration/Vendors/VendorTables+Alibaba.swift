@@ -145,7 +145,7 @@ extension AlibabaSettings {
             "tls-name",
             \.alibaba.tlsName,
             .certificateName,
-            standard: "either of the two documented names, "
+            standard: "either of the two names that the vendor documents, "
                 + Alibaba.tlsNames.joined(separator: " and "),
             example: Alibaba.tlsNames[0],
             """

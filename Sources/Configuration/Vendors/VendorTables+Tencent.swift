@@ -245,7 +245,7 @@ extension TencentSettings {
         if let conf, conf.servers.isEmpty, !reading.isDamaged("\(path).conf.servers") {
             reading.report(
                 reading.place(of: "\(path).conf"),
-                "`conf` needs `servers` in the region \(region.rawValue)",
+                "no servers are documented for the region \(region.rawValue): `conf` needs `servers`",
                 hint: "ask the vendor's support team which servers to use"
             )
         }

@@ -275,9 +275,9 @@ extension VendorSettings {
             nor do refused calls over TLS (without TLS, a refusal can be forged). Above this \
             number, the next vendor or the fallback answers. If several clients (IPv4 addresses or \
             IPv6 /56) used the vendor within 24h, one client can use three quarters of the calls \
-            that other clients do not use. If this machine, or a client over TCP or with a DNS \
+            that the other clients leave. If this machine, or a client over TCP or with a DNS \
             cookie, used the vendor within 24h, a part of the calls is reserved for such clients, \
-            because their addresses are not forged. This part is a quarter of the budget, and \
+            because their addresses cannot be forged. This part is a quarter of the budget, and \
             decreases to 0 at the end of the day.
             """
         ),

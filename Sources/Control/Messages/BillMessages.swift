@@ -77,7 +77,7 @@ package struct VendorCount: Codable, Sendable, Equatable {
 
     package var problem: String?
 
-    /// True if the query for the count was tested with a real account.
+    /// True if the call that reads the vendor's own count was tested with a real account.
     package var confirmed = false
 
     package init() {}

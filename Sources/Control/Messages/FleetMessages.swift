@@ -59,7 +59,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
 
     package var timeouts: UInt64 = 0
 
-    /// Ignored values and messages: forged, unreadable, replayed, flushed and others.
+    /// Ignored values and messages: forged, unreadable, replayed, older than a flush, and others.
     package var rejected: UInt64 = 0
 
     package var errors: UInt64 = 0

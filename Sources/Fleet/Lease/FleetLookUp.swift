@@ -8,7 +8,7 @@ final class FleetLookUp {
     let question: Fleet.Question
     let number: UInt64
 
-    /// Keys of other values that can answer: for IPv4 or IPv6, the value of both families.
+    /// Keys of other usable values: a lookup of one family can use the value of both families.
     var others: [FleetKey] = []
 
     var machine = LeaseMachine()

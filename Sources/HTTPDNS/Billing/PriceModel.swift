@@ -90,7 +90,7 @@ package struct PriceModel: Sendable, Hashable {
         return Price(per10000: max(0, after.amount - before.amount), after.currency)
     }
 
-    /// Returns the maximum number of units of the item that contains one name and family.
+    /// Returns the maximum number of units for a billed item with one name and family.
     ///
     /// - Parameter isEmpty: true if the reply has no address.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }

@@ -127,7 +127,9 @@ extension EasyHandle {
         freeOptions()
     }
 
-    /// Removes the URL, if it may contain a token; the handle must be in no pool.
+    /// Removes the URL (which can contain a token), unless all requests of the kind share it.
+    ///
+    /// The handle must be in no multi handle.
     func forgetURL() {
         guard kind?.url == nil else { return }
         // SAFETY: a null text resets the option and frees the copy.

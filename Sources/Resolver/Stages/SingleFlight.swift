@@ -97,9 +97,9 @@ package final class SingleFlight {
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Joins a pending query equal to `query`, or starts a query, even after the client's deadline.
+    /// Joins a pending query equal to `query`, or starts one.
     ///
-    /// The client gets SERVFAIL at `deadline` at the latest.
+    /// The client gets SERVFAIL at `deadline` at the latest; the query can continue after it.
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
@@ -184,7 +184,7 @@ package final class SingleFlight {
         return query
     }
 
-    /// Moves other clients to a new query after a limit of the payer of `query` prevented a call.
+    /// Moves the other clients to a new query if the payer of `query` has reached a limit of calls.
     ///
     /// Vendor calls of the new query are charged to the first of these clients.
     func separate(_ query: PendingQuery) {

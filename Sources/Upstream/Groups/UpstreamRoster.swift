@@ -31,7 +31,7 @@ enum ServerRole: Sendable, Hashable {
     /// Server of the VPN.
     case first
 
-    /// Server of another network, queried after all servers of the VPN have declined.
+    /// Server of another network, queried after all servers of the VPN have returned an error.
     case spare
 }
 

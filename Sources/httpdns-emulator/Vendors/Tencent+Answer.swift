@@ -7,9 +7,9 @@ extension Tencent {
     /// Returns the answer before encryption.
     ///
     /// An unregistered name has no line. A family without addresses has the form
-    /// `manner.missingFamily`; but the answer is empty if the query is for one name and this family
-    /// only, and the line does not begin with the name. Lines of a batch beyond `answerOctets` are
-    /// omitted.
+    /// `manner.missingFamily`. Exception: if the request is for one name and this family only, and
+    /// its format has no name at the beginning of a line, the answer is empty. Lines of a batch
+    /// beyond `answerOctets` are omitted.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> String {
         let isBatch = question.keys.count > 1
         let client = question.saysClient ? "|" + question.client : ""

@@ -8,7 +8,7 @@ enum Unreachable {
             failure(
                 "there is no socket \(path)",
                 hint: "is httpdnsd running (systemctl status httpdnsd)? if the settings "
-                    + "have another control.socket, use --socket PATH; if the file was removed, "
+                    + "have another control.socket, use --socket PATH; if the socket file was removed, "
                     + "systemctl restart httpdnsd"
             )
         case ECONNREFUSED:

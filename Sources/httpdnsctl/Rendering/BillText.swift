@@ -48,7 +48,7 @@ enum BillText {
             switch rules.item {
             case "request": "request"
             case "name": "name in a request"
-            default: "name and address family with an address"
+            default: "family of a name with an address"
             }
         var text = "\(Units.count(rules.weight, "unit", "units")) per \(item)"
         if rules.freePerMonth > 0 { text += ", \(Units.count(rules.freePerMonth)) a month free" }

@@ -57,8 +57,8 @@ struct FlushVerb: Verb {
         name: .long,
         help: ArgumentHelp(
             """
-            Remove the answers of this vendor or upstream, or with `vendor` or `upstream`, of \
-            all vendors or all upstreams.
+            Remove the answers of this vendor or upstream. `vendor` means all vendors, `upstream` \
+            all upstreams.
             """,
             valueName: "source"
         ),

@@ -69,7 +69,7 @@ struct LogLevelVerb: Verb {
             EXAMPLES
               httpdnsctl log-level
               httpdnsctl log-level debug
-              httpdnsctl log-level settings
+              httpdnsctl log-level settings     # back to the level of the settings
             """
     )
 

@@ -30,7 +30,7 @@ struct ResolveVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "Names and optionally the type; - reads names from standard input.")
+    @Argument(help: "Names; the last word can be a record type. - reads names from standard input.")
     var names: [String]
 
     @Option(name: .long, help: "Type, such as A, AAAA or TYPE65.")
