@@ -8,7 +8,10 @@ import Testing
 
 @Suite("Status of resolv.conf")
 struct ResolvConfTests {
-    private func found(_ files: [String: String]) throws -> ResolvConf {
+    private func found(
+        _ files: [String: String],
+        listening address: String = "127.0.0.1:53"
+    ) throws -> ResolvConf {
         let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: root) }
         for (path, text) in files {
@@ -19,8 +22,30 @@ struct ResolvConfTests {
             )
             try text.write(to: file, atomically: false, encoding: .utf8)
         }
-        let listener = try #require(SocketAddress("127.0.0.1:53", defaultPort: 53))
-        return ResolvConf(pointingAt: [listener], root: root.path)
+        let listener = try #require(SocketAddress(address, defaultPort: 53))
+        return ResolvConf(pointingAt: [listener], root: root.path) { $0.host == "192.0.2.9" }
+    }
+
+    @Test("a listener at all addresses has only the addresses of this machine")
+    func wildcard() throws {
+        func pointsHere(_ server: String) throws -> Bool? {
+            try found(["etc/resolv.conf": "nameserver \(server)\n"], listening: "0.0.0.0:53")
+                .pointsHere
+        }
+        #expect(try pointsHere("192.0.2.9") == true)
+        #expect(try pointsHere("127.0.0.1") == true)
+        #expect(try pointsHere("192.0.2.53") == false)
+    }
+
+    @Test("systemd-resolved omits servers with another port from its list")
+    func otherPort() throws {
+        let files = [
+            "etc/resolv.conf": "nameserver 127.0.0.53\n",
+            "run/systemd/resolve/resolv.conf": "nameserver 192.0.2.1\n",
+            "etc/systemd/resolved.conf.d/zz-httpdnsd.conf": "[Resolve]\nDNS=\nDNS=127.0.0.1:5353\n",
+        ]
+        #expect(try found(files, listening: "127.0.0.1:5353").pointsHere == true)
+        #expect(try found(files).pointsHere == false)
     }
 
     @Test("the only server must be the daemon")
@@ -43,6 +68,8 @@ struct ResolvConfTests {
         #expect(intact.isSetUp == true && intact.problem == nil)
         let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
         #expect(changed.problem?.contains("programs query 192.0.2.1") == true)
+        let front = "# Written by httpdnsctl setup; revert\nnameserver 192.0.2.1\n"
+        #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem == nil)
     }
 
     @Test("systemd-resolved must have the daemon as its first server")

@@ -711,14 +711,16 @@ struct SetupPlanTests {
     @Test("a daemon that systemd does not start at boot is an obstacle")
     func boot() {
         func obstacle(_ active: String, _ enabled: String) -> SetupPlan.Obstacle? {
-            SetupServers.obstacle(at: .init(active: active, enabled: enabled))
+            SetupServers.obstacle(at: .init(active: active, enabled: enabled), hasSocket: false)
         }
         #expect(obstacle("active", "disabled")?.yieldsToForce == true)
         #expect(obstacle("active", "enabled") == nil)
         // A daemon that does not run as a unit, for example in a container.
         #expect(obstacle("inactive", "disabled") == nil)
         #expect(obstacle("inactive", "") == nil)
-        #expect(SetupServers.obstacle(at: nil) == nil)
+        #expect(SetupServers.obstacle(at: nil, hasSocket: false) == nil)
+        let disabled = MachineFacts.UnitState(active: "active", enabled: "disabled")
+        #expect(SetupServers.obstacle(at: disabled, hasSocket: true) == nil)
     }
 
     @Test("only answering servers are used, unless forced")

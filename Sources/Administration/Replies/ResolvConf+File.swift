@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Configuration
 internal import Control
+internal import DNSWire
 internal import Glibc
 internal import Net
 
@@ -12,13 +13,22 @@ extension ResolvConf {
     /// - Parameters:
     ///   - addresses: listen addresses of the daemon.
     ///   - root: prefix of all paths, for tests.
-    init(pointingAt addresses: [SocketAddress], root: String = "") {
+    ///   - isLocal: returns true for an address of this machine.
+    init(
+        pointingAt addresses: [SocketAddress],
+        root: String = "",
+        isLocal: (SocketAddress) -> Bool = SettingsEnvironment.process.isLocal
+    ) {
         self.init()
         isSetUp = Self.exists(root + "/var/lib/httpdnsd-setup/journal.json")
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
+        hasSetupMark = Self.lines(root + "/etc/resolv.conf").contains {
+            $0.hasPrefix("# Written by httpdnsctl setup")
+        }
         guard let first = found.first else { return }
-        if Self.names(first, oneOf: addresses) {
+        func isHere(_ server: String) -> Bool { Self.names(server, oneOf: addresses, isLocal) }
+        if isHere(first) {
             pointsHere = true
         } else if first == "127.0.0.53" || first == "127.0.0.54" {
             // systemd-resolved lists its global servers first, but omits servers on ports other
@@ -28,11 +38,10 @@ extension ResolvConf {
                 root + "/etc/systemd/resolved.conf.d/\($0).conf"
             }
             let setting = dropIns.flatMap(Self.lines).last { $0.hasPrefix("DNS=") }
-            let asked =
-                uplinks.first
-                ?? setting.map { $0.dropFirst(4).prefix { $0 != " " } }
-                .map(String.init)
-            pointsHere = asked.map { Self.names($0, oneOf: addresses) } ?? false
+            let set = setting.map { String($0.dropFirst(4).prefix { $0 != " " }) }
+            let hasOtherPort =
+                set.flatMap { SocketAddress($0, defaultPort: 53)?.port != 53 } ?? false
+            pointsHere = (hasOtherPort ? set : uplinks.first ?? set).map(isHere) ?? false
             if pointsHere == true { by = "systemd-resolved" }
         } else if SocketAddress(first, defaultPort: 53) != nil {
             pointsHere = false
@@ -41,7 +50,7 @@ extension ResolvConf {
 
     /// Text of the problem if a program has overwritten resolv.conf since the setup; otherwise nil.
     var problem: String? {
-        guard isSetUp == true, pointsHere == false else { return nil }
+        guard isSetUp == true, pointsHere == false, !hasSetupMark else { return nil }
         return "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "
             + nameservers.joined(separator: ", ")
             + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
@@ -72,11 +81,16 @@ extension ResolvConf {
         return String(decoding: octets, as: UTF8.self).split(separator: "\n")
     }
 
-    private static func names(_ text: String, oneOf addresses: [SocketAddress]) -> Bool {
+    private static func names(
+        _ text: String,
+        oneOf addresses: [SocketAddress],
+        _ isLocal: (SocketAddress) -> Bool
+    ) -> Bool {
         guard let server = SocketAddress(text, defaultPort: 53) else { return false }
         return addresses.contains { address in
             address.port == server.port
-                && (address.octets == server.octets || address.octets.allSatisfy { $0 == 0 })
+                && (address.octets == server.octets
+                    || address.ip.isUnspecified && (server.ip.isLoopback || isLocal(server)))
         }
     }
 }

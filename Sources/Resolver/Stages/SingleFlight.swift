@@ -21,23 +21,23 @@ package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
 
     /// Reason that ends the wait of clients.
-    private enum Ending {
+    enum Ending {
         case answered(Resolution)
         case late
         case evicted
     }
 
-    private let begin: @ServiceLoop (PendingQuery) -> Void
+    let begin: @ServiceLoop (PendingQuery) -> Void
     private let statistics: ResolverStatistics
-    private let clocks: Clocks
+    let clocks: Clocks
     private let limit: Duration
 
-    private var pending: PendingTable
+    var pending: PendingTable
 
     /// Number of queries in `pending` with a non-nil `refused`.
-    private var separations = 0
+    var separations = 0
 
-    private var seats: FairTable<Waiter>
+    var seats: FairTable<Waiter>
 
     private var evictions: UInt64 = 0
 
@@ -158,7 +158,7 @@ package final class SingleFlight {
     }
 
     /// Adds a query to the table, without resolving it.
-    private func start(
+    func start(
         _ query: Query,
         _ hash: UInt64,
         _ match: RouteTable.Match?,
@@ -184,44 +184,6 @@ package final class SingleFlight {
         return query
     }
 
-    /// Moves the other clients to a new query if the payer of `query` has reached a limit of calls.
-    ///
-    /// Vendor calls of the new query are charged to the first of these clients.
-    func separate(_ query: PendingQuery) {
-        let (question, hash) = (query.query, query.hash)
-        guard let payer = query.payer, pending.find(question, hash) === query,
-            // Does nothing if the table already has another refused query of this payer.
-            pending.find(question, hash, refused: payer) == nil
-        else { return }
-        query.refused = payer
-        separations += 1
-        let others = query.waiters.filter { $0.payer != payer && !$0.isOver }
-        guard let first = others.first else { return }
-        query.removeWaiters { $0.payer != payer || $0.isOver }
-        let now = clocks.now()
-        guard makePlace(for: first.client, now) else {
-            for waiter in others { seats.remove(waiter) }
-            return complete(others, .evicted)
-        }
-        // The completion handler of an evicted client may have started the query.
-        let started = pending.find(question, hash)
-        let next =
-            started
-            ?? start(
-                question,
-                hash,
-                query.match,
-                of: first.client,
-                payer: first.payer,
-                isAwaited: others.contains { $0.isAwaited },
-                now
-            )
-        for waiter in others where !waiter.isOver { next.add(waiter) }
-        // In a later turn: a limit may also prevent the call of `next`, and `begin` would then
-        // call this function recursively.
-        if started == nil { ServiceLoop.task { [self] in begin(next) } }
-    }
-
     private func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         guard !query.isOver else { return }
         let resolution = answer.resolution
@@ -234,7 +196,9 @@ package final class SingleFlight {
             result = (isLost: query.wasRepeated && query.isDropped(at: now), now: now)
         }
         finish(query, result)
+        let others = resolution.isCrowded ? query.takeProvenWaiters() : []
         complete(query.takeWaiters(), .answered(resolution))
+        if !others.isEmpty { resolveAgain(query, for: others) }
     }
 
     private func finish(_ query: PendingQuery, _ result: PendingTable.Result? = nil) {
@@ -260,7 +224,7 @@ package final class SingleFlight {
     static var completedTogether: Int { 64 }
 
     /// Completes the first waiting clients now, and the remaining clients in later turns.
-    private func complete(_ waiters: some RandomAccessCollection<Waiter>, _ ending: Ending) {
+    func complete(_ waiters: some RandomAccessCollection<Waiter>, _ ending: Ending) {
         completeFirst(of: waiters, ending)
         guard waiters.count > Self.completedTogether else { return }
         unfinished.append((Array(waiters)[Self.completedTogether...], ending))
@@ -307,7 +271,7 @@ package final class SingleFlight {
     // MARK: - Eviction
 
     /// Evicts queries until `client` can start a query; returns false if the client is refused.
-    private func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {
+    func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch pending.places.admission(of: client, now: now) {
             case .accepted: return true

@@ -99,7 +99,8 @@ final class UpstreamTransfers {
         var replaced: Transfer?
         if client.count >= limit || all.count >= share {
             replaced = client.count >= limit ? oldest { $0 === client } : replaceable(share)
-            guard let replaced, now - replaced.began >= grace(of: replaced, for: client) else {
+            guard let replaced, now - replaced.began >= grace(of: replaced, for: client, share)
+            else {
                 return nil
             }
             end(replaced)
@@ -137,8 +138,10 @@ final class UpstreamTransfers {
     }
 
     /// Returns the age that a transfer must have before a transfer of `client` can replace it.
-    private func grace(of transfer: Transfer, for client: Client) -> Duration {
+    private func grace(of transfer: Transfer, for client: Client, _ share: Int) -> Duration {
         let other = transfer.client
+        // A flood from forged addresses can replace all its transfers sooner than in 100 ms.
+        if client.isVerified, !other.isVerified, unverified > share / 2 { return .zero }
         guard other !== client else { return UpstreamLimits.transferGrace }
         let isCrowd = !client.isVerified && !other.isVerified
         return !isCrowd && other.count > 2 * client.count + 1

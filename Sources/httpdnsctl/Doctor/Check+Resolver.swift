@@ -5,7 +5,7 @@ extension Check {
     static let resolvConf = Check("resolv-conf") { machine in
         let file = ResolvConfText(machine.resolver.text ?? "")
         let owner = ResolverOwner(machine.resolver).name
-        let setup = "httpdnsctl setup apply"
+        let setup = "httpdnsctl setup apply" + (machine.journal == nil ? "" : " --force")
         guard let first = file.nameservers.first else {
             // Without a nameserver, glibc queries 127.0.0.1.
             let isThere = machine.isDaemon("127.0.0.1")

@@ -78,7 +78,10 @@ extension Gatherer {
 
 extension MachineFacts.UnitState {
     /// True if the daemon runs now, but systemd does not start it at boot.
-    var isOnlyUntilBoot: Bool { active == "active" && enabled == "disabled" }
+    var isOnlyUntilBoot: Bool {
+        let isLost = ["disabled", "masked", "enabled-runtime", "masked-runtime"].contains(enabled)
+        return active == "active" && isLost
+    }
 
     /// Returns the state of httpdnsd.service; nil if systemctl(1) fails.
     static func ofDaemon(within limit: Duration) -> Self? {

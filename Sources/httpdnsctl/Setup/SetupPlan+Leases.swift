@@ -26,6 +26,17 @@ extension SetupPlan {
         if owner == .dhcpcd || writes { planDhcpcd(facts) }
     }
 
+    /// Keeps the servers that a DHCP client has written into the file of systemd-resolved.
+    ///
+    /// A restart of systemd-resolved deletes them, and no source for `from: network` has them.
+    mutating func keepLeases(_ facts: ResolverFacts) {
+        guard facts.resolvConf.kind == .link, ResolverOwner(signedIn: facts.text) != .resolved,
+            !changes.contains(where: { $0.path == Paths.networkServers })
+        else { return }
+        planLeases(facts)
+        saveNameservers(facts)
+    }
+
     /// Plans a hook of dhclient that saves the servers of a lease for `from: network`.
     private mutating func planDhclient(_ facts: ResolverFacts) {
         let directory = Paths.dhclientServers
@@ -100,14 +111,34 @@ extension SetupPlan {
         let signer = ResolverOwner(signedIn: facts.text)
         guard signer == nil || signer == client || owner == .resolved, !facts.hasChosenServers
         else { return }
+        // systemd-resolved deletes the servers of its file; without a renewal since the setup,
+        // only the plan has them. Comments are removed: they say that systemd-resolved wrote them.
+        let known =
+            owner == .resolved && facts.resolvConf.kind == .link && signer != .resolved
+            ? ResolvConfText(facts.text ?? "").networkServers.filter(Self.isPlain) : []
+        let saved = known.map { "nameserver \($0)" }.joined(separator: "\n")
         let script = """
-            cd \(directory) 2>/dev/null || exit 0
-            servers=$(cat -- * 2>/dev/null | awk '/^nameserver/ && !seen[$0]++')
+            servers=$(cd \(directory) 2>/dev/null && cat -- * 2>/dev/null |
+                awk '/^nameserver/ && !seen[$0]++')
+            [ -n "$servers" ] || servers='\(saved)'
             [ -n "$servers" ] || exit 0
-            rest=$(grep -v '^nameserver' \(Paths.resolvConf) || true)
+            rest=$(grep -v -e '^nameserver' -e '^#' \(Paths.resolvConf) || true)
             printf '%s\\n' ${rest:+"$rest"} "$servers" > \(Paths.resolvConf)
             """
         renewals.append(["sh", "-c", script])
+    }
+
+    /// True if a shell script can contain the address between quotes.
+    private static func isPlain(_ server: String) -> Bool {
+        server.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "."), UInt8(ascii: "%"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
     }
 
     /// Saves the nameservers of resolv.conf for `from: network` if perhaps no program reports them.

@@ -30,6 +30,7 @@ extension SetupPlan {
             }
             checkResolved(settings)
             saveSettings(facts)
+            keepLeases(facts)
             notes.append(
                 "if a network chooses a domain, even one such as com, systemd-resolved sends all "
                     + "names below this domain to the servers of the network"

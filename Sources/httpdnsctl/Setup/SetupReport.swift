@@ -37,7 +37,7 @@ struct SetupReport: Encodable {
         changes = (journal?.entries ?? []).reversed().map {
             Self.change($0.path, from: $0.after, to: $0.before)
         }
-        commands = journal?.undo ?? journal?.commands ?? []
+        if result != .nothingToRevert { commands = journal?.undo ?? journal?.commands ?? [] }
     }
 
     private static func change(

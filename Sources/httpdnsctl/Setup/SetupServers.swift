@@ -57,12 +57,21 @@ struct SetupServers {
     }
 
     /// Returns the obstacle that the daemon does not start at boot; nil if there is none.
-    static func obstacle(at unit: MachineFacts.UnitState?) -> SetupPlan.Obstacle? {
-        guard let unit, unit.isOnlyUntilBoot else { return nil }
+    static func obstacle(
+        at unit: MachineFacts.UnitState?,
+        hasSocket: @autoclosure () -> Bool
+    ) -> SetupPlan.Obstacle? {
+        guard let unit, unit.isOnlyUntilBoot, !hasSocket() else { return nil }
         return SetupPlan.Obstacle(
             what: "httpdnsd.service does not start at boot: names would not resolve after a reboot",
             fix: "systemctl enable httpdnsd; --force ignores this"
         )
+    }
+
+    /// True if systemd opens the socket of the daemon at boot; a query then starts the daemon.
+    static func isSocketEnabled() -> Bool {
+        let command = ["systemctl", "is-enabled", "--quiet", "httpdnsd.socket"]
+        return Subprocess.run(command, within: .seconds(2))?.status == 0
     }
 
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }

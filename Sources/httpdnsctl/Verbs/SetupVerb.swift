@@ -89,16 +89,19 @@ struct SetupVerb: Verb {
         to machine: SetupMachine,
         knowing status: Result<StatusReply, Failure>
     ) throws(Failure) -> ExitStatus {
-        let facts = try ResolverFacts(
-            of: machine.tree,
-            before: SetupJournal.read(from: machine.tree, ignoringDamage: force)
-        )
+        let known = try SetupJournal.read(from: machine.tree, ignoringDamage: force)
+        let facts = try ResolverFacts(of: machine.tree, before: known)
         let found = SetupServers(given: server.compactMap { ServerAddress($0) }, status: status)
         var plan = SetupPlan(for: facts, servers: found.servers, keepsStub: stub)
         plan.obstacles = found.obstacles + plan.obstacles
         plan.notes += Self.notes(on: status)
-        if machine.tree.isThisMachine, facts.present.contains(ResolverFacts.Paths.systemd) {
-            let obstacle = SetupServers.obstacle(at: .ofDaemon(within: .seconds(2)))
+        if known == nil, machine.tree.isThisMachine,
+            facts.present.contains(ResolverFacts.Paths.systemd)
+        {
+            let obstacle = SetupServers.obstacle(
+                at: .ofDaemon(within: .seconds(2)),
+                hasSocket: SetupServers.isSocketEnabled()
+            )
             if let obstacle { plan.obstacles.append(obstacle) }
         }
         let isBlocked = plan.obstacles.contains { !force || !$0.yieldsToForce }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+extension SingleFlight {
+    /// Moves the other clients to a new query if the payer of `query` has reached a limit of calls.
+    ///
+    /// Vendor calls of the new query are charged to the first of these clients.
+    func separate(_ query: PendingQuery) {
+        let (question, hash) = (query.query, query.hash)
+        guard let payer = query.payer, pending.find(question, hash) === query,
+            // Does nothing if the table already has another refused query of this payer.
+            pending.find(question, hash, refused: payer) == nil
+        else { return }
+        query.refused = payer
+        separations += 1
+        let others = query.waiters.filter { $0.payer != payer && !$0.isOver }
+        guard !others.isEmpty else { return }
+        query.removeWaiters { $0.payer != payer || $0.isOver }
+        resolveAgain(query, for: others)
+    }
+
+    /// Moves clients that no longer wait for `query` to a new query of the first of these clients.
+    func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
+        guard let first = waiters.first else { return }
+        let (question, hash) = (query.query, query.hash)
+        let now = clocks.now()
+        guard makePlace(for: first.client, now) else {
+            for waiter in waiters { seats.remove(waiter) }
+            return complete(waiters, .evicted)
+        }
+        // The completion handler of an evicted client may have started the query.
+        let started = pending.find(question, hash)
+        let next =
+            started
+            ?? start(
+                question,
+                hash,
+                query.match,
+                of: first.client,
+                payer: first.payer,
+                isAwaited: waiters.contains { $0.isAwaited },
+                now
+            )
+        for waiter in waiters where !waiter.isOver { next.add(waiter) }
+        // In a later turn: a limit may also prevent the call of `next`, and `begin` would then
+        // call this function recursively.
+        if started == nil { ServiceLoop.task { [self] in begin(next) } }
+    }
+}
+
+extension PendingQuery {
+    /// Removes and returns the waiting clients with a proven address, except `client`.
+    ///
+    /// If `client`, or all clients without a proven address together, have reached a limit, the
+    /// query of another client can succeed.
+    func takeProvenWaiters() -> [Waiter] {
+        let others = waiters.filter(isIndependent)
+        if !others.isEmpty { removeWaiters(where: isIndependent) }
+        return Array(others)
+    }
+
+    private func isIndependent(_ waiter: Waiter) -> Bool {
+        waiter.client?.isProven ?? true && waiter.client != client && !waiter.isOver
+    }
+}
