@@ -201,37 +201,6 @@ struct VendorSaturationTests {
         }
     }
 
-    @Test(
-        "slow names of one client delay no other client, if the vendor lets calls wait",
-        arguments: [(8, 8), (5, 8), (3, 5)]
-    )
-    @ServiceLoop
-    func waitingCalls(workers: Int, slowNames: Int) async throws {
-        queue(workers)
-        let client = try world.client(servers: 1)
-        _ = try await world.lookUp(client, "first.example.com", of: network(1))
-        var begun: [Begun] = []
-        var credit = 0
-        for round in 0..<600 {
-            credit += slowNames
-            if credit >= 10 {
-                credit -= 10
-                _ = try world.begin(client, "slow\(round).example.com", of: network(2))
-            }
-            let good = try world.begin(client, "n\(round).example.com", of: network(1))
-            if round >= 30 { begun.append(good) }
-            await world.advance(by: .milliseconds(100))
-            #expect(!client.isSilent)
-        }
-        var late = 0
-        for good in begun {
-            let reply = try? await world.value(of: good).get()
-            if reply.map({ $0.duration > .milliseconds(400) }) ?? true { late += 1 }
-        }
-        let most = begun.count / (workers < 5 ? 20 : 50)
-        #expect(late <= most, "\(late) of \(begun.count) names were late")
-    }
-
     @Test("a silent vendor is detected although it answered lately, and calls are in flight")
     @ServiceLoop
     func silentVendor() async throws {
@@ -256,61 +225,27 @@ struct VendorSaturationTests {
         #expect(client.shares.limit == 32)
     }
 
-    @Test("a vendor that answers slowly gets all calls, and few probes")
+    @Test("a vendor that suddenly answers slowly still gets and answers all names")
     @ServiceLoop
     func slowVendor() async throws {
-        world.script = { .reply(good($0), after: .milliseconds(600)) }
+        var latency = Duration.milliseconds(20)
+        world.script = { .reply(good($0), after: latency) }
         let client = try world.client(servers: 1)
-        for round in 0..<600 {
-            for number: UInt32 in 1...3 {
+        var begun: [Begun] = []
+        for round in 0..<300 {
+            if round == 30 { latency = .milliseconds(350) }
+            for number: UInt32 in 1...2 {
                 let name = "n\(round)-\(number).example.com"
-                _ = try world.begin(client, name, of: network(number))
+                begun.append(try world.begin(client, name, of: network(number)))
             }
             await world.advance(by: .milliseconds(100))
         }
+        await world.advance(by: .seconds(1))
+        for lookUp in begun {
+            let reply = try await world.value(of: lookUp).get()
+            #expect(reply.duration < .milliseconds(400))
+        }
         #expect(client.shares.limit == 32)
-        #expect(world.trials.count <= 10, "\(world.trials.count) probes in 60 s")
-    }
-
-    @Test(
-        "a limit of calls per second is learned: few calls are refused, no other client waits",
-        arguments: [false, true]
-    )
-    @ServiceLoop
-    func rate(hasSlowNames: Bool) async throws {
-        var (free, at, refusals) = (50.0, world.now, 0)
-        world.script = { [world] request in
-            free = min(50, free + (world.now - at) / .seconds(1) * 50)
-            at = world.now
-            guard free >= 1 else {
-                refusals += 1
-                return Self.status(429)
-            }
-            free -= 1
-            let isSlow = namesAsked(request).contains { $0.hasPrefix("slow") }
-            return .reply(good(request), after: .milliseconds(isSlow ? 1_500 : 20))
-        }
-        let client = try world.client(servers: 1)
-        var begun: [Begun] = []
-        for round in 0..<1_400 {
-            _ = try world.begin(client, "new\(round).example.com", of: network(2))
-            if hasSlowNames, round % 20 == 0 {
-                _ = try world.begin(client, "slow\(round).example.com", of: network(2))
-            }
-            if round == 400 { refusals = 0 }
-            if round % 10 == 0 {
-                let good = try world.begin(client, "n\(round).example.com", of: network(1))
-                if round >= 400 { begun.append(good) }
-            }
-            await world.advance(by: .milliseconds(10))
-        }
-        var failures = 0
-        for good in begun {
-            if case .failure = try await world.value(of: good) { failures += 1 }
-        }
-        #expect(refusals <= 100, "\(refusals) refusals in 10 s")
-        #expect(failures <= begun.count / 20, "\(failures) of \(begun.count) names failed")
-        #expect(client.statistics.state == .open)
     }
 
     @Test(

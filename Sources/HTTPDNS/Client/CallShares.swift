@@ -19,9 +19,6 @@ package struct CallShares: Sendable {
     private var pause = ClientLimits.growthPause
     private var hasGrown = false
 
-    /// Largest number of calls in flight of which the vendor has answered the latest one.
-    private var served: (calls: Int, at: Instant)?
-
     /// Number of calls of all clients, without health probes.
     private(set) var count = 0
 
@@ -45,11 +42,6 @@ package struct CallShares: Sendable {
         isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free
     }
 
-    /// True if calls possibly wait at the vendor because of a limit of concurrent calls.
-    ///
-    /// With few calls in flight, a missing reply shows that the vendor fails.
-    var mayWait: Bool { limit < most || count >= ClientLimits.waitingCalls }
-
     func count(of client: ClientNetwork?) -> Int { counts[client] ?? 0 }
 
     @inline(__always)
@@ -60,29 +52,11 @@ package struct CallShares: Sendable {
         )
     }
 
-    /// Records that the vendor has answered a call that began as number `calls` in flight.
-    mutating func noteServed(_ calls: Int, now: Instant) {
-        if calls >= served(now: now) { served = (calls, now) }
-    }
-
-    /// Returns the largest number of calls in flight that the vendor has served recently.
-    func served(now: Instant) -> Int {
-        guard let served, now - served.at < ClientLimits.saturationEvidence else { return 0 }
-        return served.calls
-    }
-
     /// Limits the calls to `calls`, at least 1, after the vendor has refused a further call.
-    ///
-    /// - Parameter leastPause: minimum time until the next increase; a sixteenth of the longest.
-    mutating func reduce(
-        to calls: Int,
-        leastPause: Duration = ClientLimits.growthPause,
-        now: Instant
-    ) {
+    mutating func reduce(to calls: Int, now: Instant) {
         guard calls <= limit else { return }
         (limit, changedAt) = (max(1, calls), now)
-        if hasGrown { pause = min(pause * 2, leastPause * 16) }
-        pause = max(pause, leastPause)
+        if hasGrown { pause = min(pause * 2, ClientLimits.longestGrowthPause) }
         hasGrown = false
     }
 
@@ -130,12 +104,10 @@ extension VendorClient {
     }
 
     func insert(_ call: VendorCall) {
-        if !call.isInFlight {
-            call.isInFlight = true
-            calls.insert(call)
-            if !call.isTrial { shares.begin(call.client) }
-        }
-        call.inFlight = shares.count
+        guard !call.isInFlight else { return }
+        call.isInFlight = true
+        calls.insert(call)
+        if !call.isTrial { shares.begin(call.client) }
     }
 
     func remove(_ call: VendorCall) -> Bool {

@@ -8,12 +8,6 @@ package enum ClientLimits {
 
     static let longestPause = Duration.seconds(60)
 
-    /// Minimum number of answers in a second for a learned limit of calls per second.
-    static let leastRate = 4
-
-    /// Time after a refused probe for which a learned limit of calls per second applies.
-    static let rateMemory = Duration.seconds(60)
-
     static let refusalPause = Duration.seconds(300)
 
     /// Minimum time between the starts of two health probes.
@@ -24,18 +18,6 @@ package enum ClientLimits {
 
     /// Time after a server's answer in which a failure can count as a limit of concurrent calls.
     static let saturationEvidence = Duration.seconds(3)
-
-    /// Fewest calls in flight at which calls can wait at the vendor, before a limit is known.
-    static let waitingCalls = 4
-
-    /// Minimum time without a reply after which a call may be waiting for the end of other calls.
-    static let saturationWait = Duration.milliseconds(250)
-
-    /// Minimum time for which the shortest time of a server's replies is known.
-    static let latencyMemory = Duration.seconds(10)
-
-    /// First time between two increases after the vendor has let a probe wait.
-    static let waitedGrowthPause = Duration.seconds(4)
 
     /// Maximum number of retries of a name that the vendor refused; the retries may be billed.
     static let saturationRetries = 2
@@ -48,6 +30,8 @@ package enum ClientLimits {
 
     /// Initial minimum time between two increases of a reduced limit of concurrent calls.
     static let growthPause = Duration.milliseconds(500)
+
+    static let longestGrowthPause = Duration.seconds(8)
 
     /// Maximum time that a queued name waits for a call in addition to `fallback-after`.
     static let queuePatience = Duration.milliseconds(400)

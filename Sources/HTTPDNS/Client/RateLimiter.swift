@@ -5,7 +5,7 @@ internal import DNSWire
 ///
 /// Excess requests are refused, not queued, so that the fallback can answer in time.
 struct RateLimiter: Sendable, Hashable {
-    var perSecond: Int?
+    let perSecond: Int?
 
     /// Time at which the full burst is available again.
     private var busyUntil: Instant?

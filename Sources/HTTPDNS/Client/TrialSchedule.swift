@@ -18,8 +18,6 @@ struct TrialSchedule: Sendable, Hashable {
         self.burst = burst
     }
 
-    var hasFailed: Bool { failuresInRow > 0 }
-
     var wasAnswered: Bool { !isUnderWay && failuresInRow == 0 && next != nil }
 
     func isDue(at now: Instant) -> Bool {

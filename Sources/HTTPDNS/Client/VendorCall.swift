@@ -102,24 +102,12 @@ final class VendorCall {
 
     let isAccountTrial: Bool
 
-    /// True for a probe that uses connections as a call does, to find a limit of concurrent calls.
-    let isLikeCall: Bool
-
-    /// True if a limit of calls per time was learned from the refusal of this probe.
-    var showsRate = false
-
-    /// Number of calls in flight after the start of this call, without probes.
-    var inFlight = 0
-
     /// True while the call is in `VendorClient.calls`.
     var isInFlight = false
 
     var start: Instant
 
     var suspectAt: Instant?
-
-    /// Time at which a call without a reply may be waiting for the end of other calls.
-    var waitsAt: Instant?
 
     /// Number of times that all requests in flight were dropped; their results are ignored.
     var round = 0
@@ -157,7 +145,6 @@ final class VendorCall {
         self.suspectAt = suspectAt
         isTrial = false
         isAccountTrial = false
-        isLikeCall = false
     }
 
     init(
@@ -166,7 +153,6 @@ final class VendorCall {
         of client: ClientNetwork?,
         _ course: AttemptPlan,
         isOfAccount: Bool,
-        isLikeCall: Bool,
         _ start: Instant
     ) {
         self.number = number
@@ -178,7 +164,6 @@ final class VendorCall {
         self.client = client
         isTrial = true
         isAccountTrial = isOfAccount
-        self.isLikeCall = isLikeCall
     }
 }
 
@@ -196,27 +181,7 @@ final class ServerRecord {
 
     var answeredAt: Instant?
 
-    /// Highest number of an answered call or probe.
-    var answeredThrough: UInt64 = 0
-
-    /// Shortest time of a reply in the latest 10 to 20 s with replies; nil before the first reply.
-    var shortestTime: Duration? { [shortest, formerShortest].compactMap(\.self).min() }
-    private var shortest: Duration?
-    private var formerShortest: Duration?
-    private var shortestSince: Instant?
-
-    /// Largest number of calls in flight beside which a probe was answered soon.
-    var served: (calls: Int, at: Instant)?
-
     init(_ server: SocketAddress) {
         statistics = ServerStatistics(address: server)
-    }
-
-    func note(_ time: Duration, now: Instant) {
-        if shortestSince.map({ now - $0 >= ClientLimits.latencyMemory }) ?? true {
-            (formerShortest, shortest, shortestSince) = (shortest, time, now)
-        } else if shortest.map({ time < $0 }) ?? true {
-            shortest = time
-        }
     }
 }

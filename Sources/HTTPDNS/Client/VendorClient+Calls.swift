@@ -34,9 +34,6 @@ extension VendorClient {
         )
         for name in names { name.call = call }
         insert(call)
-        if shares.mayWait, shares.count > 1 {
-            call.waitsAt = now + waitingTime(of: record(of: order[0]))
-        }
         counters.batched += UInt64(names.count - 1)
         perform(call.course.begin(now: now), of: call, .first)
     }
@@ -69,7 +66,6 @@ extension VendorClient {
         guard call.isInFlight else { return }
         var wake = call.course.wake
         if let suspectAt = call.suspectAt { wake = min(wake ?? suspectAt, suspectAt) }
-        if let waitsAt = call.waitsAt { wake = min(wake ?? waitsAt, waitsAt) }
         for name in call.names {
             for lookUp in name.lookUps { wake = min(wake ?? lookUp.deadline, lookUp.deadline) }
         }
@@ -89,7 +85,6 @@ extension VendorClient {
     private func tick(_ call: VendorCall) {
         let now = clocks.now()
         suspect(call, now)
-        checkWait(of: call, now)
         let move = call.course.tick(now: now)
         if move != nil {
             counters.hedges += 1

@@ -27,7 +27,6 @@ extension VendorClient {
         tellOfBudget()
         guard let receipt else { throw .budget }
         pace.spend(by: question.client, now: now)
-        learnedRate.spend(by: question.client, now: now)
         counters.tries += 1
         update(question.server) { $0.tries += 1 }
         return receipt

@@ -160,13 +160,10 @@ extension VendorClient {
     }
 
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
-        if pace.forbids(now: now) || learnedRate.limiter.forbids(now: now) { return .pace }
+        if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let yields = clients.mustYield(client, now: now)
-        let isExcess =
-            pace.forbids(client, yields: yields, now: now)
-            || learnedRate.limiter.forbids(client, yields: yields, now: now)
-        return isExcess ? .clientPace : nil
+        return pace.forbids(client, yields: yields, now: now) ? .clientPace : nil
     }
 
     /// Returns the error that forbids all calls and probes now; nil if they are permitted.

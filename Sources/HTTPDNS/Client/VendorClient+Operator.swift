@@ -32,7 +32,6 @@ extension VendorClient {
         pool.resume()
         silence.reset()
         shares.restore()
-        learnedRate.reset()
         dropTrial(clocks.now())
     }
 
@@ -57,7 +56,6 @@ extension VendorClient {
         gate.networkChanged(now: now)
         silence.reset()
         shares.restore()
-        learnedRate.reset()
         clientAddress = nil
         dropTrial(now)
         for call in lingering { dropTries(of: call, now) }

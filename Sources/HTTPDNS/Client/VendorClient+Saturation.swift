@@ -32,45 +32,20 @@ extension VendorClient {
         since start: Instant,
         _ now: Instant
     ) -> Bool {
-        if learnedRate.isKnown, case .limited = error { return false }
-        guard error.mayBeSaturation || call.isTrial && error.isTimeout && shares.mayWait else {
-            return false
-        }
-        guard error.isOfConnection || hasAnswered(server, now) else { return false }
-        return earlierCalls(than: call, to: server, since: start) >= error.callsOfSaturation
-    }
-
-    /// Limits the calls per second if the vendor refused a probe because of such a limit.
-    ///
-    /// Calls in flight are not the cause if the vendor has recently served more calls at a time.
-    ///
-    /// - Returns: true if the calls are limited; the vendor then needs no pause.
-    func learnsRate(from error: VendorError, of call: VendorCall, _ now: Instant) -> Bool {
-        guard call.isTrial, error == .limited(retryAfter: nil),
-            learnedRate.isKnown || call.inFlight < error.callsOfSaturation
-                || shares.served(now: now) > call.inFlight + 1,
-            learnedRate.refused(now: now)
+        guard error.mayBeSaturation else { return false }
+        let answeredAt = records[server]?.answeredAt
+        guard
+            error.isOfConnection
+                || answeredAt.map({ now - $0 < ClientLimits.saturationEvidence }) ?? false
         else { return false }
-        call.showsRate = true
-        return true
-    }
-
-    func hasAnswered(_ server: SocketAddress, _ now: Instant) -> Bool {
-        records[server]?.answeredAt.map { now - $0 < ClientLimits.saturationEvidence } ?? false
-    }
-
-    private func earlierCalls(
-        than call: VendorCall,
-        to server: SocketAddress,
-        since start: Instant
-    ) -> Int {
-        calls.count { other in
+        let others = calls.count { other in
             other !== call && !other.isTrial
                 && other.running.contains {
                     $0.attempt.server == server
                         && ($0.start, other.number) < (start, call.number)
                 }
         }
+        return others >= error.callsOfSaturation
     }
 
     /// Removes and returns the names of a failed call that are retried after another call ends.
@@ -84,9 +59,7 @@ extension VendorClient {
         guard let error = call.saturation, call.failed.last?.error.verdict == .serverFailed
         else { return [] }
         let now = clocks.now()
-        if error.isTimeout {
-            if call.isLikeCall, call.waitsAt != nil { halveCalls(after: call, now) }
-        } else if call.isTrial != error.isOfConnection {
+        if call.isTrial != error.isOfConnection {
             shares.reduce(to: shares.count - (call.isTrial ? 0 : 1), now: now)
         }
         let most =
@@ -132,70 +105,6 @@ extension VendorClient {
         for (name, client) in names where pending[name.question] === name && name.call == nil {
             queue.add(name.question, of: client)
         }
-    }
-}
-
-// MARK: - Vendors that let calls wait
-
-extension VendorClient {
-    /// Returns the time without a reply after which a call may be waiting for other calls.
-    func waitingTime(of server: ServerRecord?) -> Duration {
-        guard let shortest = server?.shortestTime else { return suspicionTime }
-        // A new connection needs up to four round trips.
-        return min(suspicionTime, max(ClientLimits.saturationWait, shortest * 5))
-    }
-
-    func noteAnswer(
-        to call: VendorCall,
-        _ reply: HTTPReply,
-        in record: ServerRecord,
-        now: Instant
-    ) {
-        learnedRate.answered(now: now)
-        record.answeredAt = now
-        record.answeredThrough = max(record.answeredThrough, call.number)
-        record.note(reply.duration, now: now)
-        if !call.isTrial {
-            shares.noteServed(call.inFlight, now: now)
-        } else if call.isLikeCall, !reply.connectionReused,
-            reply.duration < waitingTime(of: record) / 5
-        {
-            record.served = (call.inFlight, now)
-        }
-    }
-
-    /// Begins a probe if `call` may be waiting at the vendor; reduces the calls if a probe waits.
-    ///
-    /// The name of a call can be the cause of its wait, but not the name of a probe. A call does
-    /// not wait if a later call was answered.
-    func checkWait(of call: VendorCall, _ now: Instant) {
-        guard let waitsAt = call.waitsAt, waitsAt <= now else { return }
-        call.waitsAt = nil
-        for running in call.running {
-            let server = running.attempt.server
-            guard let record = records[server], record.answeredThrough < call.number,
-                earlierCalls(than: call, to: server, since: running.start) > 0
-            else { continue }
-            if !call.isTrial {
-                let isServed = record.served.map {
-                    call.inFlight <= $0.calls && now - $0.at < ClientLimits.saturationEvidence
-                }
-                guard isServed != true, hasAnswered(server, now) || !trials.hasFailed
-                else { continue }
-                return beginTrial(of: call.client, likeCallTo: server)
-            }
-            guard hasAnswered(server, now) else { continue }
-            call.saturation = .transport(.timedOut(reused: false))
-            halveCalls(after: call, now)
-        }
-    }
-
-    /// Limits the calls to half of the number beside which the probe `call` has waited.
-    private func halveCalls(after call: VendorCall, _ now: Instant) {
-        // After an earlier reduction, more calls than permitted may still be in flight.
-        guard call.inFlight <= shares.limit else { return }
-        let calls = call.inFlight / 2
-        shares.reduce(to: calls, leastPause: ClientLimits.waitedGrowthPause, now: now)
     }
 }
 

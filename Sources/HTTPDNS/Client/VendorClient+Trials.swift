@@ -22,24 +22,9 @@ extension VendorClient {
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
-        // While the server answers, a probe over a new connection could wait for calls in flight.
-        let mayWait =
-            shares.count > 0 && shares.mayWait && hasAnswered(pool.current, now)
-            && !trials.hasFailed
-            && !pool.isReturnDue(now)
-        beginTrial(of: client, likeCallTo: mayWait ? pool.current : nil)
-    }
-
-    /// Starts a health probe, as above.
-    ///
-    /// - Parameter server: server whose limit of concurrent calls the probe shall find, with the
-    ///   same connections as a call; nil to find failures. The other servers are next.
-    func beginTrial(of client: ClientNetwork?, likeCallTo server: SocketAddress?) {
-        let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }
-        var order = pool.trialOrder(now: now)
+        let order = pool.trialOrder(now: now)
         guard !order.isEmpty else { return }
-        if let server, let index = order.firstIndex(of: server) { order.swapAt(0, index) }
         trials.began(at: now)
         callsBegun += 1
         let course = AttemptPlan(
@@ -54,13 +39,11 @@ extension VendorClient {
             of: client,
             course,
             isOfAccount: gate.begin(),
-            isLikeCall: server != nil,
             now
         )
         trial = call
         insert(call)
-        if let server { call.waitsAt = now + waitingTime(of: records[server]) }
-        perform(call.course.begin(now: now), of: call, server == nil ? .fresh : .first)
+        perform(call.course.begin(now: now), of: call, .fresh)
     }
 
     var probe: VendorQuery {
@@ -104,11 +87,9 @@ extension VendorClient {
     }
 
     func trialFailed(_ call: VendorCall) {
-        guard call.saturation == nil, !call.showsRate else { return trials.answered() }
-        trials.failed()
-        // Only a probe over new connections shows that the vendor is silent.
-        if call.isLikeCall, call.failed.last?.error.isTimeout ?? false { return }
+        guard call.saturation == nil else { return trials.answered() }
         shares.restore()
+        trials.failed()
         if call.failed.allSatisfy({ $0.error.isUnanswered || $0.error.isOfConnection }) {
             silence.confirmed(since: call.start)
         }
@@ -150,10 +131,7 @@ extension VendorClient {
         if silence.hasReceived(since: oldest.start) { return check }
         beginTrial(of: oldest.client)
         if silence.hasFailedProbe { return nil }
-        if let trial, trial.saturation == nil {
-            return future(min(end, trial.start + ClientLimits.trialPatience))
-        }
-        if trial != nil { return check }
+        if let trial { return future(min(end, trial.start + ClientLimits.trialPatience)) }
         return trials.wasAnswered ? check : nil
     }
 
@@ -177,8 +155,6 @@ extension VendorError {
         default: false
         }
     }
-
-    var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
 
     /// True for a failure to connect, which the queried name cannot cause.
     var isOfConnection: Bool {

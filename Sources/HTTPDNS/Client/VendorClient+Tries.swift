@@ -63,7 +63,7 @@ extension VendorClient {
             let isFirst = call.course.answered(number)
             let record = record(of: running.attempt.server)
             record?.statistics.failuresInRow = 0
-            if let record { noteAnswer(to: call, reply, in: record, now: now) }
+            record?.answeredAt = now
             if queue.count > 0 { shares.grow(now: now) }
             let outcome = isFirst ? EndpointPool.Outcome.answered : .answeredLate
             note(pool.end(running.attempt, outcome, now: now), for: call.trace)
@@ -88,10 +88,8 @@ extension VendorClient {
         let now = clocks.now()
         let server = running.attempt.server
         call.failed.append(FailedTry(server: server, error: error, duration: now - running.start))
-        let isRate = learnsRate(from: error, of: call, now)
         let isSaturation = isSaturation(error, of: server, call, since: running.start, now)
         if isSaturation { call.saturation = error }
-        let isUnjudged = isSaturation || isRate || call.isLikeCall && error.isTimeout
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
@@ -106,7 +104,7 @@ extension VendorClient {
         }
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
         var outcome =
-            isUnjudged
+            isSaturation
             ? .unjudged
             : error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
         if case .limited(let pause?) = outcome, !facts.usesTLS {

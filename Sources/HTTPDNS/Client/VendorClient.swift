@@ -40,8 +40,6 @@ package final class VendorClient {
 
     var pace: RateLimiter
 
-    var learnedRate = LearnedRate()
-
     var clients = RecentClients()
 
     var costs = CostTable()
