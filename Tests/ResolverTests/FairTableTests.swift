@@ -36,6 +36,7 @@ struct FairTableTests {
         let rcode: RCode = value == "failure" ? .servFail : .noError
         var answer = Resolution(rcode: rcode, provenance: source)
         answer.isUnanswered = value == "failure"
+        answer.isCrowded = value == "crowded"
         query?.wasRepeated = value == "repetition"
         query?.group = group
         answer.explanation = Explanation(code: .other, text: value)
@@ -364,6 +365,27 @@ struct FairTableTests {
         questions.end("a1", "answer")
         #expect(questions.outcomes["joined"] == "answer")
         #expect(questions.outcomes["a1"] == "evicted")
+    }
+
+    @Test
+    @ServiceLoop
+    func `at a crowded upstream, other clients with a proven address get a new query`() async {
+        let questions = Questions()
+        let turns = LoopTurns()
+        questions.ask("a", by: 1, isProven: false)
+        questions.ask("a", by: 2, as: "proven")
+        questions.ask("a", by: 3, isProven: false, as: "forged")
+        questions.end("a", "crowded")
+        #expect(questions.outcomes == ["a": "crowded", "forged": "crowded"])
+        ServiceLoop.task { turns.note() }
+        await turns.reach(1)
+        questions.end("a", "answer")
+        #expect(questions.outcomes["proven"] == "answer" && questions.count == 0)
+        // The client of the query itself has reached its limit.
+        questions.ask("b", by: 4)
+        questions.ask("b", by: 4, as: "again")
+        questions.end("b", "crowded")
+        #expect(questions.outcomes["again"] == "crowded" && questions.count == 0)
     }
 
     @Test

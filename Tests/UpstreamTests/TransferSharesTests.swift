@@ -116,6 +116,23 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
+    func `a client with a verified address replaces a forged transfer of any age`() {
+        let transfers = Transfers(TransferShares(of: 32).transfers(at: "single"))
+        var number: UInt32 = 0
+        for _ in 0..<100 {
+            // 3,000 forged queries a second.
+            for _ in 0..<30 {
+                number += 1
+                transfers.begin(Self.client(number, isProven: false))
+            }
+            transfers.milliseconds += 10
+            #expect(transfers.begin(Self.client(10_000)))
+            transfers.end(transfers.all.count - 1)
+        }
+    }
+
+    @Test
+    @ServiceLoop
     func `many clients with many transfers do not replace the transfer of another client`() {
         let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
         for number: UInt32 in 1...8 {

@@ -564,7 +564,13 @@ struct SetupPlanTests {
                 "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n",
                 to: file
             )
-            #expect(try root.plan().undo == plan.undo)
+            #expect(try root.plan().undo?.map(\.first) == plan.undo?.map(\.first))
+            // Without a renewal since the setup, the revert restores the servers of the setup.
+            for command in plan.undo ?? [] where command.first == "sh" {
+                let script = (command.last ?? "").replacing("/etc/", with: root.path + "/etc/")
+                try run(script, "", in: root)
+            }
+            #expect(root.tree.text(file) == "nameserver 192.0.2.1\n")
         }
         // With resolvconf, dhcpcd does not write the file.
         try root.write("", to: ResolverFacts.Paths.resolvconf)

@@ -118,9 +118,11 @@ extension SetupPlan {
             ? ResolvConfText(facts.text ?? "").networkServers.filter(Self.isPlain) : []
         let saved = known.map { "nameserver \($0)" }.joined(separator: "\n")
         let script = """
-            servers=$(cd \(directory) 2>/dev/null && cat -- * 2>/dev/null |
+            servers=$({ cd \(directory) && cat -- *; } 2>/dev/null |
                 awk '/^nameserver/ && !seen[$0]++')
-            [ -n "$servers" ] || servers='\(saved)'
+            [ -n "$servers" ] ||
+                grep '^nameserver' \(Paths.resolvConf) | grep -qv '[[:space:]]127[.]' ||
+                servers='\(saved)'
             [ -n "$servers" ] || exit 0
             rest=$(grep -v -e '^nameserver' -e '^#' \(Paths.resolvConf) || true)
             printf '%s\\n' ${rest:+"$rest"} "$servers" > \(Paths.resolvConf)
