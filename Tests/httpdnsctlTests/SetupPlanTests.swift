@@ -537,6 +537,19 @@ struct SetupPlanTests {
         }
     }
 
+    @Test("a repeated setup keeps the servers that systemd-resolved has deleted since the first")
+    func repeatedBesideDHCPClient() throws {
+        let root = try FakeRoot()
+        let file = "/run/systemd/resolve/stub-resolv.conf"
+        try root.write("nameserver 192.0.2.1\n", to: file)
+        try root.link("/etc/resolv.conf", to: ".." + file)
+        try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
+        #expect(try root.apply() == .applied)
+        try root.write("# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n", to: file)
+        let undo = try root.plan().undo ?? []
+        #expect(undo.contains { $0.last?.contains("'nameserver 192.0.2.1'") ?? false })
+    }
+
     @Test(
         "a static resolv.conf is protected from each DHCP client, whatever manages the file",
         arguments: ["/run/NetworkManager/x", "/run/systemd/resolve/x"]

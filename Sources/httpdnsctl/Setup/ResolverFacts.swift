@@ -42,6 +42,9 @@ struct ResolverFacts: Sendable {
     /// True if resolv.conf has nameservers that neither a program nor the network has set.
     var hasChosenServers = false
 
+    /// Nameservers of a DHCP client that an earlier setup saved for `from: network`.
+    var savedServers: [String] = []
+
     /// True if programs ask systemd-resolved through nss-resolve, without resolv.conf.
     var hasNSSResolve = false
 
@@ -146,6 +149,11 @@ extension ResolverFacts {
             let path = Paths.dhclientHooks + "/" + name
             return path != Paths.dhclientHook
                 && (tree.text(path) ?? "").contains("make_resolv_conf()")
+        }
+        if let saved = journal?[Paths.networkServers]?.after, saved.isFromSetup,
+            ![SetupPlan.chosenMark, SetupPlan.resolvedMark].contains(where: saved.text.contains)
+        {
+            savedServers = ResolvConfText(saved.text).networkServers
         }
         hasChosenServers = isUnsigned && Self.hasOthers(ResolvConfText(text ?? ""), in: tree)
         hasNSSResolve =

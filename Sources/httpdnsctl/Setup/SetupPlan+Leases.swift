@@ -113,10 +113,13 @@ extension SetupPlan {
         else { return }
         // systemd-resolved deletes the servers of its file; without a renewal since the setup,
         // only the plan has them. Comments are removed: they say that systemd-resolved wrote them.
+        let isLink = owner == .resolved && facts.resolvConf.kind == .link
         let known =
-            owner == .resolved && facts.resolvConf.kind == .link && signer != .resolved
-            ? ResolvConfText(facts.text ?? "").networkServers.filter(Self.isPlain) : []
-        let saved = known.map { "nameserver \($0)" }.joined(separator: "\n")
+            !isLink
+            ? []
+            : signer == .resolved
+                ? facts.savedServers : ResolvConfText(facts.text ?? "").networkServers
+        let saved = known.filter(Self.isPlain).map { "nameserver \($0)" }.joined(separator: "\n")
         let script = """
             servers=$({ cd \(directory) && cat -- *; } 2>/dev/null |
                 awk '/^nameserver/ && !seen[$0]++')
