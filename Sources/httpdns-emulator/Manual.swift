@@ -165,7 +165,7 @@ enum Manual {
         Alibaba: if a parameter cannot be parsed or decrypted, the error is MissingArgument. For \
         a wrong account, the error is AccountNotExists in v1, and InvalidAccount in v2. For more \
         than 5 names, the error is LimitExceeded in v1, and TooManyHosts in v2. The expiry times \
-        exp and t can be at most 24 h ahead. Parameters whose name begins with sdns- are \
+        exp and t can be at most 24 h ahead. Parameters that begin with sdns- are \
         returned in the field extra. The RPC call GetResolveCountSummary, at '/?Action=', \
         returns the number of billed lookups (one for each family of a name for which an \
         address was returned) since the emulator was started or reset; it ignores the \

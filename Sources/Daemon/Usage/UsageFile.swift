@@ -10,7 +10,7 @@ internal import Net
 ///
 /// A damaged or empty file counts as an exhausted budget of every vendor until ``reset(_:today:)``.
 /// If the file cannot be opened, counts are kept in memory. The usage then counts as unknown for a
-/// vendor whose budget stops calls.
+/// vendor with a budget that stops calls.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile

@@ -29,10 +29,10 @@ struct TencentOptions: ParsableArguments {
     )
     var refusal = 401
 
-    @Flag(help: "Refuse lookups whose dn has no expiry time (';TIME').")
+    @Flag(help: "Refuse lookups if dn has no expiry time (';TIME').")
     var requireExpiry = false
 
-    @Flag(help: "Refuse lookups whose dn has an expiry time (';TIME').")
+    @Flag(help: "Refuse lookups if dn has an expiry time (';TIME').")
     var refuseExpiry = false
 
     @Option(
