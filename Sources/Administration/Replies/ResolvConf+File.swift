@@ -23,7 +23,7 @@ extension ResolvConf {
         isSetUp = Self.exists(root + "/var/lib/httpdnsd-setup/journal.json")
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
-        hasSetupMark = Self.lines(root + "/etc/resolv.conf").contains {
+        isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains {
             $0.hasPrefix("# Written by httpdnsctl setup")
         }
         guard let first = found.first else { return }
@@ -50,7 +50,7 @@ extension ResolvConf {
 
     /// Text of the problem if a program has overwritten resolv.conf since the setup; otherwise nil.
     var problem: String? {
-        guard isSetUp == true, pointsHere == false, !hasSetupMark else { return nil }
+        guard isSetUp == true, pointsHere == false, isWrittenBySetup != true else { return nil }
         return "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "
             + nameservers.joined(separator: ", ")
             + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"

@@ -93,10 +93,8 @@ package struct ResolvConf: Codable, Sendable, Equatable {
 
     package var nameservers: [String]
 
-    /// True if `httpdnsctl setup apply` wrote the present file; not a field of the reply.
-    package var hasSetupMark = false
-
-    private enum CodingKeys: CodingKey { case pointsHere, by, isSetUp, nameservers }
+    /// True if `httpdnsctl setup apply` wrote the present file.
+    package var isWrittenBySetup: Bool?
 
     package init(pointsHere: Bool? = nil, nameservers: [String] = []) {
         self.pointsHere = pointsHere
