@@ -31,7 +31,12 @@ struct Dig: Sendable {
         in namespace: Namespace? = nil
     ) throws {
         let all = ["-r", "@\(server)", "-p", "\(port)", "+tries=1", "+time=6", "+nocookie"]
-        let end = try Child("dig", all + arguments, in: namespace).end()
+        var end = try Child("dig", all + arguments, in: namespace).end()
+        // dig binds its socket with SO_REUSEPORT, as the daemon does, so the kernel can assign the
+        // daemon's ephemeral port to it. dig then receives its own query.
+        if end.output.contains("Warning: query response not set") {
+            end = try Child("dig", all + arguments, in: namespace).end()
+        }
         text = end.output + end.errors
         var status = ""
         var flags: [String] = []
