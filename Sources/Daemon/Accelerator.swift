@@ -24,9 +24,16 @@ final class Accelerator: ManagedAccelerator {
 
     private var obstacle = "not started"
 
-    private var loading: (thread: WorkerThread, results: AsyncStream<Loaded>)?
+    private var loading: Loading?
 
     private typealias Loaded = Result<KernelAnswers, AccelerationError>
+
+    private struct Loading {
+        let thread: WorkerThread
+        let gate: Gate
+        let results: AsyncStream<Loaded>
+    }
+
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
@@ -55,9 +62,10 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Starts to load the BPF program, if enabled, before the daemon drops its capabilities.
+    /// Creates the thread that loads the BPF program, before the daemon drops its capabilities.
     ///
-    /// A thread loads the program in about 100 ms.
+    /// The thread waits for `start`: the kernel needs 50 ms of CPU time to verify the program, and
+    /// this would delay the first answer on a machine with one processor.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -68,7 +76,9 @@ final class Accelerator: ManagedAccelerator {
         let seed = dependencies.seed
         let (results, result) = AsyncStream<Loaded>.makeStream()
         do throws(SocketError) {
+            let gate = try Gate()
             let thread = try WorkerThread(named: "kernel") {
+                gate.wait()
                 result.yield(
                     Loaded { () throws(AccelerationError) in
                         let kernel = try make(entries, origin, seed)
@@ -78,17 +88,18 @@ final class Accelerator: ManagedAccelerator {
                 )
                 result.finish()
             }
-            loading = (thread, results)
+            loading = Loading(thread: thread, gate: gate, results: results)
         } catch {
             throw .system(error)
         }
     }
 
-    /// Waits until the BPF program is loaded, then enables the program for `addresses`.
+    /// Loads the BPF program, then enables the program for `addresses`.
     ///
     /// - Throws: `StartError.acceleration` if acceleration is required but not available.
     func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
         guard let loading else { return }
+        loading.gate.open()
         go(by: settings, at: addresses)
         var made: Loaded?
         for await result in loading.results { made = result }

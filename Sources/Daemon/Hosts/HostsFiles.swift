@@ -15,6 +15,8 @@ final class HostsFiles {
 
     private static let settling: Duration = .milliseconds(100)
 
+    private static let retry: Duration = .seconds(10)
+
     private let settings: HostsSettings
     private let logger: Logger
 
@@ -65,7 +67,14 @@ final class HostsFiles {
         while hasChanged {
             hasChanged = false
             let settings = settings
-            let result = await Task.detached { HostsReading(settings) }.value
+            let result: HostsReading
+            do throws(SocketError) {
+                result = try await WorkerThread.run(named: "hosts") { HostsReading(settings) }
+            } catch {
+                logger.error("hosts: \(error), retrying in 10 s, until then the old table is used")
+                alarm?.bring(forward: Clock.now + Self.retry)
+                break
+            }
             // After a reload, the table of the former settings must not replace the new table.
             guard !isStopped else { break }
             table = result.table

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import CLinux
+internal import Glibc
+
+/// Gate that blocks threads until it is opened; it stays open.
+package final class Gate: Sendable {
+    private let descriptor: OwnedDescriptor
+
+    /// Creates a closed gate.
+    package init() throws(SocketError) {
+        descriptor = try OwnedDescriptor(linux_eventfd(), from: "eventfd")
+    }
+
+    package func open() { _ = linux_eventfd_signal(descriptor.raw) }
+
+    /// Blocks the calling thread, which must have no other work, until the gate is open.
+    package func wait() {
+        var event = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
+        // SAFETY: one pollfd is written.
+        while unsafe poll(&event, 1, -1) < 1 {}
+    }
+}
