@@ -68,8 +68,14 @@ struct ResolvConfTests {
         #expect(intact.isSetUp == true && intact.problem == nil)
         let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
         #expect(changed.problem?.contains("programs query 192.0.2.1") == true)
-        let front = "# Written by httpdnsctl setup; revert\nnameserver 192.0.2.1\n"
+        // Another daemon wrote the file; the nameserver is its listen address.
+        let mark = "# Written by httpdnsctl setup for 192.0.2.1; revert\n"
+        let front = mark + "nameserver 192.0.2.1\n"
         #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem == nil)
+        for overwritten in ["nameserver 192.0.2.9\n" + front, mark + "nameserver 192.0.2.9\n"] {
+            let changed = try found(journal.merging([resolvConf: overwritten]) { $1 })
+            #expect(changed.problem?.contains("programs query 192.0.2.9") == true)
+        }
     }
 
     @Test("systemd-resolved must have the daemon as its first server")

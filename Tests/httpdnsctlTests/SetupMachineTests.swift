@@ -60,10 +60,14 @@ final class FakeRoot {
         }
     }
 
-    func plan(_ servers: [ServerAddress] = SetupPlanTests.servers) throws -> SetupPlan {
+    func plan(
+        _ servers: [ServerAddress] = SetupPlanTests.servers,
+        keepsStub: Bool = false
+    ) throws -> SetupPlan {
         SetupPlan(
             for: try ResolverFacts(of: tree, before: SetupJournal.read(from: tree)),
-            servers: servers
+            servers: servers,
+            keepsStub: keepsStub
         )
     }
 

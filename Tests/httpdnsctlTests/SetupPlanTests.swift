@@ -220,7 +220,8 @@ struct SetupPlanTests {
             """
         #expect(
             ResolvConfText(old).pointing(at: Self.servers) == """
-                # Written by httpdnsctl setup; 'httpdnsctl setup revert' restores the old file.
+                # Written by httpdnsctl setup for 127.0.0.1 ::1; \
+                'httpdnsctl setup revert' restores the old file.
                 nameserver 127.0.0.1
                 nameserver ::1
                 search a.example b.example
@@ -546,8 +547,28 @@ struct SetupPlanTests {
         try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
         #expect(try root.apply() == .applied)
         try root.write("# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n", to: file)
-        let undo = try root.plan().undo ?? []
-        #expect(undo.contains { $0.last?.contains("'nameserver 192.0.2.1'") ?? false })
+        for keepsStub in [false, true] {
+            let plan = try root.plan(keepsStub: keepsStub)
+            #expect(plan.changes.contains { $0.path == ResolverFacts.Paths.dhclientHook })
+            let saved = "'nameserver 192.0.2.1'"
+            #expect(plan.undo?.contains { $0.last?.contains(saved) ?? false } == true)
+        }
+    }
+
+    @Test("a revert does not use servers of the setup if systemd-resolved has other servers")
+    func revertOnAnotherNetwork() throws {
+        let root = try FakeRoot()
+        let file = "/run/systemd/resolve/stub-resolv.conf"
+        try root.write("nameserver 192.0.2.1\n", to: file)
+        try root.link("/etc/resolv.conf", to: ".." + file)
+        try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
+        let undo = try #require(try root.plan().undo?.first?.last)
+        let script = undo.replacing("/etc/", with: root.path + "/etc/")
+        let stub = "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n"
+        try root.write(stub, to: file)
+        try root.write("nameserver 192.0.2.2\n", to: "/run/systemd/resolve/resolv.conf")
+        try run(script, "", in: root)
+        #expect(root.tree.text(file) == stub)
     }
 
     @Test(

@@ -23,9 +23,9 @@ extension ResolvConf {
         isSetUp = Self.exists(root + "/var/lib/httpdnsd-setup/journal.json")
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
-        isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains {
-            $0.hasPrefix("# Written by httpdnsctl setup")
-        }
+        // Programs of VPNs change only the nameservers, and leave comments in the file.
+        let mark = "# Written by httpdnsctl setup for " + found.joined(separator: " ") + ";"
+        isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains { $0.hasPrefix(mark) }
         guard let first = found.first else { return }
         func isHere(_ server: String) -> Bool { Self.names(server, oneOf: addresses, isLocal) }
         if isHere(first) {

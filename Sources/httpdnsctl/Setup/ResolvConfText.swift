@@ -41,9 +41,12 @@ struct ResolvConfText: Equatable, Sendable {
         var options = options
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
         for option in wanted where !options.contains(option) { options.append(option) }
+        let addresses = servers.prefix(Self.maximumServers).map { "\($0.address)" }
+        // The daemon compares the addresses of the comment with the nameservers.
         return Self.text(
-            "# Written by httpdnsctl setup; 'httpdnsctl setup revert' restores the old file.",
-            servers.prefix(Self.maximumServers).map { "\($0.address)" },
+            "# Written by httpdnsctl setup for " + addresses.joined(separator: " ")
+                + "; 'httpdnsctl setup revert' restores the old file.",
+            addresses,
             search,
             options,
             others

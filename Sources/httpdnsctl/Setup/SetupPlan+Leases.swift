@@ -28,9 +28,12 @@ extension SetupPlan {
 
     /// Keeps the servers that a DHCP client has written into the file of systemd-resolved.
     ///
-    /// A restart of systemd-resolved deletes them, and no source for `from: network` has them.
+    /// A restart of systemd-resolved deletes them, and no source for `from: network` has them. An
+    /// earlier setup has restarted systemd-resolved, and saved the servers.
     mutating func keepLeases(_ facts: ResolverFacts) {
-        guard facts.resolvConf.kind == .link, ResolverOwner(signedIn: facts.text) != .resolved,
+        let isByLease =
+            ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
+        guard facts.resolvConf.kind == .link, isByLease,
             !changes.contains(where: { $0.path == Paths.networkServers })
         else { return }
         planLeases(facts)
@@ -112,7 +115,8 @@ extension SetupPlan {
         guard signer == nil || signer == client || owner == .resolved, !facts.hasChosenServers
         else { return }
         // systemd-resolved deletes the servers of its file; without a renewal since the setup,
-        // only the plan has them. Comments are removed: they say that systemd-resolved wrote them.
+        // only the plan has them. They are used only if systemd-resolved has got no server 3 s
+        // after its restart. Comments are removed: they say that systemd-resolved wrote them.
         let isLink = owner == .resolved && facts.resolvConf.kind == .link
         let known =
             !isLink
@@ -120,12 +124,19 @@ extension SetupPlan {
             : signer == .resolved
                 ? facts.savedServers : ResolvConfText(facts.text ?? "").networkServers
         let saved = known.filter(Self.isPlain).map { "nameserver \($0)" }.joined(separator: "\n")
+        let uplinks = Paths.resolved + "/resolv.conf"
+        let fallback = """
+            [ -n "$servers" ] || for turn in 1 2 3 4 5 6; do
+                grep -h '^nameserver' \(Paths.resolvConf) \(uplinks) 2>/dev/null |
+                    grep -qv '[[:space:]]127[.]' && exit 0
+                sleep 0.5
+            done
+            servers=${servers:-'\(saved)'}
+            """
         let script = """
             servers=$({ cd \(directory) && cat -- *; } 2>/dev/null |
                 awk '/^nameserver/ && !seen[$0]++')
-            [ -n "$servers" ] ||
-                grep '^nameserver' \(Paths.resolvConf) | grep -qv '[[:space:]]127[.]' ||
-                servers='\(saved)'
+            \(saved.isEmpty ? "" : fallback)
             [ -n "$servers" ] || exit 0
             rest=$(grep -v -e '^nameserver' -e '^#' \(Paths.resolvConf) || true)
             printf '%s\\n' ${rest:+"$rest"} "$servers" > \(Paths.resolvConf)
