@@ -104,16 +104,19 @@ extension Name {
 
     /// Appends ``hostText`` to `text`; returns false if ``isHostname`` is false.
     package func appendHostText(to text: inout [UInt8]) -> Bool {
-        let octets = octets.span
         guard octets.count > 1 else { return false }
+        let start = text.count - 1
+        text += octets[1..<octets.count - 1]
+        let octets = octets.span
         var end = 1 + Int(octets[0])
         for index in 1..<octets.count - 1 {
+            let octet = octets[index]
             if index == end {
-                end = index + 1 + Int(octets[index])
-                text.append(UInt8(ascii: "."))
+                end = index + 1 + Int(octet)
+                text[start + index] = UInt8(ascii: ".")
             } else {
-                guard octets[index].isOfHostname else { return false }
-                text.append(octets[index].folded)
+                guard octet.isOfHostname else { return false }
+                if octet.folded != octet { text[start + index] = octet.folded }
             }
         }
         return true
@@ -134,7 +137,9 @@ extension Name {
                 guard character == UInt8(ascii: ".") else { return false }
                 end = index + 1 + Int(octet)
             } else {
-                guard character.folded == octet.folded, character.isOfHostname else { return false }
+                guard character == octet || character.folded == octet.folded,
+                    character.isOfHostname
+                else { return false }
             }
         }
         return true

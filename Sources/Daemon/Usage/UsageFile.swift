@@ -92,8 +92,8 @@ extension UsageFile {
             return length <= SharedFile.largest
         }
         let sorted = entries.sorted { $0.0 < $1.0 }
-        let text = header + "\n" + sorted.map(\.1).joined()
-        return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
+        let text = Array((header + "\n" + sorted.map(\.1).joined()).utf8)
+        return text + "checksum \(checksum(text))\n".utf8
     }
 
     private nonisolated static let checksumLength = 32
@@ -129,23 +129,28 @@ extension UsageFile {
     }
 
     /// Returns the records by vendor name; nil if the text is damaged.
+    ///
+    /// Splits octets, because splitting a `String` is slow.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
-        guard let text = String(validating: octets, as: UTF8.self), text.hasSuffix("\n") else {
-            return nil
-        }
-        var lines = text.split(separator: "\n")
-        guard let last = lines.popLast(), lines.first == header[...] else { return nil }
-        let body = lines.map { $0 + "\n" }.joined()
-        guard last == "checksum \(checksum(body.utf8))" else { return nil }
+        let octets = Array(octets)
+        var lines = octets.split(separator: UInt8(ascii: "\n"))
+        guard octets.last == UInt8(ascii: "\n"), let last = lines.popLast(),
+            lines.first?.elementsEqual(header.utf8) == true
+        else { return nil }
+        var body: [UInt8] = []
+        for line in lines { body += line + [UInt8(ascii: "\n")] }
+        guard last.elementsEqual("checksum \(checksum(body))".utf8) else { return nil }
         var records: [String: UsageRecord] = [:]
         for line in lines.dropFirst() {
-            let fields = line.split(separator: " ", maxSplits: 5)
-            let numbers = fields.prefix(5).compactMap { Int64($0) }
+            let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
+            let numbers = fields.prefix(5).compactMap {
+                Int64(String(decoding: $0, as: UTF8.self))
+            }
             guard fields.count == 6, numbers.count == 5,
                 numbers.allSatisfy({ $0.magnitude <= largestNumber }),
-                numbers[2...].allSatisfy({ $0 >= 0 })
+                numbers[2...].allSatisfy({ $0 >= 0 }),
+                let name = String(validating: fields[5], as: UTF8.self)
             else { return nil }
-            let name = String(fields[5])
             let use = UsageAmount(calls: UInt64(numbers[2]), units: UInt64(numbers[3]))
             let month = UInt64(numbers[4])
             if name.hasSuffix(before) {
@@ -176,7 +181,7 @@ extension UsageFile {
     }
 
     /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, not an attacker.
-    private nonisolated static func checksum(_ octets: some Sequence<UInt8>) -> String {
+    private nonisolated static func checksum(_ octets: [UInt8]) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3
         }

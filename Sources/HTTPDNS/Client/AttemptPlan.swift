@@ -37,7 +37,7 @@ package struct AttemptPlan: Sendable, Hashable {
         let server: SocketAddress
     }
 
-    private var running: [Request] = []
+    private var running = ShortArray<Request>()
 
     package private(set) var count = 0
 

@@ -375,7 +375,7 @@ extension Budget {
             granted.withLock { $0 = amount }
             return true
         }
-        guard record != nil, let grant = granted.withLock(\.self) else { return false }
+        guard record != nil, let grant = granted.withLock({ $0 }) else { return false }
         reserved = reserved + grant
         return true
     }

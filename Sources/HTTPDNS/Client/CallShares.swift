@@ -105,15 +105,19 @@ extension VendorClient {
 
     func insert(_ call: VendorCall) {
         guard !call.isInFlight else { return }
-        call.isInFlight = true
-        calls.insert(call)
+        call.index = calls.count
+        calls.append(call)
         if !call.isTrial { shares.begin(call.client) }
     }
 
     func remove(_ call: VendorCall) -> Bool {
-        guard call.isInFlight else { return false }
-        call.isInFlight = false
-        calls.remove(call)
+        guard let index = call.index else { return false }
+        call.index = nil
+        let last = calls.removeLast()
+        if last !== call {
+            calls[index] = last
+            last.index = index
+        }
         if !call.isTrial { shares.end(call.client) }
         return true
     }

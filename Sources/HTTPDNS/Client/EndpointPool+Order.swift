@@ -16,12 +16,17 @@ extension EndpointPool {
     /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
     /// last.
     package func order(now: Instant) -> Order {
-        guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
-        else {
+        var pool = self
+        return pool.takeOrder(now: now)
+    }
+
+    /// Returns ``order(now:)``; is `mutating` because the pool would otherwise be copied.
+    mutating func takeOrder(now: Instant) -> Order {
+        guard endpoints.contains(where: \.isSpecial) else {
             return .servers(inTurn)
         }
         var order = rotation
-        order = order.filter { !isSilent($0) } + order.filter(isSilent)
+        order = order.filter { !isSilent($0) } + order.filter { isSilent($0) }
         order.removeAll { !endpoints[$0].breaker.admits(at: now) }
         guard order.isEmpty else { return .servers(order.map { endpoints[$0].address }) }
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)

@@ -40,7 +40,7 @@ final class PendingName {
 
     var trace: Trace?
 
-    var lookUps: [PendingLookup] = []
+    var lookUps = ShortArray<PendingLookup>()
 
     /// Call with the name, until the call has ended; nil while the name is queued or held.
     var call: VendorCall?
@@ -79,7 +79,7 @@ final class VendorCall {
 
     let lookup: VendorQuery
 
-    let charges: [CostTable.Charge]
+    let charges: ShortArray<CostTable.Charge>
 
     var trace: Trace?
 
@@ -91,7 +91,7 @@ final class VendorCall {
     var course: AttemptPlan
 
     /// Requests in flight, oldest first.
-    var running: [RunningTry] = []
+    var running = ShortArray<RunningTry>()
 
     var failed: [FailedTry] = []
 
@@ -102,8 +102,10 @@ final class VendorCall {
 
     let isAccountTrial: Bool
 
-    /// True while the call is in `VendorClient.calls`.
-    var isInFlight = false
+    /// Index in `VendorClient.calls`; nil while the call is not in this array.
+    var index: Int?
+
+    var isInFlight: Bool { index != nil }
 
     var start: Instant
 
@@ -133,8 +135,7 @@ final class VendorCall {
         self.names = names
         self.client = client
         // Unlike `map`, a loop needs no check of the executor.
-        var charges: [CostTable.Charge] = []
-        charges.reserveCapacity(names.count)
+        var charges = ShortArray<CostTable.Charge>()
         for name in names {
             charges.append(CostTable.Charge(name: name.question.name, route: name.route))
             if trace == nil { trace = name.trace }
@@ -158,7 +159,7 @@ final class VendorCall {
         self.number = number
         self.lookup = lookup
         names = []
-        charges = lookup.names.map { CostTable.Charge(name: $0, route: "") }
+        charges = ShortArray(lookup.names.map { CostTable.Charge(name: $0, route: "") })
         self.course = course
         self.start = start
         self.client = client

@@ -12,7 +12,7 @@ extension VendorClient {
             clientSubnet: settings.clientSubnet,
             parameters: names[0].question.parameters
         )
-        guard case .servers(let order) = pool.order(now: now) else {
+        guard case .servers(let order) = pool.takeOrder(now: now) else {
             preconditionFailure("no server although a call was permitted")
         }
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
@@ -113,7 +113,7 @@ extension VendorClient {
             tries: call.failed
         )
         let retriable = takeRetriable(from: call)
-        for name in call.names { answer(name, .failure(failure)) }
+        for name in call.names { answer(name, failure) }
         if call.isTrial { trialFailed(call) }
         let isOfServers = failure.reason.verdict == .serverFailed && call.saturation == nil
         if call.course.isExhausted, isOfServers, call.isTrial || failure.reason.isOfConnection {
@@ -124,22 +124,18 @@ extension VendorClient {
         hold(retriable, of: call.client, failure)
     }
 
-    func answer(_ name: PendingName, _ result: Result<VendorReply, VendorFailure>) {
-        let now = clocks.now()
+    func answer(_ name: PendingName, _ failure: VendorFailure) {
+        for lookUp in takeLookUps(of: name) { finish(lookUp, .failure(failure)) }
+    }
+
+    /// Removes a name from `pending`, and returns its look-ups.
+    func takeLookUps(of name: PendingName) -> ShortArray<PendingLookup> {
         let lookUps = name.lookUps
-        name.lookUps = []
-        if let index = pending.index(forKey: name.question), pending[index].value === name {
+        name.lookUps = ShortArray()
+        if let index = pending.index(forKey: name.question), pending.values[index] === name {
             pending.remove(at: index)
         }
-        for lookUp in lookUps {
-            guard case .success(var reply) = result else {
-                finish(lookUp, result)
-                continue
-            }
-            reply.duration = now - lookUp.start
-            reply.wasMerged = lookUp.wasMerged
-            finish(lookUp, .success(reply))
-        }
+        return lookUps
     }
 
     /// Ends a call; requests in flight continue, because they show the health of servers.

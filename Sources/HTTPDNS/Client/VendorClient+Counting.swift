@@ -20,20 +20,20 @@ extension VendorClient {
         if let error = spentBudget(of: question.client, now) { throw error }
         let wallSeconds = clocks.wallSeconds()
         let receipt = budget.spend(
-            units: (other ?? price).total(query),
+            units: other?.total(query) ?? price.total(query),
             by: question.client,
             wallSeconds: wallSeconds
         )
         tellOfBudget()
         guard let receipt else { throw .budget }
-        pace.spend(by: question.client, now: now)
+        if settings.callsPerSecond != nil { pace.spend(by: question.client, now: now) }
         counters.tries += 1
-        update(question.server) { $0.tries += 1 }
+        update(question.server) { $0.statistics.tries += 1 }
         return receipt
     }
 
     func tellOfBudget() {
-        guard let rule = budget.rule, budget.tells(wallSeconds: clocks.wallSeconds()) else {
+        guard let rule = settings.budget, budget.tells(wallSeconds: clocks.wallSeconds()) else {
             return
         }
         observer?(budget.unknownBecause.map { .usageUnknown($0, rule) } ?? .budgetSpent(rule))
@@ -62,44 +62,61 @@ extension VendorClient {
         by other: PriceModel? = nil
     ) -> UnitRange {
         guard let query = question.query else { return .zero }
-        let price = other ?? price
-        let units = price.units(of: query, fate)
+        let units = other?.units(of: query, fate) ?? price.units(of: query, fate)
         let sum = units.reduce(.zero, +)
         let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
         if refunds { budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds()) }
         guard mayBeBilled else { return sum }
         counters.units += sum
         counters.unitsAtAdvisedTTL += Double(sum.atMost) * fate.shareAtAdvisedTTL
-        if price.item == .family, query.families.includesV6 {
+        if (other?.item ?? price.item) == .family, query.families.includesV6 {
             var query = query
             query.families = .v6
+            let price = other ?? price
             counters.unitsForV6 += price.units(of: query, fate).reduce(.zero, +).atMost
         }
+        // Tables of `counters` are swapped out before a change. A change in place would need
+        // run-time exclusivity checks at all accesses to `counters`.
+        var unitsByRoute: [String: UnitRange] = [:]
+        swap(&unitsByRoute, &counters.unitsByRoute)
         for (charge, units) in zip(question.charges, units) {
-            counters.unitsByRoute[charge.route, default: .zero] += units
+            unitsByRoute[charge.route, default: .zero] += units
         }
+        swap(&unitsByRoute, &counters.unitsByRoute)
         guard facts.isBillable else { return sum }
         counters.billable += 1
         counters.billableNames += UInt64(question.charges.count)
+        var billableByRoute: [String: UInt64] = [:]
+        swap(&billableByRoute, &counters.billableByRoute)
         for (charge, units) in zip(question.charges, units) {
             costs.note(charge, units: units.atMost)
-            counters.billableByRoute[charge.route, default: 0] += 1
+            billableByRoute[charge.route, default: 0] += 1
         }
+        swap(&billableByRoute, &counters.billableByRoute)
         return sum
     }
 
+    func countFailure(_ kind: VendorError.Kind) {
+        var failures: [VendorError.Kind: UInt64] = [:]
+        swap(&failures, &counters.failuresByKind)
+        failures[kind, default: 0] += 1
+        swap(&failures, &counters.failuresByKind)
+    }
+
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
-        counters.failuresByKind[error.kind, default: 0] += 1
+        countFailure(error.kind)
         guard error.verdict != .notTheServer else { return }
         update(server) {
-            $0.failures += 1
-            $0.lastError = error
-            $0.lastErrorAt = now
+            $0.statistics.failures += 1
+            $0.statistics.lastError = error
+            $0.statistics.lastErrorAt = now
         }
     }
 
     /// Counts a failure that the queried name cannot have caused.
-    func noteOutage(of server: SocketAddress) { update(server) { $0.failuresInRow += 1 } }
+    func noteOutage(of server: SocketAddress) {
+        update(server) { $0.statistics.failuresInRow += 1 }
+    }
 
     func note(_ change: EndpointPool.Change?, for trace: Trace? = nil) {
         switch change {
@@ -110,10 +127,10 @@ extension VendorClient {
         trace?.note("\(name): \(pool.current) is now the current server")
     }
 
-    private func update(_ server: SocketAddress, _ change: (inout ServerStatistics) -> Void) {
-        if let record = record(of: server) { return change(&record.statistics) }
+    private func update(_ server: SocketAddress, _ change: (ServerRecord) -> Void) {
+        if let record = record(of: server) { return change(record) }
         let record = ServerRecord(server)
-        change(&record.statistics)
+        change(record)
         records[server] = record
     }
 }

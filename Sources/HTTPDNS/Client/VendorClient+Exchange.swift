@@ -10,7 +10,7 @@ protocol VendorRequest: Sendable {
     var server: SocketAddress { get }
 
     /// Names to which the cost is charged; empty for a free request.
-    var charges: [CostTable.Charge] { get }
+    var charges: ShortArray<CostTable.Charge> { get }
 
     /// Requested names and families; nil for a free request.
     var query: VendorQuery? { get }
@@ -37,7 +37,7 @@ protocol VendorRequest: Sendable {
 struct AddressInquiry: VendorRequest {
     let lookup: VendorQuery
     let server: SocketAddress
-    let charges: [CostTable.Charge]
+    let charges: ShortArray<CostTable.Charge>
     let client: ClientNetwork?
     let isPaced: Bool
 
@@ -67,7 +67,8 @@ struct AddressInquiry: VendorRequest {
 
 // MARK: - Sending
 
-typealias VendorRequestResult<Value> = Result<(Value, HTTPReply), VendorError>
+/// Value of a vendor's reply, and whether the request used an open connection.
+typealias VendorRequestResult<Value> = Result<(Value, wasReused: Bool), VendorError>
 
 /// One request to a vendor, with up to three retries.
 ///
@@ -119,18 +120,18 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     func cancel() { request?.cancel() }
 
     private func send() {
-        let fresh = why == .fresh && !isRepaired
+        let fresh = if case .fresh = why { !isRepaired } else { false }
         do throws(VendorError) {
-            var request: HTTPRequest
-            (request, receipt) = try client.prepare(
+            var (request, receipt) = try client.prepare(
                 question,
                 of: vendor,
                 offset: offset,
                 fresh: fresh
             )
+            self.receipt = receipt
             if let trace { note(&request, in: trace) }
-            self.request = client.transport.send(request, deadline: deadline) { [self] in
-                came($0.mapError(VendorError.transport))
+            self.request = client.transport.send(consume request, deadline: deadline) { [self] in
+                came($0)
             }
         } catch {
             trace?.note("\(client.name) \(question.server): \(error)")
@@ -151,10 +152,10 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     }
 
     private func note(
-        _ sent: Result<HTTPReply, VendorError>,
-        _ result: VendorRequestResult<Question.Value>
+        _ sent: Result<HTTPReply, HTTPError>,
+        _ result: VendorRequestResult<Question.Value>,
+        at place: Trace.Place
     ) {
-        guard let place else { return }
         if case .success(let reply) = sent { place.note(reply) }
         let text =
             switch result {
@@ -164,34 +165,35 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         place.end(text, at: client.clocks.now())
     }
 
-    private func came(_ sent: Result<HTTPReply, VendorError>) {
+    private func came(_ sent: Result<HTTPReply, HTTPError>) {
         let wasSent = request?.wasSent ?? true
         request = nil
         let (result, _) = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
-        note(sent, result)
-        let now = client.clocks.now()
-        if !isRepaired, now < deadline, let better = betterOffset(result, sent) {
-            offset = better
-            isRepaired = true
-            return send()
-        }
-        if case .success = result {
+        if let place { note(sent, result, at: place) }
+        switch result {
+        case .success:
             if isRepaired {
-                client.skew.repaired(with: offset, at: now)
+                client.skew.repaired(with: offset, at: client.clocks.now())
             } else {
                 client.skew.accepted(with: offset)
+            }
+        case .failure(let error):
+            if !isRepaired, client.clocks.now() < deadline, let better = betterOffset(error, sent) {
+                offset = better
+                isRepaired = true
+                return send()
             }
         }
         end(result)
     }
 
     private func betterOffset(
-        _ result: VendorRequestResult<Question.Value>,
-        _ sent: Result<HTTPReply, VendorError>
+        _ error: VendorError,
+        _ sent: Result<HTTPReply, HTTPError>
     ) -> Int64? {
-        if let better = client.betterOffset(than: offset, result, sent) { return better }
+        if let better = client.betterOffset(than: offset, error, sent) { return better }
         // The vendor refused the test with the local time, so the next attempt uses the offset.
-        guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
+        guard isRetest, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
 
@@ -218,13 +220,12 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
 extension VendorClient {
     /// Returns a better clock offset if time may be the cause of the refusal, otherwise nil.
-    fileprivate func betterOffset<Value>(
+    fileprivate func betterOffset(
         than used: Int64,
-        _ result: VendorRequestResult<Value>,
-        _ sent: Result<HTTPReply, VendorError>
+        _ error: VendorError,
+        _ sent: Result<HTTPReply, HTTPError>
     ) -> Int64? {
-        guard case .failure(let error) = result, error.mayBeClockSkew,
-            case .success(let reply) = sent,
+        guard error.mayBeClockSkew, case .success(let reply) = sent,
             let time = error.vendorSeconds ?? reply.date.flatMap(HTTPDate.init)?.seconds
         else { return nil }
         let limit = ClockSkew.limit(usesTLS: facts.usesTLS)
@@ -267,7 +268,7 @@ extension VendorClient {
     }
 
     func read<Question: VendorRequest>(
-        _ sent: Result<HTTPReply, VendorError>,
+        _ sent: Result<HTTPReply, HTTPError>,
         to question: Question,
         of vendor: any Vendor,
         wasSent: Bool,
@@ -277,9 +278,13 @@ extension VendorClient {
         let result: VendorRequestResult<Question.Value>
         // Unlike `Result.init(catching:)`, this needs no check of the executor.
         do throws(VendorError) {
-            let reply = try sent.get()
-            noteReply(reply, question)
-            result = .success((try question.value(in: reply, of: vendor), reply))
+            switch sent {
+            case .success(let reply):
+                noteReply(reply, question)
+                let value = try question.value(in: reply, of: vendor)
+                result = .success((value, reply.connectionReused))
+            case .failure(let error): throw .transport(error)
+            }
         } catch {
             result = .failure(error)
         }
@@ -309,13 +314,13 @@ extension VendorClient {
     func send(
         _ request: HTTPRequest,
         until deadline: Instant
-    ) async -> (Result<HTTPReply, VendorError>, wasSent: Bool) {
+    ) async -> (Result<HTTPReply, HTTPError>, wasSent: Bool) {
         var handle: (any RequestHandle)?
         let result = await withCheckedContinuation { continuation in
             handle = transport.send(request, deadline: deadline) {
                 continuation.resume(returning: $0)
             }
         }
-        return (result.mapError(VendorError.transport), handle?.wasSent ?? true)
+        return (result, handle?.wasSent ?? true)
     }
 }

@@ -98,9 +98,10 @@ extension VendorClient {
             return nil
         }
         if let reason = refusal(lookUp.start, of: client) { return reason }
-        if let reason = queue.refusal(of: client) { return reason }
+        // An empty queue refuses no name; the check avoids a copy of the queue.
+        if queue.count > 0, let reason = queue.refusal(of: client) { return reason }
         let name = PendingName(question, wanted: wanted, route: route)
-        name.lookUps = [lookUp]
+        name.lookUps.append(lookUp)
         name.trace = trace
         pending[question] = name
         if queue.count == 0, shares.admits(client), !gathersNames {
@@ -138,7 +139,7 @@ extension VendorClient {
         case .budget, .clientBudget:
             budget.refused()
             tellOfBudget()
-        case .pace, .clientPace: counters.failuresByKind[.pace, default: 0] += 1
+        case .pace, .clientPace: countFailure(.pace)
         default: break
         }
         return obstacle
@@ -149,7 +150,9 @@ extension VendorClient {
     /// While proven clients use the vendor, other clients must leave a part of the budget to them.
     /// The only client, or the daemon itself (nil), has no such limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
-        guard let client, clients.hasOthers(than: client, now: now) else { return nil }
+        guard settings.isBudgetStrict, let client, clients.hasOthers(than: client, now: now) else {
+            return nil
+        }
         let wallSeconds = clocks.wallSeconds()
         let yields = clients.mustYield(client, now: now)
         guard budget.forbids(client, yields: yields, wallSeconds: wallSeconds) else { return nil }
@@ -160,6 +163,7 @@ extension VendorClient {
     }
 
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
+        guard settings.callsPerSecond != nil else { return nil }
         if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let yields = clients.mustYield(client, now: now)
@@ -173,9 +177,10 @@ extension VendorClient {
         case .byVendor(let error, _): return error
         case nil: break
         }
-        if case .limited(let until) = pool.order(now: now) {
+        if case .limited(let until) = pool.takeOrder(now: now) {
             return .limited(retryAfter: max(.zero, until - now))
         }
+        guard settings.isBudgetStrict else { return nil }
         return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .budget : nil
     }
 }
@@ -249,7 +254,7 @@ extension VendorClient {
             if permitted.isEmpty, let name = pending[question] { refused.append(name) }
         }
         for name in refused {
-            answer(name, .failure(VendorFailure(reason: reason, tries: [])))
+            answer(name, VendorFailure(reason: reason, tries: []))
         }
     }
 

@@ -91,7 +91,7 @@ extension VendorClient {
 
     func dropTries(of call: VendorCall, _ now: Instant) {
         let old = call.running
-        call.running = []
+        call.running = ShortArray()
         call.round += 1
         for running in old {
             running.request.cancel()
@@ -163,7 +163,7 @@ extension VendorClient {
 
 private struct ScheduleInquiry: VendorRequest {
     let server: SocketAddress
-    let charges: [CostTable.Charge] = []
+    let charges = ShortArray<CostTable.Charge>()
     let query: VendorQuery? = nil
     let client: ClientNetwork? = nil
     let isPaced = false

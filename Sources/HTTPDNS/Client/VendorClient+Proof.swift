@@ -15,7 +15,7 @@ extension VendorClient {
         let inquiry = AddressInquiry(
             lookup: each.query,
             server: server(of: each),
-            charges: each.query.names.map { CostTable.Charge(name: $0, route: "") },
+            charges: ShortArray(each.query.names.map { CostTable.Charge(name: $0, route: "") }),
             client: nil,
             isPaced: true
         )

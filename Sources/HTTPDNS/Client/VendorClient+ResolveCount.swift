@@ -17,6 +17,7 @@ extension VendorClient {
         request.certificateFile = settings.certificateFile
         request.proxy = settings.proxy
         let (sent, _) = await send(request, until: deadline)
-        return Result { () throws(VendorError) in try call.count(in: try sent.get()) }
+        let reply = sent.mapError(VendorError.transport)
+        return Result { () throws(VendorError) in try call.count(in: try reply.get()) }
     }
 }

@@ -76,7 +76,7 @@ extension VendorClient {
         held.shares.isReserved = shares.isReserved
         for name in names where pending[name.question] === name {
             guard held.shares.admits(client) else {
-                answer(name, .failure(failure))
+                answer(name, failure)
                 continue
             }
             held.shares.begin(client)

@@ -31,7 +31,9 @@ extension VendorClient {
         guard old.predecessor == nil, old.isIdle else { return }
         var last = old.counters
         last.skewRepairs += old.skew.repairs
-        counters.add(last)
+        var sum = counters
+        sum.add(last)
+        counters = sum
         predecessor = nil
     }
 

@@ -52,13 +52,13 @@ extension VendorClient {
     private func ended(
         _ number: Int,
         of call: VendorCall,
-        _ result: Result<([VendorAnswer], HTTPReply), VendorError>
+        _ result: VendorRequestResult<[VendorAnswer]>
     ) {
         guard let index = call.running.firstIndex(where: { $0.number == number }) else { return }
         let running = call.running.remove(at: index)
         if call.running.isEmpty, !lingering.isEmpty { lingering.remove(call) }
         switch result {
-        case .success((let answers, let reply)):
+        case .success((let answers, let wasReused)):
             let now = clocks.now()
             let isFirst = call.course.answered(number)
             let record = record(of: running.attempt.server)
@@ -69,11 +69,12 @@ extension VendorClient {
             note(pool.end(running.attempt, outcome, now: now), for: call.trace)
             gate.accepted()
             silence.heard(at: now)
-            if call.lookup.clientSubnet == settings.clientSubnet {
-                clientAddress = answers.lazy.compactMap(\.client).last ?? clientAddress
+            for answer in answers where answer.client != nil {
+                guard call.lookup.clientSubnet == settings.clientSubnet else { break }
+                clientAddress = answer.client
             }
             if isFirst, call.isTrial { trialAnswered(call) }
-            if isFirst { deliver(answers, reply, from: running.attempt.server, to: call) }
+            if isFirst { deliver(answers, wasReused, from: running.attempt.server, to: call) }
         case .failure(let error):
             failed(number, running, error, of: call)
         }
@@ -144,7 +145,7 @@ extension VendorClient {
 
     private func deliver(
         _ answers: [VendorAnswer],
-        _ reply: HTTPReply,
+        _ wasReused: Bool,
         from server: SocketAddress,
         to call: VendorCall
     ) {
@@ -153,15 +154,19 @@ extension VendorClient {
                 call.names.count == 1 && answers.count == 1
                 ? answers[0] : self.answer(to: name, answers, call)
             counters.droppedAddresses += UInt64(answer.dropped)
-            let found = VendorReply(
-                answer: answer,
-                families: call.lookup.families,
-                server: server,
-                duration: .zero,
-                connectionReused: reply.connectionReused,
-                failedTries: call.failed
-            )
-            self.answer(name, .success(found))
+            let now = clocks.now()
+            for lookUp in takeLookUps(of: name) {
+                var reply = VendorReply(
+                    answer: answer,
+                    families: call.lookup.families,
+                    server: server,
+                    duration: now - lookUp.start,
+                    connectionReused: wasReused,
+                    failedTries: call.failed
+                )
+                reply.wasMerged = lookUp.wasMerged
+                finish(lookUp, .success(reply))
+            }
         }
         end(call)
     }

@@ -79,7 +79,8 @@ package final class VendorClient {
 
     var isSending = false
 
-    var calls: Set<VendorCall> = []
+    /// Calls in flight, in any order.
+    var calls: [VendorCall] = []
     var shares: CallShares
 
     var held = HeldNames()
@@ -263,6 +264,9 @@ extension VendorClient {
         package var version: HTTPVersion = .automatic
 
         package var proxy: SocketAddress?
+
+        /// True if requests beyond the budget are not sent.
+        var isBudgetStrict: Bool { budget?.onExceeded == .fallback }
 
         package init() {}
     }

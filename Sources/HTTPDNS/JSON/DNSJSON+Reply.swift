@@ -22,8 +22,7 @@ extension DNSJSON {
         guard json["TC"]?.isTrue != true else { throw .unreadable(.member("TC")) }
         try Self.check(json["Question"], against: lookup)
 
-        let chain = try Chain(from: lookup, in: try json.optionalElements("Answer"))
-        var set = chain.set
+        var set = try Chain(from: lookup, in: json["Answer"]).set
         var answer = VendorAnswer(name: lookup.names[0])
         if set.addresses.isEmpty {
             let ttl = try Self.negativeTTL(in: json).map { min($0, set.ttl) }
@@ -48,10 +47,10 @@ extension DNSJSON {
         against lookup: VendorQuery
     ) throws(VendorError) {
         guard let question else { return }
-        let elements = question.isObject ? [question] : question.elements ?? []
-        guard elements.count == 1, let element = elements.first else {
-            throw .unreadable(.member("Question"))
-        }
+        var elements = question.sequence
+        guard let element = question.isObject ? question : elements?.next(),
+            elements?.next() == nil
+        else { throw .unreadable(.member("Question")) }
         _ = try lookup.index(of: "name", in: element)
         guard let type = element["type"] else { return }
         guard type.number == Chain.number(of: lookup.recordType) else { throw .wrongName }
@@ -79,10 +78,13 @@ private struct Chain {
     /// Follows the CNAME records (RFC 1034 §3.6.2).
     ///
     /// - Throws: `wrongName` if no record has the name of `lookup`.
-    init(from lookup: VendorQuery, in elements: [JSONValue]) throws(VendorError) {
+    init(from lookup: VendorQuery, in answer: JSONValue?) throws(VendorError) {
         var owner = lookup.names[0]
-        var records: [Record] = []
-        for element in elements { records.append(try Record(element, owner)) }
+        var records = ShortArray<Record>()
+        if let answer {
+            guard let elements = answer.sequence else { throw .unreadable(.member("Answer")) }
+            for element in elements { records.append(try Record(element, owner)) }
+        }
         set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)
         var first = records.firstIndex { $0.owner == owner }
         guard records.isEmpty || first != nil else { throw .wrongName }
@@ -102,7 +104,7 @@ private struct Chain {
     }
 
     private mutating func finish(
-        _ records: ArraySlice<Record>,
+        _ records: Slice<ShortArray<Record>>,
         of owner: Name,
         _ family: Families
     ) throws(VendorError) {

@@ -113,10 +113,12 @@ extension DNSJSON {
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
-        let name = try lookup.octets(for: facts)
+        precondition(lookup.names.count == 1, "a call must have one name")
+        let name = lookup.names[0]
         var query = QueryWriter(url.origin, at: server)
         query.append(path)
-        self.query.fill(&query, name: name, type: lookup.recordType == .v6 ? Self.aaaa : Self.a)
+        let type = lookup.recordType == .v6 ? Self.aaaa : Self.a
+        guard self.query.fill(&query, name: name, type: type) else { throw .unusableName }
         if let subnet = lookup.clientSubnet, let prefix = Self.prefix(of: subnet) {
             query.append("edns_client_subnet", String(describing: prefix))
         }
@@ -144,13 +146,13 @@ extension DNSJSON {
     ///
     /// The order of the values is from a third-party client.
     private static func signature(
-        of name: [UInt8],
+        of name: Name,
         at time: String,
         by account: Account
     ) throws(CipherError) -> String {
-        let text =
-            [UInt8](account.id.utf8) + account.secret.copy
-            + [UInt8](time.utf8) + name + [UInt8](account.keyID.utf8)
+        var text = [UInt8](account.id.utf8) + account.secret.copy + [UInt8](time.utf8)
+        _ = name.appendHostText(to: &text)
+        text += account.keyID.utf8
         return Hexadecimal.encode(try Digest.sha256(text))
     }
 

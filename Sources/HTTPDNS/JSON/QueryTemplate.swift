@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 
 struct QueryTemplate: Sendable {
     private enum Place: String, CaseIterable {
@@ -24,12 +25,17 @@ struct QueryTemplate: Sendable {
         self.rest = Array(rest.utf8)
     }
 
-    func fill(_ query: inout QueryWriter, name: [UInt8], type: [UInt8]) {
+    /// Appends the query; returns false if `name` is not a hostname.
+    func fill(_ query: inout QueryWriter, name: Name, type: [UInt8]) -> Bool {
         for part in parts {
             query.append(part.text)
-            query.append(part.place == .name ? name : type)
+            switch part.place {
+            case .name: guard query.append(name) else { return false }
+            case .type: query.append(type)
+            }
         }
         query.append(rest)
+        return true
     }
 
     private static func firstPlace(in text: String) -> (Range<String.Index>, Place)? {

@@ -56,9 +56,9 @@ extension JSONReader {
         case UInt8(ascii: "{"): try object(depth: depth + 1)
         case UInt8(ascii: "["): try array(depth: depth + 1)
         case UInt8(ascii: "\""): try string()
-        case UInt8(ascii: "t"): try literal(Self.true, .bool(true))
-        case UInt8(ascii: "f"): try literal(Self.false, .bool(false))
-        case UInt8(ascii: "n"): try literal(Self.null, .null)
+        case UInt8(ascii: "t"): try literal("true", .bool(true))
+        case UInt8(ascii: "f"): try literal("false", .bool(false))
+        case UInt8(ascii: "n"): try literal("null", .null)
         default: try number()
         }
     }
@@ -174,16 +174,12 @@ extension JSONReader {
         nodes[array].end = nodes.count
     }
 
-    private static let `true` = Array("true".utf8)
-    private static let `false` = Array("false".utf8)
-    private static let null = Array("null".utf8)
-
     private mutating func literal(
-        _ word: [UInt8],
+        _ word: String,
         _ kind: JSONDocument.Node.Kind
     ) throws(UnreadableReply) {
         let start = position
-        for octet in word {
+        for octet in word.utf8 {
             guard next == octet else { throw fault }
             position += 1
         }

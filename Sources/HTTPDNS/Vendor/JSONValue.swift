@@ -158,12 +158,17 @@ extension JSONValue {
 
     var number: Int64? {
         guard case .integer = node.kind else { return nil }
-        let digits = document.text[node.range]
-        let isNegative = digits.first == UInt8(ascii: "-")
+        return Self.integer(document.text, node.range)
+    }
+
+    private static func integer(_ text: [UInt8], _ range: Range<Int>) -> Int64? {
+        let digits = text.span.extracting(range)
+        // The text of an integer is not empty.
+        let isNegative = digits[0] == UInt8(ascii: "-")
         var number: Int64 = 0
-        for digit in digits.dropFirst(isNegative ? 1 : 0) {
+        for index in (isNegative ? 1 : 0)..<digits.count {
             let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-            let value = Int64(digit - UInt8(ascii: "0"))
+            let value = Int64(digits[index] - UInt8(ascii: "0"))
             let (sum, isLarger) =
                 isNegative
                 ? product.subtractingReportingOverflow(value)
@@ -174,16 +179,30 @@ extension JSONValue {
         return number
     }
 
-    var elements: [JSONValue]? {
+    var elements: [JSONValue]? { sequence.map(Array.init) }
+
+    /// Elements of an array; nil for another value.
+    var sequence: Elements? {
         guard case .array = node.kind else { return nil }
-        var elements: [JSONValue] = []
-        var element = index + 1
-        while element < node.end {
-            let value = JSONValue(document, at: element)
-            elements.append(value)
-            element = value.node.end
+        return Elements(document, index + 1, end: node.end)
+    }
+
+    /// Elements of an array, without a copy.
+    struct Elements: Sequence, IteratorProtocol {
+        private let document: JSONDocument
+        private var index: Int
+        private let end: Int
+
+        fileprivate init(_ document: JSONDocument, _ index: Int, end: Int) {
+            (self.document, self.index, self.end) = (document, index, end)
         }
-        return elements
+
+        mutating func next() -> JSONValue? {
+            guard index < end else { return nil }
+            let value = JSONValue(document, at: index)
+            index = document.nodes[index].end
+            return value
+        }
     }
 
     var members: [(key: String, value: JSONValue)]? {

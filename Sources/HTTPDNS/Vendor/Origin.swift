@@ -62,6 +62,9 @@ struct QueryWriter {
     /// Appends octets without encoding.
     mutating func append(_ raw: [UInt8]) { octets += raw }
 
+    /// Appends the text of `name`; returns false if `name` is not a hostname.
+    mutating func append(_ name: Name) -> Bool { name.appendHostText(to: &octets) }
+
     /// Appends `name=value`, percent-encoded except for `,;:`.
     ///
     /// RFC 3986 §3.4 allows these characters, and the SDKs do not encode them.

@@ -51,7 +51,7 @@ package final class FileThread: Sendable {
         }
         let end = Clock.now + Self.patience
         while true {
-            if let value = result.withLock(\.self) { return value }
+            if let value = result.withLock({ $0 }) { return value }
             let left = end - Clock.now
             guard left > .zero else { return nil }
             wait(left)

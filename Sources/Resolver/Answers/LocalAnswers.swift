@@ -17,8 +17,11 @@ final class LocalAnswers {
         self.suppressed = suppressed
     }
 
-    /// True if the settings determine no answer.
-    var isEmpty: Bool { hosts.isEmpty && suppressed.isEmpty }
+    /// True if ``guardCache(against:_:)`` possibly changes the result.
+    func mayChange(_ finding: ResolvedAnswer, _ query: Query) -> Bool {
+        !finding.siblings.isEmpty || finding.resolution.rcode == .nxDomain
+            || cover(query.question)
+    }
 
     /// True if the settings determine the answer to `question`.
     func cover(_ question: Question) -> Bool {

@@ -168,7 +168,7 @@ final class SharedResolution {
 
     /// Caches an answer, and returns the form that clients get; nil if the answer is not changed.
     private func cache(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer? {
-        guard !localAnswers.isEmpty || addressOrdering != nil else {
+        guard addressOrdering != nil || localAnswers.mayChange(answer, query.query) else {
             cacheWriter.keep(answer, query)
             return nil
         }
