@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
+private import Locks
 internal import Net
 
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
@@ -16,6 +17,9 @@ final class UsageFile: UsageStore {
     private let file: SharedFile
 
     private let memory = UsageMemory()
+
+    /// Content of the file at the latest access, and its records, which need not be parsed again.
+    private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?
 
@@ -36,13 +40,21 @@ final class UsageFile: UsageStore {
     ) -> UsageRecord? {
         var result: UsageRecord?
         do throws(SharedFile.Fault) {
-            result = try file.change { octets in
-                guard var records = Self.records(octets) else { return (nil, nil) }
+            result = try file.change { [latest] octets in
+                let (known, knownRecords) = latest.withLock { $0 }
+                // An empty file is damaged.
+                let isKnown = !known.isEmpty && octets.elementsEqual(known)
+                guard var records = isKnown ? knownRecords : Self.records(octets) else {
+                    return (nil, nil)
+                }
                 var record = records[vendor] ?? UsageRecord(day: today)
                 record.move(to: today)
                 let isChanged = change(&record) || record.day != records[vendor]?.day
                 records[vendor] = record
-                return (isChanged ? Self.octets(records) : nil, record)
+                guard isChanged else { return (nil, record) }
+                let content = Self.octets(records)
+                latest.withLock { [records] in $0 = (content, records) }
+                return (content, record)
             }
             problem =
                 result == nil
@@ -88,17 +100,17 @@ extension UsageFile {
         var length = header.utf8.count + checksumLength
         let newest = records.sorted { ($1.value.day, $0.key) < ($0.value.day, $1.key) }
         let entries = newest.map { ($0.key, lines($0.key, $0.value)) }.prefix {
-            length += $0.1.utf8.count
+            length += $0.1.count
             return length <= SharedFile.largest
         }
         let sorted = entries.sorted { $0.0 < $1.0 }
-        let text = Array((header + "\n" + sorted.map(\.1).joined()).utf8)
+        let text = Array((header + "\n").utf8) + sorted.flatMap(\.1)
         return text + "checksum \(checksum(text))\n".utf8
     }
 
     private nonisolated static let checksumLength = 32
 
-    private nonisolated static func lines(_ vendor: String, _ record: UsageRecord) -> String {
+    private nonisolated static func lines(_ vendor: String, _ record: UsageRecord) -> [UInt8] {
         var text = line(
             (record.day, record.latestDay),
             UsageAmount(calls: record.callsToday, units: record.unitsToday),
@@ -124,8 +136,14 @@ extension UsageFile {
         _ use: UsageAmount,
         _ unitsOfMonth: UInt64,
         _ name: String
-    ) -> String {
-        "\(days.0) \(days.1) \(use.calls) \(use.units) \(unitsOfMonth) \(name)\n"
+    ) -> [UInt8] {
+        var text: [UInt8] = []
+        let numbers = [
+            String(days.0), String(days.1), String(use.calls), String(use.units),
+            String(unitsOfMonth),
+        ]
+        for word in numbers { text += word.utf8 + [UInt8(ascii: " ")] }
+        return text + name.utf8 + [UInt8(ascii: "\n")]
     }
 
     /// Returns the records by vendor name; nil if the text is damaged.

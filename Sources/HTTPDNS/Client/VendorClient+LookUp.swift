@@ -28,7 +28,7 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         let account = cancellation?.account
-        if account != nil, cancellation?.isAwaited == true {
+        if account != nil, cancellation?.isAwaited == true, countsDemand {
             demand.note(name, families, now: now)
         }
         let question = question(name, families, choice, parameters, now: now)
@@ -124,7 +124,7 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         note(client, now: now)
-        demand.note(name, families, now: now)
+        if countsDemand { demand.note(name, families, now: now) }
         let question = question(name, families, .v4, parameters, now: now)
         guard let name = pending[question], name.call == nil else { return }
         queue.add(question, of: client)

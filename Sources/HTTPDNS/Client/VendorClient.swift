@@ -190,6 +190,9 @@ extension VendorClient {
         return price.total(VendorQuery(names: [name], families: families))
     }
 
+    /// True if calls or their price depend on the families that clients want.
+    var countsDemand: Bool { facts.pairsFamilies || price.item == .family }
+
     /// Returns the families of the call that `lookUp` would make with these arguments.
     ///
     /// If `isAwaited`, also records that a DNS client wants the families, as `lookUp` does.
@@ -200,7 +203,7 @@ extension VendorClient {
         isAwaited: Bool
     ) -> Families {
         let now = clocks.now()
-        if isAwaited { demand.note(name, wanted, now: now) }
+        if isAwaited, countsDemand { demand.note(name, wanted, now: now) }
         return families(name, wanted: wanted, choice, now: now)
     }
 

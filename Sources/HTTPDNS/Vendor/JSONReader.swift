@@ -56,9 +56,9 @@ extension JSONReader {
         case UInt8(ascii: "{"): try object(depth: depth + 1)
         case UInt8(ascii: "["): try array(depth: depth + 1)
         case UInt8(ascii: "\""): try string()
-        case UInt8(ascii: "t"): try literal("true", .bool(true))
-        case UInt8(ascii: "f"): try literal("false", .bool(false))
-        case UInt8(ascii: "n"): try literal("null", .null)
+        case UInt8(ascii: "t"): try literal(0x7472_7565, .bool(true))
+        case UInt8(ascii: "f"): try literal(0x66_616C_7365, .bool(false))
+        case UInt8(ascii: "n"): try literal(0x6E75_6C6C, .null)
         default: try number()
         }
     }
@@ -174,14 +174,18 @@ extension JSONReader {
         nodes[array].end = nodes.count
     }
 
+    /// Parses `word`, whose ASCII octets are the digits of a number with base 256.
     private mutating func literal(
-        _ word: String,
+        _ word: UInt64,
         _ kind: JSONDocument.Node.Kind
     ) throws(UnreadableReply) {
         let start = position
-        for octet in word.utf8 {
-            guard next == octet else { throw fault }
+        var shift = (63 - UInt64(word.leadingZeroBitCount)) & ~7
+        while true {
+            guard next == UInt8(truncatingIfNeeded: word &>> shift) else { throw fault }
             position += 1
+            guard shift > 0 else { break }
+            shift -= 8
         }
         note(kind, from: start)
     }
