@@ -142,8 +142,14 @@ extension UsageFile {
             String(days.0), String(days.1), String(use.calls), String(use.units),
             String(unitsOfMonth),
         ]
-        for word in numbers { text += word.utf8 + [UInt8(ascii: " ")] }
-        return text + name.utf8 + [UInt8(ascii: "\n")]
+        text.reserveCapacity(128)
+        for word in numbers {
+            text += word.utf8
+            text.append(UInt8(ascii: " "))
+        }
+        text += name.utf8
+        text.append(UInt8(ascii: "\n"))
+        return text
     }
 
     /// Returns the records by vendor name; nil if the text is damaged.
