@@ -20,7 +20,9 @@ extension ResolvConf {
         isLocal: (SocketAddress) -> Bool = SettingsEnvironment.process.isLocal
     ) {
         self.init()
-        isSetUp = Self.exists(root + "/var/lib/httpdnsd-setup/journal.json")
+        // Also true if only root can read the journal.
+        isSetUp =
+            RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
         // Programs of VPNs change only the nameservers, and leave comments in the file.
@@ -54,16 +56,6 @@ extension ResolvConf {
         return "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "
             + nameservers.joined(separator: ", ")
             + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
-    }
-
-    /// Returns true if a file exists, also if only root can read it.
-    private static func exists(_ path: String) -> Bool {
-        do {
-            _ = try RegularFile(path)
-            return true
-        } catch {
-            return error != .system(ENOENT)
-        }
     }
 
     private static func servers(_ path: String) -> [String]? {

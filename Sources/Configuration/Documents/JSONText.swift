@@ -17,8 +17,7 @@ enum JSONText {
         case .sequence(let items):
             let parts = items.map { lines($0, indent: indent + 2) }
             return [start + "["] + separated(parts) + [String(repeating: " ", count: indent) + "]"]
-        case .scalar, .taken, .refused:
-            return [flat]
+        case .scalar, .taken, .refused: return [flat]
         }
     }
 
@@ -27,12 +26,9 @@ enum JSONText {
         case .mapping(let pairs):
             "{" + pairs.map { "\(quoted($0.key)): \(inline($0.value))" }.joined(separator: ", ")
                 + "}"
-        case .sequence(let items):
-            "[" + items.map(inline).joined(separator: ", ") + "]"
-        case .scalar(let text, _):
-            node.literal ?? quoted(text)
-        case .taken, .refused:
-            "null"
+        case .sequence(let items): "[" + items.map(inline).joined(separator: ", ") + "]"
+        case .scalar(let text, _): node.literal ?? quoted(text)
+        case .taken, .refused: "null"
         }
     }
 
@@ -78,9 +74,9 @@ extension YAMLNode {
         default: break
         }
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
-        guard text.utf8.count - digits.count <= 1, digits.first.map(Self.isDigit) == true,
-            digits.last.map(Self.isDigit) == true,
-            digits.allSatisfy({ Self.isDigit($0) || $0 == UInt8(ascii: ".") })
+        guard text.utf8.count - digits.count <= 1, digits.first?.isDigit == true,
+            digits.last?.isDigit == true,
+            digits.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: ".") })
         else { return nil }
         let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 2 else { return nil }
@@ -89,6 +85,4 @@ extension YAMLNode {
         let fraction = parts.count == 2 ? "." + String(decoding: parts[1], as: UTF8.self) : ""
         return (text.hasPrefix("-") ? "-" : "") + (whole.isEmpty ? "0" : whole) + fraction
     }
-
-    private static func isDigit(_ octet: UInt8) -> Bool { (0x30...0x39).contains(octet) }
 }

@@ -14,13 +14,9 @@ package enum SettingsManual {
 
     struct Entry: Sendable {
         var name: String
-
         var doc = ""
-
         var facts: String?
-
         var form: Form
-
         var isRequired = false
 
         /// Option that can replace this option; one of the two is required.
@@ -37,11 +33,8 @@ package enum SettingsManual {
 
     indirect enum Form: Sendable {
         case value(YAMLNode)
-
         case example(YAMLNode)
-
         case section([Entry])
-
         case named([Example])
 
         /// List; `live` has the default entries, and the array describes the options of an entry.
@@ -50,9 +43,7 @@ package enum SettingsManual {
 
     struct Example: Sendable {
         var name: String
-
         var doc: String
-
         var entries: [Entry]
 
         /// All options; `entries` omits the options that earlier examples describe.
@@ -83,8 +74,7 @@ extension SettingsManual {
         let margin = String(repeating: " ", count: indent)
         let about = comment(entry.doc, indent: indent) + comment(entry.sentence, indent: indent)
         switch entry.form {
-        case .value(let value):
-            return about + YAMLPrinter.lines(entry.name, value, indent: indent)
+        case .value(let value): return about + YAMLPrinter.lines(entry.name, value, indent: indent)
         case .example(let value):
             let lines = YAMLPrinter.lines(entry.name, value, indent: indent)
             return about + (inExample ? lines : commentedOut(lines))

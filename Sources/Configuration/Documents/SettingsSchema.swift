@@ -104,10 +104,7 @@ extension SettingsSchema {
     /// Schema for any of `words` as text or as YAML value: editors read the word `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
-            (
-                "enum",
-                .list(words.map { .text($0) } + words.map(YAMLNode.word).filter(\.isTyped))
-            )
+            ("enum", .list(words.map { .text($0) } + words.map(YAMLNode.word).filter(\.isTyped)))
         ])
     }
 
@@ -134,12 +131,7 @@ extension SettingsSchema {
 
     /// Schema that accepts any of the schemas and constants in `forms`.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
-        .map([
-            (
-                "anyOf",
-                .list(forms.map { $0.isTyped ? .map([("const", $0)]) : $0 })
-            )
-        ])
+        .map([("anyOf", .list(forms.map { $0.isTyped ? .map([("const", $0)]) : $0 }))])
     }
 
     static let address = string(
@@ -147,18 +139,13 @@ extension SettingsSchema {
     )
 
     static let group = number(0...(.max), pattern: "^[^: /]{1,32}$")
-
     static let secret = joined(
         object([("file", string("^/")), ("credential", string(EntryName.pattern))]),
         .map([("minProperties", .word("1")), ("maxProperties", .word("1"))])
     )
 
     static let parameters = joined(
-        map(
-            of: .map([
-                ("type", .list(["string", "number", "boolean"].map { .text($0) }))
-            ])
-        ),
+        map(of: .map([("type", .list(["string", "number", "boolean"].map { .text($0) }))])),
         .map([("maxProperties", .word("\(SettingsLimits.parameters.upperBound)"))])
     )
 

@@ -18,15 +18,13 @@ enum YAMLPrinter {
     static func block(_ node: YAMLNode, indent: Int) -> [String] {
         let margin = String(repeating: " ", count: indent)
         switch node.content {
-        case .mapping(let pairs):
-            return pairs.flatMap { lines($0.key, $0.value, indent: indent) }
+        case .mapping(let pairs): return pairs.flatMap { lines($0.key, $0.value, indent: indent) }
         case .sequence(let items):
             return items.flatMap { item in
                 if item.isFlat(room: width - indent - 2) { return ["\(margin)- \(item.inline)"] }
                 return dashed(block(item, indent: indent + 2), indent: indent)
             }
-        case .scalar, .taken, .refused:
-            return ["\(margin)\(node.inline)"]
+        case .scalar, .taken, .refused: return ["\(margin)\(node.inline)"]
         }
     }
 
@@ -49,8 +47,7 @@ extension YAMLNode {
         switch content {
         case .scalar(let text, let plain) where text.contains("://"):
             node.content = .scalar(text.withoutParameterValues, plain: plain)
-        case .sequence(let items):
-            node.content = .sequence(items.map(\.redacted))
+        case .sequence(let items): node.content = .sequence(items.map(\.redacted))
         case .mapping(let pairs):
             node.content = .mapping(
                 pairs.map { pair in
@@ -66,16 +63,13 @@ extension YAMLNode {
 
     var inline: String {
         switch content {
-        case .scalar(let text, let plain):
-            plain || Self.isPlain(text) ? text : Self.quoted(text)
-        case .sequence(let items):
-            "[" + items.map(\.inline).joined(separator: ", ") + "]"
+        case .scalar(let text, let plain): plain || Self.isPlain(text) ? text : Self.quoted(text)
+        case .sequence(let items): "[" + items.map(\.inline).joined(separator: ", ") + "]"
         case .mapping(let pairs):
             "{"
                 + pairs.map { "\(YAMLNode.text($0.key).inline): \($0.value.inline)" }
                 .joined(separator: ", ") + "}"
-        case .taken, .refused:
-            "~"
+        case .taken, .refused: "~"
         }
     }
 
@@ -96,14 +90,8 @@ extension YAMLNode {
         guard !text.isEmpty, !words.contains(text.lowercased()) else { return false }
         if text.hasPrefix("0"), text.count > 1, text.allSatisfy(\.isNumber) { return false }
         return text.utf8.enumerated().allSatisfy { index, octet in
-            switch octet {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."):
-                true
-            case UInt8(ascii: "-"), UInt8(ascii: "_"):
-                index > 0
-            default: false
-            }
+            octet.isLetterOrDigit || "/.".utf8.contains(octet)
+                || index > 0 && "-_".utf8.contains(octet)
         }
     }
 

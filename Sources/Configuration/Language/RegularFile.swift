@@ -4,7 +4,6 @@ import HTTPDNS
 
 package struct RegularFile: ~Copyable {
     private let descriptor: CInt
-
     let mode: mode_t
 
     /// True if only the user root or the group root can read the file.
@@ -34,6 +33,16 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
+    /// Returns the error of opening `path`; nil if `path` is a readable file.
+    package static func fault(of path: String) -> FileError? {
+        do throws(FileError) {
+            _ = try RegularFile(path)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Reads the content, which can be a secret; wipes the read buffer.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
@@ -53,15 +62,16 @@ package struct RegularFile: ~Copyable {
 }
 
 package enum FileError: Error, Hashable {
-    case system(CInt)
+    /// True if there is no file or directory with the path.
+    var isAbsence: Bool { self == .system(ENOENT) || self == .system(ENOTDIR) }
 
+    case system(CInt)
     case notRegular(Kind)
 
     /// Other users have permissions for the file.
     case openToTheWorld
 
     case tooLong(limit: Int)
-
     case tooMany(limit: Int)
 
     package enum Kind: Hashable {

@@ -9,13 +9,7 @@ extension Settings {
         let upstreamNames = Set(upstreams.map(\.name))
         for (index, route) in routes.enumerated() {
             let path = "routes[\(index)]"
-            checkNames(
-                route.vendors,
-                at: "\(path).vendors",
-                "vendor",
-                vendorNames,
-                &reading
-            )
+            checkNames(route.vendors, at: "\(path).vendors", "vendor", vendorNames, &reading)
             checkNames(
                 route.upstreams,
                 at: "\(path).upstreams",

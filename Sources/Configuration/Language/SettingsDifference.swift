@@ -89,7 +89,6 @@ struct TreeComparison {
     private(set) var further = 0
 
     private let limit: Int
-
     init(limit: Int = .max) { self.limit = limit }
 
     /// Number of comparisons, for tests.
@@ -99,8 +98,7 @@ struct TreeComparison {
     mutating func compare(_ old: YAMLNode?, _ new: YAMLNode?, at path: String) {
         steps += 1
         switch (old?.content, new?.content) {
-        case (.mapping(let before), .mapping(let now)):
-            comparePairs(before, now, at: path)
+        case (.mapping(let before), .mapping(let now)): comparePairs(before, now, at: path)
         case (.sequence(let before), .sequence(let now)):
             if (before + now).allSatisfy({ $0.entryName != nil }) {
                 compareEntries(before, now, at: path)

@@ -2,25 +2,20 @@
 
 protocol SettingsEntry: Sendable {
     static var table: SettingsTable<Self> { get }
-
     init(name: String, place: SettingsPlace)
-
     var name: String { get }
 }
 
 /// Entry of `vendors`: a named entry with options that depend on its kind.
 protocol SettingsNamedEntry: Sendable {
     static func table(for node: YAMLNode) -> SettingsTable<Self>
-
     var table: SettingsTable<Self> { get }
 
     /// Returns an error if `node`, from a later file, cannot extend this entry; otherwise nil.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
     static var examples: [SettingsManual.Example] { get }
-
     init(name: String, place: SettingsPlace)
-
     var name: String { get }
 }
 
@@ -31,9 +26,10 @@ extension SettingsOption {
     static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
-        _ doc: String
+        doc: () -> String
     ) -> SettingsOption {
-        SettingsOption(
+        let doc = doc()
+        return SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
                 guard case .mapping(let pairs) = pair.value.content else {
@@ -96,9 +92,10 @@ extension SettingsOption {
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
         live: [Entry] = [],
-        _ doc: String
+        doc: () -> String
     ) -> SettingsOption {
-        SettingsOption(
+        let doc = doc()
+        return SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
                 if case .taken = pair.value.content { return }
@@ -152,21 +149,21 @@ extension SettingsOption {
 
 enum EntryName {
     static let maximumLength = 63
-
     static let rule = "names have up to \(maximumLength) letters, digits, `-`, `_` and `.`"
-
     static let pattern = "^[A-Za-z0-9._-]{1,\(maximumLength)}$"
 
     static func isValid(_ name: String) -> Bool {
         (1...maximumLength).contains(name.utf8.count)
-            && name.utf8.allSatisfy { octet in
-                switch octet {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-                    UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+            && name.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }
     }
+}
+
+extension UInt8 {
+    /// True for an ASCII digit.
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// True for an ASCII letter.
+    var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+
+    var isLetterOrDigit: Bool { isLetter || isDigit }
 }

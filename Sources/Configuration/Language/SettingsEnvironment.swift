@@ -59,31 +59,10 @@ package struct SettingsEnvironment: Sendable {
     package static var check: SettingsEnvironment {
         var environment = process
         environment.passesOverCredentials = true
-        environment.mayBeDirectory = { path in
-            do throws(FileError) {
-                _ = try RegularFile(path)
-                return false
-            } catch {
-                return error != .system(ENOENT) && error != .system(ENOTDIR)
-            }
-        }
-        environment.mayExist = { path in
-            do throws(FileError) {
-                _ = try RegularFile(path)
-                return true
-            } catch {
-                return error != .system(ENOENT) && error != .system(ENOTDIR)
-            }
-        }
+        environment.mayBeDirectory = { RegularFile.fault(of: $0)?.isAbsence == false }
+        environment.mayExist = { RegularFile.fault(of: $0)?.isAbsence != true }
         environment.mayBeGroup = { GroupFile.number(of: $0) != nil }
-        environment.isDirectory = { path in
-            do throws(FileError) {
-                _ = try RegularFile(path)
-                return false
-            } catch {
-                return error == .notRegular(.directory)
-            }
-        }
+        environment.isDirectory = { RegularFile.fault(of: $0) == .notRegular(.directory) }
         return environment
     }
 
@@ -117,8 +96,7 @@ extension SettingsEnvironment {
     func secret(from source: SecretSetting.Source) throws(SecretError) -> SecretSetting {
         let path: String
         switch source {
-        case .file(let file):
-            path = file
+        case .file(let file): path = file
         case .credential(let name):
             guard let credentialsDirectory else {
                 throw SecretError(
@@ -137,9 +115,7 @@ extension SettingsEnvironment {
         do throws(FileError) {
             let file = try RegularFile(path)
             // systemd protects the directory of credentials, so their mode is not checked.
-            if case .file = source, file.mode & 0o007 != 0 {
-                throw FileError.openToTheWorld
-            }
+            if case .file = source, file.mode & 0o007 != 0 { throw FileError.openToTheWorld }
             octets = try file.read(atMost: Self.maximumSecretOctets)
         } catch {
             throw SecretError(

@@ -6,7 +6,6 @@ struct SettingsFile: Sendable {
     let name: String
 
     private let content: Result<[UInt8], Unreadable>
-
     private(set) var isOnlyForRoot = false
 
     init(name: String, octets: [UInt8]) {
@@ -119,12 +118,8 @@ extension SettingsFile.Unreadable {
                 hint: "write each route on one line, and cover more names with one pattern"
             )
         case .system(EACCES):
-            self.init(
-                reason: "the file \(error.reason)",
-                hint: "run `chmod 644 \(path)` as root"
-            )
-        default:
-            self.init(reason: "the file \(error.reason)")
+            self.init(reason: "the file \(error.reason)", hint: "run `chmod 644 \(path)` as root")
+        default: self.init(reason: "the file \(error.reason)")
         }
     }
 }

@@ -108,7 +108,7 @@ extension SocketAddress {
     private static func checkPort(of text: String) throws(Mismatch) {
         guard let colon = text.lastIndex(of: ":") else { return }
         let port = text[text.index(after: colon)...]
-        let isNumber = !port.isEmpty && port.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isNumber = !port.isEmpty && port.utf8.allSatisfy(\.isDigit)
         guard isNumber, SocketAddress("\(text[..<colon]):1") != nil else { return }
         throw .port(of: text)
     }
@@ -192,8 +192,7 @@ extension SettingsKind where Value == WorkerCount {
             schema: SettingsSchema.number(range, pattern: "^(auto|[0-9]+)$"),
             read: { text throws(Mismatch) in
                 if text == "auto" { return .automatic }
-                guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                    let count = Int(text), range.contains(count)
+                guard text.utf8.allSatisfy(\.isDigit), let count = Int(text), range.contains(count)
                 else { throw Mismatch(hint: DidYouMean.hint(for: text, among: ["auto"])) }
                 return .fixed(count)
             },

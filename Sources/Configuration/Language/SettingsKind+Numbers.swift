@@ -2,7 +2,6 @@
 
 private struct Unit {
     let name: String
-
     let factor: Int
 
     /// Invalid spellings, for which the hint proposes `name`.
@@ -17,7 +16,6 @@ private struct Scale: Sendable {
     let proposed: String
 
     let hasBareZero: Bool
-
     static let time = Scale(
         units: [
             Unit(name: "d", factor: 86_400_000, otherNames: ["day", "days"]),
@@ -121,7 +119,7 @@ extension SettingsKind where Value == Double {
                 let parts = text.split(separator: ".", omittingEmptySubsequences: false)
                 guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.count <= 7 }),
                     parts.count == 1 || parts[1].count <= 6,
-                    text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }),
+                    text.utf8.allSatisfy({ $0.isDigit || $0 == 0x2E }),
                     let price = Double(text), price <= 1_000_000
                 else { throw Mismatch() }
                 return price
@@ -182,8 +180,8 @@ extension SettingsKind where Value == Int {
                 : "a whole number from \(range.lowerBound) to \(range.upperBound)",
             schema: SettingsSchema.number(range, pattern: "^[0-9]+$"),
             read: { text throws(Mismatch) in
-                guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                    let number = Int(text), range.contains(number)
+                guard text.utf8.allSatisfy(\.isDigit), let number = Int(text),
+                    range.contains(number)
                 else { throw Mismatch() }
                 return number
             },

@@ -4,21 +4,10 @@ internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
     /// Value type for a secret; `complaint` returns an error text without any part of the secret.
-    static func secret(
-        _ complaint: @escaping @Sendable (Secret) -> String?
-    ) -> SettingsKind {
-        let any = secret
-        return SettingsKind(
-            expected: any.expected,
-            read: { node, key, reading in
-                guard let secret = any.read(node, key, &reading) else { return nil }
-                guard let message = complaint(secret.value) else { return secret }
-                reading.report(node.place, "`\(key.shown)`: \(message)", describesSecret: true)
-                return nil
-            },
-            write: any.write,
-            schema: any.schema
-        )
+    static func secret(_ complaint: @escaping @Sendable (Secret) -> String?) -> SettingsKind {
+        secret.rejecting(describesSecret: true) { secret, _ in
+            complaint(secret.value).map { (message: $0, hint: nil) }
+        }
     }
 
     /// Value type for `{file: PATH}` or `{credential: NAME}`; the secret is read immediately.
@@ -118,21 +107,8 @@ extension SettingsKind where Value == SecretSetting {
 
 extension SettingsKind where Value == String {
     static var certificates: SettingsKind {
-        let path = SettingsKind<String>.path()
-        return SettingsKind(
-            expected: "the absolute path of a PEM file",
-            read: { node, key, reading in
-                guard let text = path.read(node, key, &reading) else { return nil }
-                do throws(FileError) {
-                    _ = try RegularFile(text)
-                    return text
-                } catch {
-                    reading.report(node.place, "`\(key.shown)`: \(text) \(error.reason)")
-                    return nil
-                }
-            },
-            write: { .text($0) },
-            schema: path.schema
-        )
+        path().rejecting(expected: "the absolute path of a PEM file") { path, _ in
+            RegularFile.fault(of: path).map { (message: "\(path) \($0.reason)", hint: nil) }
+        }
     }
 }

@@ -11,16 +11,9 @@ extension SettingsKind where Value == String {
             "1 to \(longest) letters and digits",
             schema: SettingsSchema.number(0...(.max), pattern: "^[0-9A-Za-z]{1,\(longest)}$"),
             read: { text throws(Mismatch) in
-                let isUsable = text.utf8.allSatisfy { octet in
-                    switch octet {
-                    case UInt8(ascii: "0")...UInt8(ascii: "9"),
-                        UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                        UInt8(ascii: "a")...UInt8(ascii: "z"):
-                        true
-                    default: false
-                    }
-                }
-                guard isUsable, (1...longest).contains(text.utf8.count) else { throw Mismatch() }
+                guard text.utf8.allSatisfy(\.isLetterOrDigit),
+                    (1...longest).contains(text.utf8.count)
+                else { throw Mismatch() }
                 return text
             },
             write: { .text($0) }
@@ -56,27 +49,10 @@ extension SettingsKind where Value == JSONSettings.Address {
 
 extension SettingsKind where Value == HTTPVersion {
     static var httpVersion: SettingsKind {
-        let any = choice()
-        return SettingsKind(
-            expected: any.expected,
-            read: { node, key, reading in
-                guard let version = any.read(node, key, &reading) else { return nil }
-                guard
-                    version != .http3
-                        || reading.environment.hasHTTP3 ?? LibraryVersion.hasHTTP3
-                else {
-                    reading.report(
-                        node.place,
-                        "`\(key.shown)`: the installed libcurl was built without HTTP/3",
-                        hint: "set `auto`"
-                    )
-                    return nil
-                }
-                return version
-            },
-            write: any.write,
-            schema: any.schema
-        )
+        choice().rejecting { version, environment in
+            version != .http3 || environment.hasHTTP3 ?? LibraryVersion.hasHTTP3
+                ? nil : ("the installed libcurl was built without HTTP/3", "set `auto`")
+        }
     }
 }
 

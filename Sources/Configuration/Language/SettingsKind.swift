@@ -14,11 +14,13 @@ struct SettingsKind<Value: Sendable>: Sendable {
 
     /// JSON Schema, which accepts all values that `read` accepts, and few other values.
     var schema = SettingsSchema.string()
+
+    /// Combines the values of two files; by default, returns the later value.
+    var join: @Sendable (_ before: Value, _ value: Value) -> Value = { $1 }
 }
 
 struct Mismatch: Error {
     var message: String?
-
     var hint: String?
 }
 
@@ -48,6 +50,33 @@ extension SettingsKind {
                     }
                     return nil
                 }
+            },
+            write: write,
+            schema: schema
+        )
+    }
+
+    /// Copy that also reports each value for which `complaint` returns an error.
+    ///
+    /// - Parameter describesSecret: true if the error depends on the content of a secret file.
+    func rejecting(
+        expected description: String? = nil,
+        describesSecret: Bool = false,
+        _ complaint:
+            @escaping @Sendable (Value, SettingsEnvironment) -> (message: String, hint: String?)?
+    ) -> SettingsKind {
+        SettingsKind(
+            expected: description ?? expected,
+            read: { node, key, reading in
+                guard let value = read(node, key, &reading) else { return nil }
+                guard let error = complaint(value, reading.environment) else { return value }
+                reading.report(
+                    node.place,
+                    "`\(key.shown)`: \(error.message)",
+                    hint: error.hint,
+                    describesSecret: describesSecret
+                )
+                return nil
             },
             write: write,
             schema: schema

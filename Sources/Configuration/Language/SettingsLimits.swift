@@ -9,50 +9,35 @@ enum SettingsLimits {
     static let patterns = 100_000
 
     static let dropIns = 256
-
     static let listeners = 1...32
-
     static let scrapePoints = 0...8
-
     static let queriesPerSecond = 1...1_000_000
-
     static let callsPerSecond = 1...1_000_000
-
     static let workers = 1...256
-
     static let accelerated = 16...1_048_576
-
     static let servers = 1...16
-
     static let fleetServers = 1...16
-
     static let fleetSecretOctets = 32...1_024
 
     /// Time for which a client waits for the call of another machine.
     static let fleetWait: ClosedRange<Duration> = .zero...(.seconds(2))
 
     static let fleetTimeout: ClosedRange<Duration> = .milliseconds(1)...(.seconds(1))
-
     static let upstreamAddresses = 0...16
-
     static let vendorsPerRoute = 0...8
-
     static let upstreamsPerRoute = 0...16
 
     /// Timeout of a call, at most 5 s, because the daemon answers each query within 5 s.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
-
     static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
 
     /// Value of `fallback-after`, below the time limit of 3 s for the vendor calls of a query.
     static let fallbackAfter: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(2_900))
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
-
     static let refresh: ClosedRange<Duration> = .seconds(60)...(.seconds(7 * 86_400))
-
     static let concurrentCalls = 1...128
 
     /// Maximum sum of `concurrent-calls` over all vendors.
@@ -61,13 +46,9 @@ enum SettingsLimits {
     static let concurrentCallsTogether = 128
 
     static let callsPerDay = 1...1_000_000_000
-
     static let units = 1...1_000_000_000_000
-
     static let freeUnits = 0...1_000_000_000_000
-
     static let weight = 0...1_000
-
     static let parameters = 0...100
 
     /// Cache size in octets.
@@ -89,13 +70,9 @@ enum SettingsLimits {
     static let staleTTL: ClosedRange<Duration> = .seconds(1)...(.seconds(30))
 
     static let prefetchAt = 50...95
-
     static let prefetchBudget = 0...6_000
-
     static let prefetchNames = 0...1_000
-
     static let hostsFiles = 0...32
-
     static let hostAddresses = 1...64
 
     /// Number of entries of `answers.probe`, which are searched linearly.

@@ -54,7 +54,6 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
 
 package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
     package var problems: [SettingsProblem]
-
     package var warnings: [SettingsProblem] = []
 
     package init(problems: [SettingsProblem], warnings: [SettingsProblem] = []) {
@@ -62,7 +61,5 @@ package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertibl
         self.warnings = warnings
     }
 
-    package var description: String {
-        problems.map(\.description).joined(separator: "\n")
-    }
+    package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

@@ -3,14 +3,10 @@
 /// Errors, warnings and positions of values, collected while settings are read.
 struct SettingsReading {
     static let maximumProblems = 100
-
     let files: [String]
-
     let environment: SettingsEnvironment
-
     private var problems: [(place: YAMLPlace, problem: SettingsProblem)] = []
     private var warnings: [(place: YAMLPlace, problem: SettingsProblem)] = []
-
     private var furtherProblems = 0
 
     /// Vendors and upstreams omitted because of errors.
@@ -57,7 +53,6 @@ private struct PackedPlace {
 
 struct SettingsKey: Sendable {
     var shown = ""
-
     var path = ""
 
     func option(_ name: String) -> SettingsKey {
@@ -68,10 +63,7 @@ struct SettingsKey: Sendable {
     }
 
     func item(_ index: Int, name: String? = nil) -> SettingsKey {
-        SettingsKey(
-            shown: name.map { "\(shown).\($0)" } ?? shown,
-            path: "\(path)[\(index)]"
-        )
+        SettingsKey(shown: name.map { "\(shown).\($0)" } ?? shown, path: "\(path)[\(index)]")
     }
 }
 
@@ -87,7 +79,6 @@ extension SettingsReading {
     }
 
     private static func isOfRoute(_ path: String) -> Bool { path.hasPrefix("routes[") }
-
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
     /// Returns true if a file contains the option, even with an invalid value.
@@ -169,8 +160,7 @@ extension SettingsReading {
     ) {
         let name = key.shown.isEmpty ? "the file" : "`\(key.shown)`"
         switch node.content {
-        case .refused:
-            break
+        case .refused: break
         case _ where node.isNull:
             report(
                 node.place,
@@ -185,8 +175,7 @@ extension SettingsReading {
             )
         case .sequence, .taken:
             report(node.place, "\(name) must be \(expected), not a list", hint: hint)
-        case .mapping:
-            report(node.place, "\(name) must be \(expected), not a mapping", hint: hint)
+        case .mapping: report(node.place, "\(name) must be \(expected), not a mapping", hint: hint)
         }
     }
 
@@ -205,9 +194,7 @@ extension SettingsReading {
 
     private static func sorted(
         _ problems: [(place: YAMLPlace, problem: SettingsProblem)]
-    ) -> [SettingsProblem] {
-        problems.sorted { $0.place < $1.place }.map(\.problem)
-    }
+    ) -> [SettingsProblem] { problems.sorted { $0.place < $1.place }.map(\.problem) }
 
     private func problem(_ place: YAMLPlace, _ message: String, hint: String?) -> SettingsProblem {
         SettingsProblem(

@@ -22,14 +22,12 @@ struct SettingsTable<Owner: Sendable>: Sendable {
 
 struct SettingsOption<Owner: Sendable>: Sendable {
     let name: String
-
     var isRequired = false
 
     /// Description of the valid values of a required option.
     var expected: String?
 
     let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
-
     let write: @Sendable (Owner) -> YAMLNode?
 
     /// Returns the entry of the manual, with the values of `Owner` as defaults.
@@ -106,9 +104,7 @@ extension SettingsTable {
         )
     }
 
-    func explain(_ owner: Owner) -> [SettingsManual.Entry] {
-        options.map { $0.explain(owner) }
-    }
+    func explain(_ owner: Owner) -> [SettingsManual.Entry] { options.map { $0.explain(owner) } }
 }
 
 // MARK: - Kinds of options
@@ -119,7 +115,6 @@ extension SettingsOption {
     /// - Parameters:
     ///   - standard: description of the default, if it depends on other options.
     ///   - example: value that the manual shows; if nil, the manual shows the default.
-    ///   - joining: combines the values of two files; by default, returns the later value.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value> & Sendable,
@@ -127,10 +122,10 @@ extension SettingsOption {
         required: Bool = false,
         standard: String? = nil,
         example: Value? = nil,
-        joining: @escaping @Sendable (_ before: Value, _ value: Value) -> Value = { $1 },
-        _ doc: String
+        doc: () -> String
     ) -> SettingsOption {
-        SettingsOption(
+        let doc = doc()
+        return SettingsOption(
             name: name,
             isRequired: required,
             expected: required ? kind.expected : nil,
@@ -139,7 +134,7 @@ extension SettingsOption {
                     reading.damage(key)
                     return
                 }
-                owner[keyPath: path] = joining(owner[keyPath: path], value)
+                owner[keyPath: path] = kind.join(owner[keyPath: path], value)
             },
             write: { kind.write($0[keyPath: path]) },
             explain: { owner in
@@ -169,9 +164,10 @@ extension SettingsOption {
         standard: String = "none",
         alternative: String? = nil,
         example: Value,
-        _ doc: String
+        doc: () -> String
     ) -> SettingsOption {
-        SettingsOption(
+        let doc = doc()
+        return SettingsOption(
             name: name,
             isRequired: required,
             expected: required ? kind.expected : nil,
@@ -198,9 +194,10 @@ extension SettingsOption {
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section> & Sendable,
         _ table: SettingsTable<Section>,
-        _ doc: String
+        doc: () -> String
     ) -> SettingsOption {
-        SettingsOption(
+        let doc = doc()
+        return SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
                 table.read(pair.value, as: key, into: &owner[keyPath: path], &reading)
@@ -232,9 +229,10 @@ extension SettingsOption {
         fresh: Section,
         isOn: Bool = false,
         isExample: Bool = false,
-        _ doc: String
+        doc: () -> String
     ) -> SettingsOption {
-        SettingsOption(
+        let doc = doc()
+        return SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
                 var node = pair.value

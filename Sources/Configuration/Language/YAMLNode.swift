@@ -3,10 +3,8 @@
 /// Position in a YAML text; line and column (in Unicode scalars) count from 1.
 struct YAMLPlace: Sendable, Hashable, Comparable {
     var file = 0
-
     var line: Int
     var column: Int
-
     static let start = YAMLPlace(line: 1, column: 1)
 
     static func < (left: YAMLPlace, right: YAMLPlace) -> Bool {
@@ -49,18 +47,12 @@ struct YAMLComplaint: Sendable, Hashable, Error {
 
 extension YAMLNode {
     /// Makes a scalar that is printed with quotes if necessary.
-    static func text(_ text: String) -> YAMLNode {
-        YAMLNode(content: .scalar(text, plain: false))
-    }
+    static func text(_ text: String) -> YAMLNode { YAMLNode(content: .scalar(text, plain: false)) }
 
     /// Makes a scalar that is printed without quotes, such as a boolean.
-    static func word(_ text: String) -> YAMLNode {
-        YAMLNode(content: .scalar(text, plain: true))
-    }
+    static func word(_ text: String) -> YAMLNode { YAMLNode(content: .scalar(text, plain: true)) }
 
-    static func list(_ items: [YAMLNode]) -> YAMLNode {
-        YAMLNode(content: .sequence(items))
-    }
+    static func list(_ items: [YAMLNode]) -> YAMLNode { YAMLNode(content: .sequence(items)) }
 
     static func map(_ pairs: [(String, YAMLNode)]) -> YAMLNode {
         YAMLNode(content: .mapping(pairs.map { YAMLPair(key: $0.0, value: $0.1) }))
@@ -70,9 +62,7 @@ extension YAMLNode {
 // MARK: - Reading
 
 extension YAMLNode {
-    var scalar: String? {
-        if case .scalar(let text, _) = content { text } else { nil }
-    }
+    var scalar: String? { if case .scalar(let text, _) = content { text } else { nil } }
 
     var isNull: Bool {
         if case .scalar(let text, plain: true) = content {

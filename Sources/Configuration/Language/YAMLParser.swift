@@ -7,9 +7,7 @@ import CYAML
     struct Event {
         var kind: Kind
         var place: YAMLPlace
-
         var isAnchored = false
-
         var isTagged = false
 
         enum Kind {
@@ -17,7 +15,6 @@ import CYAML
             case scalar(String, plain: Bool)
             case sequenceStart
             case mappingStart
-
             case collectionEnd
             case alias
             case streamEnd
@@ -77,11 +74,7 @@ import CYAML
         let start = unsafe YAMLPlace(parser.pointee.context_mark)
         let known = Self.complaint(context: context ?? "", problem: problem ?? "", start: start)
         if let known {
-            return YAMLComplaint(
-                place: text.clamp(place),
-                message: known.message,
-                hint: known.hint
-            )
+            return YAMLComplaint(place: text.clamp(place), message: known.message, hint: known.hint)
         }
         return YAMLComplaint(
             place: text.clamp(place),
@@ -121,10 +114,7 @@ import CYAML
                 "indent all items of a list equally"
             )
         case ("while scanning a quoted scalar", "found unexpected end of stream"):
-            (
-                "the quote on line \(start.line) is not closed",
-                "add the closing quote"
-            )
+            ("the quote on line \(start.line) is not closed", "add the closing quote")
         case (_, "mapping values are not allowed in this context"):
             (
                 "a key is not allowed here",
@@ -151,8 +141,7 @@ import CYAML
         // octets, which the parser has checked to be UTF-8.
         var copy = unsafe Event(kind: .other, place: YAMLPlace(event.start_mark))
         switch unsafe event.type {
-        case YAML_DOCUMENT_START_EVENT:
-            copy.kind = .documentStart
+        case YAML_DOCUMENT_START_EVENT: copy.kind = .documentStart
         case YAML_SCALAR_EVENT:
             let scalar = unsafe event.data.scalar
             let octets = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
@@ -170,14 +159,10 @@ import CYAML
             copy.kind = .mappingStart
             copy.isAnchored = unsafe event.data.mapping_start.anchor != nil
             copy.isTagged = unsafe event.data.mapping_start.tag != nil
-        case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT:
-            copy.kind = .collectionEnd
-        case YAML_ALIAS_EVENT:
-            copy.kind = .alias
-        case YAML_STREAM_END_EVENT:
-            copy.kind = .streamEnd
-        default:
-            break
+        case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT: copy.kind = .collectionEnd
+        case YAML_ALIAS_EVENT: copy.kind = .alias
+        case YAML_STREAM_END_EVENT: copy.kind = .streamEnd
+        default: break
         }
         return copy
     }

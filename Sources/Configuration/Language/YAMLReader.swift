@@ -21,7 +21,6 @@ struct YAMLReader {
     private(set) var root: YAMLNode?
 
     private(set) var complaints: [YAMLComplaint] = []
-
     private var values = 0
 
     /// Callback for each item of `longList`; a nil result omits the item from the tree.
@@ -33,12 +32,7 @@ struct YAMLReader {
     ///
     /// - Parameter take: gets the items of `longList` in order, even if a syntax error follows. The
     ///   tree of 100,000 items would take 60 MB.
-    init(
-        _ octets: [UInt8],
-        file: Int = 0,
-        limit: Int = Self.maximumOctets,
-        take: Taker = { $0 }
-    ) {
+    init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets, take: Taker = { $0 }) {
         do throws(YAMLComplaint) {
             guard octets.count <= limit else {
                 throw YAMLComplaint(
@@ -67,8 +61,7 @@ extension YAMLReader {
         while true {
             let event = try parser.next()
             switch event.kind {
-            case .streamEnd:
-                return document
+            case .streamEnd: return document
             case .documentStart:
                 documents += 1
                 guard documents == 1 else {
@@ -77,10 +70,8 @@ extension YAMLReader {
                         message: "a second YAML document starts here; only one is allowed"
                     )
                 }
-            case .other:
-                break
-            default:
-                document = try readNode(from: event, &parser, depth: 1, take)
+            case .other: break
+            default: document = try readNode(from: event, &parser, depth: 1, take)
             }
         }
     }
@@ -117,8 +108,7 @@ extension YAMLReader {
             }
         case .sequenceStart:
             node.content = try readItems(&parser, depth: depth, depth == 2 ? take : { $0 })
-        case .mappingStart:
-            node.content = .mapping(try readPairs(&parser, depth: depth, take))
+        case .mappingStart: node.content = .mapping(try readPairs(&parser, depth: depth, take))
         default:
             complain(
                 event.place,

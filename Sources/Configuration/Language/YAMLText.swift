@@ -21,10 +21,8 @@ struct YAMLText {
         var rest = self.octets.makeIterator()
         scan: while true {
             switch decoder.decode(&rest) {
-            case .emptyInput:
-                break scan
-            case .error:
-                throw YAMLComplaint(place: place, message: "the text is not valid UTF-8")
+            case .emptyInput: break scan
+            case .error: throw YAMLComplaint(place: place, message: "the text is not valid UTF-8")
             case .scalarValue(let scalar):
                 guard !afterReturn || scalar == "\n" else {
                     throw Self.complaint(about: "\r", at: end)

@@ -16,24 +16,16 @@ package struct AccelerateSettings: Sendable, Equatable {
 
 extension AccelerateSettings {
     static let table = SettingsTable<AccelerateSettings>(
-        .option(
-            "loopback",
-            \.loopback,
-            .choice(),
+        .option("loopback", \.loopback, .choice()) {
             """
             Answers queries over loopback in the kernel, from copies of frequently queried \
             answers. This requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
             httpdnsd-accelerate.conf. If one of them is missing, the daemon does not start \
             (`required`), or answers without the kernel (`auto`).
             """
-        ),
-        .option(
-            "entries",
-            \.entries,
-            .integer(SettingsLimits.accelerated),
-            """
-            Maximum number of answers in the kernel. An answer takes 1 KiB of kernel memory.
-            """
-        )
+        },
+        .option("entries", \.entries, .integer(SettingsLimits.accelerated)) {
+            "Maximum number of answers in the kernel. An answer takes 1 KiB of kernel memory."
+        }
     )
 }

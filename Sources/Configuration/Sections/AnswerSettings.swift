@@ -3,11 +3,8 @@ internal import Control
 
 package struct AnswerSettings: Sendable, Equatable {
     package var httpsRecords = HTTPSRecords.align
-
     package var a = Family.keep
-
     package var aaaa = Family.keep
-
     package var order = Order.asReceived
 
     /// Names and ports to measure for `order: fastest`; if empty, port 443 of all names of vendors.
@@ -41,9 +38,7 @@ package struct AnswerSettings: Sendable, Equatable {
 
 package struct RebindingSettings: Sendable, Equatable {
     package var protect = false
-
     package var except: [DomainPattern] = []
-
     package init() {}
 }
 
@@ -51,10 +46,7 @@ package struct RebindingSettings: Sendable, Equatable {
 
 extension AnswerSettings {
     static let table = SettingsTable<AnswerSettings>(
-        .option(
-            "https-records",
-            \.httpsRecords,
-            .choice(),
+        .option("https-records", \.httpsRecords, .choice()) {
             """
             HTTPS and SVCB records of names that a vendor answers. Upstreams answer queries for \
             these types, and clients could use the address hints in the records instead of the \
@@ -62,47 +54,35 @@ extension AnswerSettings {
             cache, or removes them; a client that requests DNSSEC gets NODATA. `forward` changes \
             nothing. `block` always answers NODATA.
             """
-        ),
-        .option(
-            "a",
-            \.a,
-            .choice(),
+        },
+        .option("a", \.a, .choice()) {
             """
             A queries. `suppress` answers them with NODATA, for networks without IPv4 whose \
             programs need no IPv4 address. Names in `hosts` keep their IPv4 addresses. Cannot be \
             combined with `aaaa: suppress`.
             """
-        ),
-        .option(
-            "aaaa",
-            \.aaaa,
-            .choice(),
+        },
+        .option("aaaa", \.aaaa, .choice()) {
             """
             AAAA queries. `suppress` answers them with NODATA, for networks without working IPv6. \
             Names in `hosts` keep their IPv6 addresses.
             """
-        ),
-        .option(
-            "order",
-            \.order,
-            .choice(),
+        },
+        .option("order", \.order, .choice()) {
             """
             Order of the addresses in an answer. `rotate` starts each answer from the cache with \
             another address. `fastest` puts the address with the shortest TCP connect time first; \
             the connect time of an address is measured at most once in 5 minutes.
             """
-        ),
-        .option(
-            "probe",
-            \.probe,
-            .probes,
+        },
+        .option("probe", \.probe, .probes) {
             """
             Names to which `order: fastest` applies, each with a TCP port (default 443) for the \
             measurement, for example [{domain: example.com, port: 8443}]. A domain has the forms \
             of `domains` in a route; if several entries cover a name, the first one applies. []: \
             all names of routes with vendors, at port 443.
             """
-        )
+        }
     )
 }
 
@@ -174,24 +154,18 @@ extension SettingsKind where Value == AnswerSettings.Probe {
 
 extension RebindingSettings {
     static let table = SettingsTable<RebindingSettings>(
-        .option(
-            "protect",
-            \.protect,
-            .boolean,
+        .option("protect", \.protect, .boolean) {
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
             answers of upstreams, except from answers for routes with `upstreams` or \
             `private-answers: allow`. Add the domains of DNS block lists (DNSBL), which mail \
             servers query, to `except`: they answer with loopback addresses.
             """
-        ),
+        },
         .option(
             "except",
             \.except,
-            .list("domains", of: .domain, count: SettingsLimits.rebindingExceptions),
-            """
-            Names that may resolve to private addresses, in the forms of `domains` in a route.
-            """
-        )
+            .list("domains", of: .domain, count: SettingsLimits.rebindingExceptions)
+        ) { "Names that may resolve to private addresses, in the forms of `domains` in a route." }
     )
 }

@@ -3,11 +3,8 @@ package import Logging
 
 package struct ControlSettings: Sendable, Equatable {
     package var socket = "/run/httpdnsd/control.sock"
-
     package var mode = 0o660
-
     package var group = "httpdns"
-
     package init() {}
 }
 
@@ -22,7 +19,6 @@ package struct LogSettings: Sendable, Equatable {
     package var format = LogFormat.text
 
     package var queries = false
-
     package init() {}
 }
 
@@ -30,64 +26,40 @@ package struct LogSettings: Sendable, Equatable {
 
 extension ControlSettings {
     static let table = SettingsTable<ControlSettings>(
-        .option(
-            "socket",
-            \.socket,
-            .path(maximumOctets: SettingsLimits.socketPathOctets),
-            """
-            Path of the socket.
-            """
-        ),
-        .option(
-            "mode",
-            \.mode,
-            .mode,
+        .option("socket", \.socket, .path(maximumOctets: SettingsLimits.socketPathOctets)) {
+            "Path of the socket."
+        },
+        .option("mode", \.mode, .mode) {
             """
             Permissions of the socket. A user with write permission can reload the settings, flush \
             the cache and pause vendors. If all users have this permission ("0666"), then only \
             root, the user of the daemon and members of `group` can make changes or see names that \
             clients queried.
             """
-        ),
-        .option(
-            "group",
-            \.group,
-            .group,
+        },
+        .option("group", \.group, .group) {
             """
             Group that owns the socket. If the group does not exist, the socket keeps the group of \
             the process, with a warning.
             """
-        )
+        }
     )
 }
 
 extension LogSettings {
     static let table = SettingsTable<LogSettings>(
-        .option(
-            "level",
-            \.level,
-            .choice(),
-            """
-            Minimum level of messages.
-            """
-        ),
-        .option(
-            "format",
-            \.format,
-            .choice(),
+        .option("level", \.level, .choice()) { "Minimum level of messages." },
+        .option("format", \.format, .choice()) {
             """
             Format of lines on standard error: text, or one JSON object per line. The journal gets \
             entries with fields, and ignores this option.
             """
-        ),
-        .option(
-            "queries",
-            \.queries,
-            .boolean,
+        },
+        .option("queries", \.queries, .boolean) {
             """
             Logs every query with the client's address. Consider the privacy of your users. Above \
             about 8,000 queries per second, further queries are counted instead of logged.
             """
-        )
+        }
     )
 }

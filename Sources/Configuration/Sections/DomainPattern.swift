@@ -14,7 +14,6 @@ package struct DomainPattern: Sendable, Hashable {
     }
 
     package let form: Form
-
     package let domain: Name
 
     package init(_ form: Form, _ domain: Name) {
@@ -101,21 +100,16 @@ extension DomainPattern: CustomStringConvertible {
     /// `\DDD` and a slash in a delegated zone (`0/25.2.0.192.in-addr.arpa`) are valid.
     private static func mistake(in text: String, _ name: Name) -> String? {
         // Counting octets is 10 times faster than `Character.isLetter`.
-        let letters = text.utf8.count {
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
-        }
+        let letters = text.utf8.count { $0.isLetter }
         let others = text.utf8.count {
-            $0 == UInt8(ascii: "_") || (UInt8(ascii: "-")...UInt8(ascii: ".")).contains($0)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+            $0.isDigit || $0 == UInt8(ascii: "_") || (UInt8(ascii: "-")...UInt8(ascii: ".")) ~= $0
         }
         if letters > 0, letters + others == text.utf8.count { return nil }
         if let end = text.firstRange(of: "://") {
             let host = text[end.upperBound...].prefix { !"/:?#".contains($0) }
             return "write only the host of the URL: `\(String(host).shortened)`"
         }
-        if text.contains(",") {
-            return "write a list of domains: [a.example, b.example]"
-        }
+        if text.contains(",") { return "write a list of domains: [a.example, b.example]" }
         let address = text.prefix { $0 != "/" }
         if let ip = IPAddress(String(address)) {
             return "for reverse names, write `\(reverseZone(of: ip, in: text))`"

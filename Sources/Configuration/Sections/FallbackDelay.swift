@@ -3,7 +3,6 @@
 /// Time to wait for the vendors before the upstreams are also queried.
 package enum FallbackDelay: Sendable, Hashable {
     case off
-
     case after(Duration)
 
     /// Time to wait; nil if upstreams are queried only after all vendors have failed.
@@ -27,10 +26,7 @@ extension SettingsKind where Value == FallbackDelay {
             read: { text throws(Mismatch) in
                 guard text != "off", text != "false" else { return .off }
                 return .after(
-                    try SettingsKind<Duration>.duration(
-                        text,
-                        in: SettingsLimits.fallbackAfter
-                    )
+                    try SettingsKind<Duration>.duration(text, in: SettingsLimits.fallbackAfter)
                 )
             },
             write: { setting in

@@ -8,16 +8,13 @@ package struct FleetSettings: Sendable, Equatable {
     package var servers: [SocketAddress] = []
 
     package var sentinel: Sentinel?
-
     package var tls = false
 
     /// Name that the certificate of the Redis server must contain; if nil, the server's IP address.
     package var tlsName: String?
 
     package var caFile: String?
-
     package var user: String?
-
     package var password: SecretSetting?
 
     /// Secret that protects the data in the Redis server.
@@ -31,9 +28,7 @@ package struct FleetSettings: Sendable, Equatable {
     package var group = Self.automatic
 
     package static let automatic = "auto"
-
     package var wait = Duration.milliseconds(50)
-
     package var timeout = Duration.milliseconds(10)
 
     /// Name of this machine; if nil, the host name.
@@ -52,7 +47,6 @@ package struct FleetSettings: Sendable, Equatable {
     package struct Sentinel: Sendable, Equatable {
         package var servers: [SocketAddress] = []
         package var master = "mymaster"
-
         package init() {}
     }
 
@@ -70,7 +64,6 @@ package struct FleetSettings: Sendable, Equatable {
 
 extension FleetSettings {
     static let standardPort: UInt16 = 6_379
-
     static let table = SettingsTable<FleetSettings>(
         .option(
             "servers",
@@ -80,70 +73,49 @@ extension FleetSettings {
                 of: .address(defaultPort: standardPort),
                 count: SettingsLimits.fleetServers
             ),
-            example: ["192.0.2.10:6379"].compactMap { SocketAddress($0) },
+            example: ["192.0.2.10:6379"].compactMap { SocketAddress($0) }
+        ) {
             """
             IP addresses of the Redis or Valkey server and its replicas, in the order \
             of connection attempts. Servers that accept no writes are skipped.
             """
-        ),
-        .section(
-            "sentinel",
-            \.sentinel,
-            Sentinel.table,
-            fresh: Sentinel(),
-            isExample: true,
+        },
+        .section("sentinel", \.sentinel, Sentinel.table, fresh: Sentinel(), isExample: true) {
             """
             Sentinels that report the current master, instead of `servers`. The daemon queries the \
             Sentinels for each new connection. They must report IP addresses.
             """
-        ),
-        .option(
-            "tls",
-            \.tls,
-            .boolean,
+        },
+        .option("tls", \.tls, .boolean) {
             """
             Uses TLS to the Redis server and to Sentinels. Without TLS, `password` can be read on \
             the network path. Shared answers are encrypted and authenticated even without TLS.
             """
-        ),
+        },
         .option(
             "tls-name",
             \.tlsName,
             .certificateName,
             standard: "the address of the server",
-            example: "redis.example.com",
-            """
-            Host name or IP address in the certificate of the Redis server.
-            """
-        ),
-        .option(
-            "ca-file",
-            \.caFile,
-            .certificates,
-            example: "/etc/httpdnsd/ca.pem",
-            """
-            PEM file of trusted CA certificates, instead of those of the system.
-            """
-        ),
+            example: "redis.example.com"
+        ) {
+            "Host name or IP address in the certificate of the Redis server."
+        },
+        .option("ca-file", \.caFile, .certificates, example: "/etc/httpdnsd/ca.pem") {
+            "PEM file of trusted CA certificates, instead of those of the system."
+        },
         .option(
             "user",
             \.user,
             .name(of: "the name of a user"),
             standard: "the default user",
-            example: "httpdnsd",
-            """
-            User of the Redis server (ACL).
-            """
-        ),
-        .option(
-            "password",
-            \.password,
-            .secret,
-            example: .example("fleet.password"),
-            """
-            Password of the user.
-            """
-        ),
+            example: "httpdnsd"
+        ) {
+            "User of the Redis server (ACL)."
+        },
+        .option("password", \.password, .secret, example: .example("fleet.password")) {
+            "Password of the user."
+        },
         .option(
             "secret",
             \.secret,
@@ -154,17 +126,15 @@ extension FleetSettings {
                         + "\(SettingsLimits.fleetSecretOctets.upperBound) octets"
             },
             required: true,
-            example: .example("fleet.secret"),
+            example: .example("fleet.secret")
+        ) {
             """
             Secret of the fleet, the same on all machines: 32 octets or more, such as the output \
             of `openssl rand -base64 48`. The secret encrypts and authenticates keys and values: \
             the Redis server cannot read them. Machines with different secrets share nothing.
             """
-        ),
-        .option(
-            "group",
-            \.group,
-            .name(of: "`auto` or the name of a group"),
+        },
+        .option("group", \.group, .name(of: "`auto` or the name of a group")) {
             """
             Machines that share answers. `auto`: machines for which the vendor's replies have a \
             client address in the same /24 (IPv4) or /48 (IPv6); nothing is shared before the \
@@ -172,39 +142,29 @@ extension FleetSettings {
             in the same network. For vendors that report no client address (kind json), choose a \
             name.
             """
-        ),
-        .option(
-            "wait",
-            \.wait,
-            .duration(SettingsLimits.fleetWait),
+        },
+        .option("wait", \.wait, .duration(SettingsLimits.fleetWait)) {
             """
             Maximum time that a client waits for the call of another machine. Then this machine \
             also calls the vendor.
             """
-        ),
-        .option(
-            "timeout",
-            \.timeout,
-            .duration(SettingsLimits.fleetTimeout),
+        },
+        .option("timeout", \.timeout, .duration(SettingsLimits.fleetTimeout)) {
             """
             Time limit for one reply of the Redis server. After three consecutive timeouts, \
             clients do not wait for the Redis server until it answers a probe in time.
             """
-        ),
+        },
         .option(
             "name",
             \.name,
             .name(of: "the name of this machine"),
             standard: "the host name",
-            example: "web-7",
-            """
-            Name of this machine. Other machines show the name as the source of answers.
-            """
-        ),
-        .option(
-            "budget",
-            \.budget,
-            .choice(),
+            example: "web-7"
+        ) {
+            "Name of this machine. Other machines show the name as the source of answers."
+        },
+        .option("budget", \.budget, .choice()) {
             """
             `own`: each machine can spend the whole `budget` of a vendor. `shared`: machines with \
             the same vendor name and account can spend the budget once, together; each machine \
@@ -212,7 +172,7 @@ extension FleetSettings {
             claim, and an equal share (by the last known number of machines) of the unclaimed \
             part. A machine that has never reached the Redis server can spend the whole budget.
             """
-        )
+        }
     )
 }
 
@@ -227,19 +187,13 @@ extension FleetSettings.Sentinel {
                 count: SettingsLimits.fleetServers
             ),
             required: true,
-            example: ["192.0.2.11:26379", "192.0.2.12:26379"].compactMap { SocketAddress($0) },
-            """
-            IP addresses of the Sentinels.
-            """
-        ),
-        .option(
-            "master",
-            \.master,
-            .name(of: "the name of a master"),
-            """
-            Name of the master in the settings of the Sentinels.
-            """
-        )
+            example: ["192.0.2.11:26379", "192.0.2.12:26379"].compactMap { SocketAddress($0) }
+        ) {
+            "IP addresses of the Sentinels."
+        },
+        .option("master", \.master, .name(of: "the name of a master")) {
+            "Name of the master in the settings of the Sentinels."
+        }
     )
 }
 
@@ -266,10 +220,7 @@ extension Settings {
             )
         }
         if fleet.user != nil, !reading.has("fleet.password") {
-            reading.report(
-                reading.place(of: "fleet.user"),
-                "`fleet.user` needs `fleet.password`"
-            )
+            reading.report(reading.place(of: "fleet.user"), "`fleet.user` needs `fleet.password`")
         }
         for option in ["tls-name", "ca-file"] where reading.has("fleet.\(option)") && !fleet.tls {
             reading.warn(

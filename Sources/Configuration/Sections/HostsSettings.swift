@@ -3,7 +3,6 @@ package import DNSWire
 
 package struct HostsSettings: Sendable, Equatable {
     package var files = ["/etc/hosts"]
-
     package var records: [Record] = []
 
     package struct Record: Sendable, Equatable {
@@ -26,26 +25,20 @@ extension HostsSettings {
         .option(
             "files",
             \.files,
-            .list("absolute paths", of: .path(), count: SettingsLimits.hostsFiles),
+            .list("absolute paths", of: .path(), count: SettingsLimits.hostsFiles)
+        ) {
             """
             Files in the format of hosts(5), up to 8 MiB each and 200,000 names in total. Changed \
             files are read again. Invalid lines are ignored with a warning, and a missing file \
             counts as empty. [] reads no file.
             """
-        ),
-        .option(
-            "records",
-            \.records,
-            .hostRecords,
-            joining: { before, records in
-                let names = Set(records.map(\.name))
-                return before.filter { !names.contains($0.name) } + records
-            },
+        },
+        .option("records", \.records, .hostRecords) {
             """
             Names and their addresses, for example {printer.lan: [192.0.2.9, "2001:db8::9"]}. \
             Entries in `files` for these names are ignored.
             """
-        )
+        }
     )
 }
 
@@ -87,7 +80,11 @@ extension SettingsKind where Value == [HostsSettings.Record] {
             write: { records in
                 .map(records.map { ($0.name.text, addresses.write($0.addresses)) })
             },
-            schema: SettingsSchema.map(of: addresses.schema)
+            schema: SettingsSchema.map(of: addresses.schema),
+            join: { before, records in
+                let names = Set(records.map(\.name))
+                return before.filter { !names.contains($0.name) } + records
+            }
         )
     }
 

@@ -3,20 +3,15 @@ package import Net
 
 package struct MetricsSettings: Sendable, Equatable {
     package var listen: [MetricsPlace] = []
-
     package var mode = 0o660
-
     package var group = "httpdns"
-
     package init() {}
 }
 
 /// Listen address or socket path of the metrics server.
 package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
     case address(SocketAddress)
-
     case path(String)
-
     static let standardPort: UInt16 = 9353
 
     /// True for port 0, for which the kernel chooses a port.
@@ -42,32 +37,27 @@ extension MetricsSettings {
             .oneOrMore(
                 "IP:PORT, an absolute path, or a list of these",
                 .list("places", of: .metricsPlace, count: SettingsLimits.scrapePoints)
-            ),
+            )
+        ) {
             """
             Addresses that serve `/metrics` over HTTP for Prometheus: an IP address with an \
             optional port, the path of a Unix socket, or a list of these. [] serves no metrics. \
             Every client that can connect can read the counters, which contain no query names and \
             no client addresses.
             """
-        ),
-        .option(
-            "mode",
-            \.mode,
-            .mode,
+        },
+        .option("mode", \.mode, .mode) {
             """
             Permissions of the Unix sockets. A scraper needs write permission. A change requires a \
             restart.
             """
-        ),
-        .option(
-            "group",
-            \.group,
-            .group,
+        },
+        .option("group", \.group, .group) {
             """
             Group that owns the Unix sockets; see `group` in `control`. A change requires a \
             restart.
             """
-        )
+        }
     )
 }
 
@@ -79,9 +69,7 @@ extension SettingsKind where Value == MetricsPlace {
                 + " \(octets) octets",
             read: { text throws(Mismatch) in
                 guard text.hasPrefix("/") else {
-                    return .address(
-                        try .literal(text, defaultPort: MetricsPlace.standardPort)
-                    )
+                    return .address(try .literal(text, defaultPort: MetricsPlace.standardPort))
                 }
                 guard text.utf8.count <= octets else { throw Mismatch() }
                 return .path(text)

@@ -13,13 +13,14 @@ extension RateLimitSettings {
         .option(
             "queries-per-second",
             \.queriesPerSecond,
-            .integer(SettingsLimits.queriesPerSecond),
+            .integer(SettingsLimits.queriesPerSecond)
+        ) {
             """
             UDP queries per second that are answered for each IPv4 address or IPv6 /64. Above this \
             rate, every second query gets a truncated response (TC), so that the client retries \
             over TCP; the other queries are dropped. Raise the limit if many clients share one \
             address.
             """
-        )
+        }
     )
 }

@@ -5,27 +5,21 @@ package import HTTPDNS
 /// Vendors and upstreams for the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
-
     package var domains: [DomainPattern] = []
 
     /// Names below `domains` that the route does not cover.
     package var except: [DomainPattern] = []
 
     package var vendors: [String] = []
-
     package var fallback = Fallback.upstream
-
     package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
-
     package var upstreams: [String] = []
-
     package var privateAnswers = PrivateAnswers.drop
 
     /// True if `cache.stale` applies to names of the route.
     package var stale = true
 
     package var families: FamilyChoice?
-
     package var prefetch = true
 
     /// True if vendors' answers for the route's names are shared with the fleet.
@@ -87,7 +81,6 @@ extension [RouteSettings] {
 
 extension RouteSettings: SettingsEntry {
     var name: String { "" }
-
     init(name: String, place: SettingsPlace) { self.init(place: place) }
 
     static let table = SettingsTable<RouteSettings>(
@@ -99,22 +92,22 @@ extension RouteSettings: SettingsEntry {
             example: [
                 DomainPattern(literal: "example.com"), DomainPattern(literal: "=only.this.example"),
                 DomainPattern(literal: "*.below.example"),
-            ],
+            ]
+        ) {
             """
             Names that the route covers. `example.com` includes all names below it, \
             "=only.this.example" is only that name, "*.below.example" only the names below it, and \
             `.` every name. The route with the most specific match is used.
             """
-        ),
+        },
         .option(
             "except",
             \.except,
             .list("domains", of: .domain),
-            example: [DomainPattern(literal: "internal.example.com")],
-            """
-            Exceptions from `domains`, in the same forms: names that the route does not cover.
-            """
-        ),
+            example: [DomainPattern(literal: "internal.example.com")]
+        ) {
+            "Exceptions from `domains`, in the same forms: names that the route does not cover."
+        },
         .option(
             "vendors",
             \.vendors,
@@ -123,34 +116,29 @@ extension RouteSettings: SettingsEntry {
                 of: .name(of: "the name of a vendor"),
                 count: SettingsLimits.vendorsPerRoute
             ),
-            example: ["tencent", "alibaba"],
+            example: ["tencent", "alibaba"]
+        ) {
             """
             Vendors for A and AAAA queries, in order. Register the names in the console of each \
             vendor (kind json: not necessary): for other names, a vendor returns no address, but \
             may bill the call.
             """
-        ),
-        .option(
-            "fallback",
-            \.fallback,
-            .choice(),
+        },
+        .option("fallback", \.fallback, .choice()) {
             """
             Source of the answer if no vendor has an answer. `upstream` queries the upstreams. \
             With `none`, the client gets no addresses. Types other than A and AAAA always go to \
             the upstreams.
             """
-        ),
-        .option(
-            "fallback-after",
-            \.fallbackAfter,
-            .fallbackDelay,
+        },
+        .option("fallback-after", \.fallbackAfter, .fallbackDelay) {
             """
             Maximum time that a query for an uncached name waits for the vendors. Then the \
             upstreams answer, with a TTL of at most 30 s. A later answer of the vendor replaces \
             this answer in the cache. `off` waits for the vendors, up to 3 s. No effect with \
             `fallback: none`.
             """
-        ),
+        },
         .option(
             "upstreams",
             \.upstreams,
@@ -159,100 +147,82 @@ extension RouteSettings: SettingsEntry {
                 of: .name(of: "the name of an upstream"),
                 count: SettingsLimits.upstreamsPerRoute
             ),
-            example: ["office"],
+            example: ["office"]
+        ) {
             """
             Upstreams for this route, in order, instead of the default upstreams. Required without \
             `vendors`.
             """
-        ),
-        .option(
-            "private-answers",
-            \.privateAnswers,
-            .choice(),
+        },
+        .option("private-answers", \.privateAnswers, .choice()) {
             """
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
             6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
             `allow` keeps them, and exempts upstreams from `rebinding`. Loopback, link-local and multicast \
             addresses of vendors are always removed.
             """
-        ),
-        .option(
-            "stale",
-            \.stale,
-            .boolean,
-            """
-            Allows stale answers for these names, see `cache.stale`.
-            """
-        ),
-        .option(
-            "prefetch",
-            \.prefetch,
-            .boolean,
+        },
+        .option("stale", \.stale, .boolean) {
+            "Allows stale answers for these names, see `cache.stale`."
+        },
+        .option("prefetch", \.prefetch, .boolean) {
             """
             Allows the refresh of these names before their answers expire, see `cache.prefetch`. \
             `off` also applies to names in `cache.prefetch.names`.
             """
-        ),
-        .option(
-            "share",
-            \.isShared,
-            .boolean,
-            """
-            Shares the vendors' answers for these names with the machines of the `fleet`.
-            """
-        ),
+        },
+        .option("share", \.isShared, .boolean) {
+            "Shares the vendors' answers for these names with the machines of the `fleet`."
+        },
         .option(
             "minimum-ttl",
             \.minimumTTL,
             .duration(SettingsLimits.ttl),
             standard: "`cache.minimum-ttl`",
-            example: .seconds(300),
+            example: .seconds(300)
+        ) {
             """
             Lower limit for TTLs of new answers for these names. A vendor is called once per TTL: \
             a larger TTL saves calls, but clients get a changed address later.
             """
-        ),
+        },
         .option(
             "maximum-ttl",
             \.maximumTTL,
             .duration(SettingsLimits.ttl),
             standard: "`cache.maximum-ttl`",
-            example: .seconds(3_600),
-            """
-            Upper limit for TTLs of new answers for these names.
-            """
-        ),
+            example: .seconds(3_600)
+        ) {
+            "Upper limit for TTLs of new answers for these names."
+        },
         .option(
             "client-subnet",
             \.clientSubnet,
             .ip,
             standard: "`client-subnet` of each vendor",
             // 203.0.113.7, a documentation address.
-            example: .v4(IPv4Address(value: 0xCB00_7107)),
-            """
-            Client address for which the vendors select answers for these names.
-            """
-        ),
+            example: .v4(IPv4Address(value: 0xCB00_7107))
+        ) {
+            "Client address for which the vendors select answers for these names."
+        },
         .option(
             "sdns",
             \.sdns,
             .sdns,
             standard: "`sdns` of the vendor",
-            example: ["tier": "gold"],
+            example: ["tier": "gold"]
+        ) {
             """
             Parameters of Alibaba's custom resolution, {NAME: VALUE}, which replace all parameters \
             in `sdns` of the vendor; {} sends none. The daemon adds the prefix sdns-.
             """
-        ),
+        },
         .option(
             "families",
             \.families,
             .choice(),
             standard: "the vendor's `families`",
-            example: .both,
-            """
-            Address families that calls for these names request, as `families` of a vendor.
-            """
-        )
+            example: .both
+        ) { "Address families that calls for these names request, as `families` of a vendor." }
     )
 }

@@ -4,7 +4,6 @@ package import HTTPDNS
 /// Token or key, and its source.
 package struct SecretSetting: Sendable {
     package let source: Source
-
     package let value: Secret
 
     package enum Source: Sendable, Hashable {

@@ -14,24 +14,17 @@ package struct Settings: Sendable, Equatable {
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
     package var workers = WorkerCount.automatic
-
     package var accelerate = AccelerateSettings()
-
     package var vendors: [VendorSettings] = []
-
     package var routes: [RouteSettings] = []
-
     package var upstreams: [UpstreamSettings] = []
 
     /// Settings of the fleet; nil if this machine does not share answers.
     package var fleet: FleetSettings?
 
     package var nat64 = NAT64Setting.automatic
-
     package var dns64 = DNS64Setting.vendors
-
     package var portal = PortalSetting.automatic
-
     package var hosts = HostsSettings()
     package var cache = CacheSettings()
     package var answers = AnswerSettings()
@@ -39,16 +32,13 @@ package struct Settings: Sendable, Equatable {
     package var control = ControlSettings()
     package var metrics = MetricsSettings()
     package var log = LogSettings()
-
     package var warnings: [SettingsProblem] = []
-
     package init() {}
 }
 
 /// Flag that comparisons of settings ignore: two flags are always equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
-
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
 }
 
@@ -105,10 +95,7 @@ extension Settings {
     }
 
     /// Reads files; each file overrides and extends earlier files.
-    init(
-        parsing files: [SettingsFile],
-        environment: SettingsEnvironment
-    ) throws(SettingsErrors) {
+    init(parsing files: [SettingsFile], environment: SettingsEnvironment) throws(SettingsErrors) {
         self.init()
         var reading = SettingsReading(files: files.map(\.name), environment: environment)
         var isWhole = true
@@ -148,7 +135,8 @@ extension Settings {
         .option(
             "listen",
             \.listen,
-            .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners),
+            .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners)
+        ) {
             """
             Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
             an explicit `allow`. If a default address does not exist, the daemon logs a warning. \
@@ -157,62 +145,48 @@ extension Settings {
             always served. The service cannot bind ports below 1024: add such addresses to \
             httpdnsd.socket.
             """
-        ),
-        .option(
-            "allow",
-            \.allow,
-            .list("addresses and networks", of: .prefix),
-            """
-            Addresses and networks of permitted clients. Other clients get REFUSED.
-            """
-        ),
+        },
+        .option("allow", \.allow, .list("addresses and networks", of: .prefix)) {
+            "Addresses and networks of permitted clients. Other clients get REFUSED."
+        },
         .section(
             "rate-limit",
             \.rateLimit,
             RateLimitSettings.table,
             fresh: RateLimitSettings(),
-            isOn: true,
+            isOn: true
+        ) {
             """
             Limit on UDP responses for each client network, against reflection attacks with forged \
             source addresses. Clients on this machine and clients with a valid DNS cookie (RFC \
             7873) are not limited.
             """
-        ),
-        .option(
-            "workers",
-            \.workers,
-            .workers(SettingsLimits.workers),
+        },
+        .option("workers", \.workers, .workers(SettingsLimits.workers)) {
             """
             Number of threads that answer queries from the cache, for each address in `listen`; \
             `auto`: one per CPU core. One thread is enough for most machines. A change requires a \
             restart.
             """
-        ),
-        .section(
-            "accelerate",
-            \.accelerate,
-            AccelerateSettings.table,
+        },
+        .section("accelerate", \.accelerate, AccelerateSettings.table) {
             """
             A BPF program in the Linux kernel that answers local queries. A change requires a \
             restart.
             """
-        ),
-        .named(
-            "vendors",
-            \.vendors,
+        },
+        .named("vendors", \.vendors) {
             """
             HTTPDNS accounts, each under a name that you choose. A vendor is called only for names \
             of routes that name the vendor.
             """
-        ),
-        .list(
-            "routes",
-            \.routes,
+        },
+        .list("routes", \.routes) {
             """
             Rules that send domains to vendors or to particular upstreams. Names without a route \
             go to the upstreams.
             """
-        ),
+        },
         .list(
             "upstreams",
             \.upstreams,
@@ -227,7 +201,8 @@ extension Settings {
                     url: UpstreamURL(literal: "https://dns.alidns.com/dns-query"),
                     addresses: ["223.5.5.5", "223.6.6.6"]
                 ),
-            ],
+            ]
+        ) {
             """
             DNS resolvers for all queries that no vendor answers, in order of preference. The two \
             entries in this manual are the public DNS over HTTPS resolvers of Tencent and Alibaba: \
@@ -235,24 +210,16 @@ extension Settings {
             cannot verify certificates: for such a machine, also add a plain DNS upstream \
             (`udp://`).
             """
-        ),
-        .section(
-            "fleet",
-            \.fleet,
-            FleetSettings.table,
-            fresh: FleetSettings(),
-            isExample: true,
+        },
+        .section("fleet", \.fleet, FleetSettings.table, fresh: FleetSettings(), isExample: true) {
             """
             Exchange of vendors' answers with other machines through a Redis or Valkey server, so \
             that one call serves all machines. Shared answers are authenticated, and checked like \
             answers of the vendor. While the server does not respond, each machine calls the \
             vendors itself.
             """
-        ),
-        .option(
-            "nat64",
-            \.nat64,
-            .nat64,
+        },
+        .option("nat64", \.nat64, .nat64) {
             """
             Prefix of the NAT64 (RFC 6052) through which the daemon reaches vendors and upstreams \
             with IPv4 addresses, while only IPv6 works. `auto` uses the prefix that a router \
@@ -263,88 +230,45 @@ extension Settings {
             an IPv6 address under the prefix counts as the IPv4 address that it contains; for \
             these two options, a configured prefix applies even while IPv4 works.
             """
-        ),
-        .option(
-            "dns64",
-            \.dns64,
-            .choice(),
+        },
+        .option("dns64", \.dns64, .choice()) {
             """
             Names for which the daemon synthesizes IPv6 addresses (RFC 6147), if they have none, \
             while only IPv6 works and the NAT64 prefix is known. `vendors`: names of routes with \
             vendors. `all`: also all other names, for networks whose resolvers do not synthesize \
             addresses. `off`: no names. Clients that request DNSSEC get no synthesized addresses.
             """
-        ),
-        .option(
-            "portal",
-            \.portal,
-            .choice(),
+        },
+        .option("portal", \.portal, .choice()) {
             """
             Captive portals: login pages of networks that block all other traffic. `auto`: \
             `status` and the log report a portal that NetworkManager or the daemon has found, and \
             `httpdnsctl portal` sends all names to the DNS servers of the network for a limited \
             time, so that the login page opens. `off` disables the report and the command.
             """
-        ),
-        .section(
-            "hosts",
-            \.hosts,
-            HostsSettings.table,
+        },
+        .section("hosts", \.hosts, HostsSettings.table) {
             """
             Local names and addresses, which take precedence over routes and special-use names. A \
             PTR query for an address returns its first name. `localhost` always means this \
             machine.
             """
-        ),
-        .section(
-            "cache",
-            \.cache,
-            CacheSettings.table,
-            """
-            Cache of answers.
-            """
-        ),
-        .section(
-            "answers",
-            \.answers,
-            AnswerSettings.table,
-            """
-            Changes that httpdnsd makes to answers.
-            """
-        ),
-        .section(
-            "rebinding",
-            \.rebinding,
-            RebindingSettings.table,
+        },
+        .section("cache", \.cache, CacheSettings.table) { "Cache of answers." },
+        .section("answers", \.answers, AnswerSettings.table) {
+            "Changes that httpdnsd makes to answers."
+        },
+        .section("rebinding", \.rebinding, RebindingSettings.table) {
             """
             Protection against DNS rebinding: with a public name that resolves to a private \
             address, a web page can reach devices in your network. These options apply to answers \
             of upstreams; for answers of vendors, see `private-answers` of a route.
             """
-        ),
-        .section(
-            "control",
-            \.control,
-            ControlSettings.table,
-            """
-            Unix socket for httpdnsctl. A change requires a restart.
-            """
-        ),
-        .section(
-            "metrics",
-            \.metrics,
-            MetricsSettings.table,
-            """
-            Metrics for Prometheus.
-            """
-        ),
-        .section(
-            "log",
-            \.log,
-            LogSettings.table,
-            """
-            Logging to standard error or to the journal.
-            """
-        )
+        },
+        .section("control", \.control, ControlSettings.table) {
+            "Unix socket for httpdnsctl. A change requires a restart."
+        },
+        .section("metrics", \.metrics, MetricsSettings.table) { "Metrics for Prometheus." },
+        .section("log", \.log, LogSettings.table) { "Logging to standard error or to the journal." }
     )
 }

@@ -5,7 +5,6 @@ package enum SnapshotSetting: Sendable, Hashable {
     case automatic
 
     case off
-
     case file(String)
 
     /// Returns the path of the snapshot; nil if no snapshot is written.

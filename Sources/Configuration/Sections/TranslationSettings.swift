@@ -24,9 +24,7 @@ extension SettingsKind where Value == NAT64Setting {
     static var nat64: SettingsKind {
         .scalar(
             "`auto`, `off` or an IPv6 prefix such as 64:ff9b::/96",
-            schema: SettingsSchema.string(
-                "^(auto|off|[0-9A-Fa-f:.]+/(32|40|48|56|64|96))$"
-            ),
+            schema: SettingsSchema.string("^(auto|off|[0-9A-Fa-f:.]+/(32|40|48|56|64|96))$"),
             read: { text throws(Mismatch) in
                 switch text {
                 case "auto": return .automatic
@@ -35,9 +33,7 @@ extension SettingsKind where Value == NAT64Setting {
                     guard let network = IPPrefix(text), case .v6 = network.address else {
                         throw Mismatch(hint: DidYouMean.hint(for: text, among: ["auto", "off"]))
                     }
-                    guard let prefix = NAT64Prefix(network) else {
-                        throw mismatch(network, text)
-                    }
+                    guard let prefix = NAT64Prefix(network) else { throw mismatch(network, text) }
                     return .prefix(prefix)
                 }
             },

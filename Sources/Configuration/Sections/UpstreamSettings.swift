@@ -5,9 +5,7 @@ package import Net
 /// Resolver for queries that no vendor answers.
 package struct UpstreamSettings: Sendable, Equatable {
     package var name: String
-
     package var place: SettingsPlace
-
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
     /// Source of the servers, instead of `url`.
@@ -69,18 +67,18 @@ extension UpstreamSettings: SettingsEntry {
             \.name,
             .name(of: "a name that you choose"),
             required: true,
-            example: "office",
-            """
-            Name of the upstream in routes, logs and counters.
-            """
-        ),
+            example: "office"
+        ) {
+            "Name of the upstream in routes, logs and counters."
+        },
         .option(
             "url",
             \.ownURL,
             .upstreamURL,
             standard: "none: required unless `from` is set",
             alternative: "from",
-            example: UpstreamURL(literal: "https://dns.example/dns-query"),
+            example: UpstreamURL(literal: "https://dns.example/dns-query")
+        ) {
             """
             Protocol and server. `https://HOST/PATH` is DNS over HTTPS and `tls://HOST` is DNS \
             over TLS: both are encrypted, and the server must have a certificate for HOST. \
@@ -89,12 +87,8 @@ extension UpstreamSettings: SettingsEntry {
             forged on the network path: its answers are labelled as unprotected. A plain upstream \
             is queried only while all encrypted upstreams are down, independent of the order.
             """
-        ),
-        .option(
-            "from",
-            \.from,
-            .upstreamSource,
-            example: .network,
+        },
+        .option("from", \.from, .upstreamSource, example: .network) {
             """
             Source of the servers, instead of `url`. `network`: the DNS servers of the networks \
             that this machine is connected to, from systemd-resolved, NetworkManager, resolvconf, \
@@ -106,7 +100,7 @@ extension UpstreamSettings: SettingsEntry {
             link, unless a configured route is at least as specific, or has `fallback: none`. \
             After the link goes down, no server is queried for these names for 5 s.
             """
-        ),
+        },
         .option(
             "addresses",
             \.addresses,
@@ -116,37 +110,20 @@ extension UpstreamSettings: SettingsEntry {
                 count: SettingsLimits.upstreamAddresses
             ),
             standard: "the host of `url`, if it is an IP address",
-            example: ["192.0.2.53", "2001:db8::53"].compactMap {
-                SocketAddress($0, defaultPort: 0)
-            },
+            example: ["192.0.2.53", "2001:db8::53"].compactMap { SocketAddress($0, defaultPort: 0) }
+        ) {
             """
             IP addresses of the server; the default port is the port of `url`. Required for https \
             and tls unless HOST is an IP address: HOST is not resolved.
             """
-        ),
-        .option(
-            "ca-file",
-            \.caFile,
-            .certificates,
-            example: "/etc/httpdnsd/ca.pem",
-            """
-            PEM file of trusted CA certificates, instead of the system's.
-            """
-        ),
-        .option(
-            "only",
-            \.only,
-            .boolean,
-            example: true,
-            """
-            Uses the upstream only for routes that name the upstream.
-            """
-        ),
-        .option(
-            "validates",
-            \.validates,
-            .boolean,
-            example: true,
+        },
+        .option("ca-file", \.caFile, .certificates, example: "/etc/httpdnsd/ca.pem") {
+            "PEM file of trusted CA certificates, instead of the system's."
+        },
+        .option("only", \.only, .boolean, example: true) {
+            "Uses the upstream only for routes that name the upstream."
+        },
+        .option("validates", \.validates, .boolean, example: true) {
             """
             Passes on the AD flag of the upstream (the upstream has validated the answer) to \
             clients that set AD or DO in their query. Programs such as ssh and postfix trust keys \
@@ -155,15 +132,12 @@ extension UpstreamSettings: SettingsEntry {
             modified answers never have AD. TTLs of validated answers are not raised to \
             `minimum-ttl` or `negative-ttl`.
             """
-        ),
-        .option(
-            "timeout",
-            \.timeout,
-            .duration(SettingsLimits.timeout),
+        },
+        .option("timeout", \.timeout, .duration(SettingsLimits.timeout)) {
             """
             Time limit for one answer. The next upstream is queried earlier if an answer is slower \
             than usual.
             """
-        )
+        }
     )
 }

@@ -22,10 +22,7 @@ extension SettingsKind where Value == UpstreamSource {
         let paths = SettingsKind<String>.path()
         return .scalar(
             "`network` or \(paths.expected)",
-            schema: SettingsSchema.string(
-                "^(network$|/)",
-                longest: SettingsLimits.pathOctets
-            ),
+            schema: SettingsSchema.string("^(network$|/)", longest: SettingsLimits.pathOctets),
             read: { text throws(Mismatch) in
                 guard text != "network" else { return .network }
                 guard text.hasPrefix("/"), text.utf8.count <= SettingsLimits.pathOctets else {

@@ -10,9 +10,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         case udp
 
         case tcp
-
         case tls
-
         case https
 
         /// True if the protocol authenticates and encrypts.
@@ -146,7 +144,7 @@ extension UpstreamURL {
             name.isHostname
         else { throw Mismatch() }
         guard parts.count == 2 else { return (name.text, scheme.defaultPort) }
-        guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(parts[1]),
+        guard parts[1].utf8.allSatisfy(\.isDigit), let port = UInt16(parts[1]),
             port != 0
         else { throw .port(of: String(text)) }
         return (name.text, port)

@@ -11,7 +11,6 @@ protocol VendorAccount: Sendable, Equatable {
     static var about: String { get }
 
     static var options: [SettingsOption<VendorSettings>] { get }
-
     init()
 
     /// Protection of calls, such as `aes`, `v2 gcm` or `https`.
@@ -23,16 +22,13 @@ protocol VendorAccount: Sendable, Equatable {
     var isProtected: Bool { get }
 
     var port: UInt16 { get }
-
     var documentedServers: [String] { get }
 
     /// Sets omitted options; `servers` has the servers in the settings file.
     mutating func complete(servers: [SocketAddress])
 
     var secrets: [(option: String, secret: SecretSetting?)] { get }
-
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
-
     func vendor() throws -> any Vendor
 
     /// Returns the service that lists the server addresses; nil if only `servers` is used.
@@ -41,11 +37,8 @@ protocol VendorAccount: Sendable, Equatable {
 
 extension VendorAccount {
     var isProtected: Bool { usesTLS }
-
     var port: UInt16 { usesTLS ? 443 : 80 }
-
     mutating func complete(servers: [SocketAddress]) {}
-
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource? { nil }
 }
 
@@ -125,7 +118,6 @@ extension VendorSettings.Account {
     }
 
     package var channel: String { any.channelName }
-
     package var usesTLS: Bool { any.usesTLS }
 
     /// Makes the codec of the vendor's protocol; throws if OpenSSL does not support its cipher.
@@ -143,8 +135,7 @@ extension VendorSettings.Account {
         case .alibaba(var account):
             account.complete(servers: servers)
             self = .alibaba(account)
-        case .json, .baidu, .volcengine:
-            break
+        case .json, .baidu, .volcengine: break
         }
     }
 }
@@ -163,34 +154,23 @@ extension VendorSettings {
         Parts of the protocol are undocumented: test with `httpdnsctl prove`.
         """
 
-    static let signingSecretDoc = """
-        Key that signs calls.
-        """
+    static let signingSecretDoc = "Key that signs calls."
 
-    static let certificateDoc = """
-        Host name or IP address in the certificate of the servers.
-        """
+    static let certificateDoc = "Host name or IP address in the certificate of the servers."
 
     static func account(
         _ path: any WritableKeyPath<VendorSettings, String> & Sendable
     ) -> SettingsOption<VendorSettings> {
-        .option(
-            "account",
-            path,
-            .account,
-            required: true,
-            example: "100000",
-            """
-            Number of your account, as shown in the vendor's console.
-            """
-        )
+        .option("account", path, .account, required: true, example: "100000") {
+            "Number of your account, as shown in the vendor's console."
+        }
     }
 
     static func scheme(
         _ path: any WritableKeyPath<VendorSettings, VendorScheme> & Sendable,
         _ warning: String
     ) -> SettingsOption<VendorSettings> {
-        .option("scheme", path, .choice(), "Transport of calls. " + warning)
+        .option("scheme", path, .choice()) { "Transport of calls. " + warning }
     }
 
     /// Makes the option `servers`, required if its default `standard` is nil.
@@ -205,22 +185,18 @@ extension VendorSettings {
             .list("servers", of: .server, count: SettingsLimits.servers),
             required: standard == nil,
             standard: standard,
-            example: example.compactMap { SocketAddress($0, defaultPort: 0) },
-            "IP addresses of the vendor's servers, in order of preference. " + doc
-        )
+            example: example.compactMap { SocketAddress($0, defaultPort: 0) }
+        ) { "IP addresses of the vendor's servers, in order of preference. " + doc }
     }
 
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
-        .option(
-            "batching",
-            \.batching,
-            .choice(),
+        .option("batching", \.batching, .choice()) {
             """
             Batching of up to \(names) names into one call. `waiting`: only of names that wait \
             because of `concurrent-calls`. `together`: also of names that are queried at the same \
             time, but then one slow name delays the others.
             """
-        )
+        }
     }
 
     static func warnOfPlainHTTP(

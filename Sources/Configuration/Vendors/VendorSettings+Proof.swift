@@ -11,11 +11,7 @@ extension VendorSettings {
     ///   - unknown: name that does not exist.
     ///   - client: client address to send.
     /// - Throws: errors of the codec.
-    package func proofs(
-        name: Name,
-        unknown: Name,
-        client: IPAddress
-    ) throws -> [ProofCase] {
+    package func proofs(name: Name, unknown: Name, client: IPAddress) throws -> [ProofCase] {
         let vendor = try account.vendor()
         let isReadable = !isSealed
         func proof(
@@ -111,24 +107,17 @@ extension VendorSettings {
         }
         var copy = self
         switch account {
-        case .tencent(var account):
-            account.token = other(account.token)
-            account.key = other(account.key)
-            copy.account = .tencent(account)
-        case .alibaba(var account):
-            guard account.secret != nil else { return nil }
-            account.secret = other(account.secret)
-            copy.account = .alibaba(account)
-        case .json(var account):
-            guard account.secret != nil else { return nil }
-            account.secret = other(account.secret)
-            copy.account = .json(account)
-        case .baidu(var account):
-            account.secret = other(account.secret)
-            copy.account = .baidu(account)
-        case .volcengine(var account):
-            account.secret = other(account.secret)
-            copy.account = .volcengine(account)
+        case .tencent:
+            copy.tencent.token = other(tencent.token)
+            copy.tencent.key = other(tencent.key)
+        case .alibaba:
+            guard alibaba.secret != nil else { return nil }
+            copy.alibaba.secret = other(alibaba.secret)
+        case .json:
+            guard json.secret != nil else { return nil }
+            copy.json.secret = other(json.secret)
+        case .baidu: copy.baidu.secret = other(baidu.secret)
+        case .volcengine: copy.volcengine.secret = other(volcengine.secret)
         }
         return copy
     }
@@ -138,18 +127,10 @@ extension VendorSettings {
         let name = "certificate.example.com"
         var copy = self
         switch account {
-        case .tencent(var account):
-            account.tlsName = name
-            copy.account = .tencent(account)
-        case .alibaba(var account):
-            account.tlsName = name
-            copy.account = .alibaba(account)
-        case .baidu(var account):
-            account.tlsName = name
-            copy.account = .baidu(account)
-        case .volcengine(var account):
-            account.tlsName = name
-            copy.account = .volcengine(account)
+        case .tencent: copy.tencent.tlsName = name
+        case .alibaba: copy.alibaba.tlsName = name
+        case .baidu: copy.baidu.tlsName = name
+        case .volcengine: copy.volcengine.tlsName = name
         case .json: return nil
         }
         return copy

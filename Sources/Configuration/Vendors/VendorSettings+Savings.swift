@@ -3,11 +3,7 @@ package import HTTPDNS
 
 extension VendorSettings {
     /// Returns changes of settings that reduce the cost; none for a free vendor.
-    package func savings(
-        _ price: PriceModel,
-        under settings: Settings,
-        hasIPv6: Bool
-    ) -> [Saving] {
+    package func savings(_ price: PriceModel, under settings: Settings, hasIPv6: Bool) -> [Saving] {
         guard price.weight > 0 else { return [] }
         var savings: [Saving] = []
         if case .alibaba(let account) = account, self.price?.weight == nil {

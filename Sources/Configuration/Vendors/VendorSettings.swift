@@ -5,11 +5,8 @@ package import Net
 
 package struct VendorSettings: Sendable, Equatable {
     package var name: String
-
     package var place: SettingsPlace
-
     package var account = Account.tencent(TencentSettings())
-
     package var servers: [SocketAddress] = []
 
     /// Client address for which the vendor selects answers; if nil, the source address of calls.
@@ -21,26 +18,18 @@ package struct VendorSettings: Sendable, Equatable {
     package var retriesBeforeSwitch = 3
 
     package var hedgeAfter = Duration.milliseconds(300)
-
     package var returnToPrimaryAfter = Duration.seconds(600)
-
     package var caFile: String?
-
     package var http = HTTPVersion.automatic
 
     /// Proxy; environment variables such as `https_proxy` are ignored.
     package var proxy: SocketAddress?
 
     package var concurrentCalls = Self.standardConcurrentCalls
-
     static let standardConcurrentCalls = 32
-
     package var callsPerSecond: Int?
-
     package var batching = VendorClient.Batching.waiting
-
     package var budget: BudgetSettings?
-
     package var families = FamilyChoice.automatic
 
     /// Access key for the vendor's count of billed units.
@@ -58,9 +47,7 @@ package struct VendorSettings: Sendable, Equatable {
 /// Read-only access key of the account API.
 package struct BillingSettings: Sendable, Equatable {
     package var accessKeyID: SecretSetting?
-
     package var accessKeySecret: SecretSetting?
-
     package init() {}
 }
 
@@ -84,14 +71,12 @@ extension VendorSettings {
 /// Price rules; nil means the value from the vendor's public price page.
 package struct PriceSettings: Sendable, Equatable {
     package var per10000: Double?
-
     package var currency: String?
 
     /// Free units per calendar month (UTC).
     package var freePerMonth: Int?
 
     package var weight: Int?
-
     package init() {}
 }
 
@@ -110,13 +95,9 @@ extension PriceSettings {
 /// Limits on calls and billed units; nil means no limit.
 package struct BudgetSettings: Sendable, Equatable {
     package var callsPerDay: Int?
-
     package var unitsPerDay: Int?
-
     package var unitsPerMonth: Int?
-
     package var onExceeded = Budget.Excess.fallback
-
     package init() {}
 }
 

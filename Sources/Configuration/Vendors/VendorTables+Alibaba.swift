@@ -10,11 +10,8 @@ package struct AlibabaSettings: Sendable, Equatable {
     package var secret: SecretSetting?
 
     package var aesKey: SecretSetting?
-
     package var api = Alibaba.API.v2
-
     package var encryption = Alibaba.Encryption.none
-
     package var scheme = VendorScheme.https
 
     /// Name or IP address that the certificate must contain; if nil, one of the vendor's own names.
@@ -52,9 +49,7 @@ extension AlibabaSettings: VendorAccount {
     }
 
     var usesTLS: Bool { scheme == .https }
-
     var isProtected: Bool { usesTLS || encryption == .gcm }
-
     var documentedServers: [String] { region.defaultServers }
 
     mutating func complete(servers: [SocketAddress]) {
@@ -98,11 +93,10 @@ extension AlibabaSettings {
                 }
             },
             standard: "none: calls are not signed, which the account must permit",
-            example: .example("alibaba.secret"),
-            """
-            Key that signs calls, in hexadecimal digits as shown in the console.
-            """
-        ),
+            example: .example("alibaba.secret")
+        ) {
+            "Key that signs calls, in hexadecimal digits as shown in the console."
+        },
         .option(
             "aes-key",
             \.alibaba.aesKey,
@@ -111,29 +105,19 @@ extension AlibabaSettings {
                     _ = try Alibaba(account: "0", aesKey: key, encryption: .cbc)
                 }
             },
-            example: .example("alibaba.aes"),
-            """
-            Key for `encryption`, 32 hexadecimal digits.
-            """
-        ),
-        .option(
-            "api",
-            \.alibaba.api,
-            .choice(),
-            """
-            API version. v1 is the historical version; only v2 supports `encryption`.
-            """
-        ),
-        .option(
-            "encryption",
-            \.alibaba.encryption,
-            .choice(),
-            example: .gcm,
+            example: .example("alibaba.aes")
+        ) {
+            "Key for `encryption`, 32 hexadecimal digits."
+        },
+        .option("api", \.alibaba.api, .choice()) {
+            "API version. v1 is the historical version; only v2 supports `encryption`."
+        },
+        .option("encryption", \.alibaba.encryption, .choice(), example: .gcm) {
             """
             Encryption of names and answers by the vendor's protocol, inside TLS or plain http. \
             `gcm` encrypts and authenticates them; `cbc` only encrypts them.
             """
-        ),
+        },
         VendorSettings.scheme(
             \.alibaba.scheme,
             """
@@ -147,19 +131,13 @@ extension AlibabaSettings {
             .certificateName,
             standard: "either of the two names that the vendor documents, "
                 + Alibaba.tlsNames.joined(separator: " and "),
-            example: Alibaba.tlsNames[0],
-            """
-            Host name or IP address in the certificate of the servers.
-            """
-        ),
-        .option(
-            "region",
-            \.alibaba.region,
-            .choice(),
-            """
-            Region of your users, which selects the default servers.
-            """
-        ),
+            example: Alibaba.tlsNames[0]
+        ) {
+            "Host name or IP address in the certificate of the servers."
+        },
+        .option("region", \.alibaba.region, .choice()) {
+            "Region of your users, which selects the default servers."
+        },
         VendorSettings.servers(
             standard: "the documented start-up servers of the region",
             example: Array(Alibaba.Region.cn.defaultServers.prefix(2)),
@@ -170,7 +148,8 @@ extension AlibabaSettings {
             \.alibaba.schedule,
             .boolean,
             standard: "true, or false if `servers` is set",
-            example: true,
+            example: true
+        ) {
             """
             Requests a list of nearby servers from the vendor's scheduling service at `servers`: \
             every 8 hours (over http: every 10 minutes), and when all servers fail. The servers of \
@@ -179,29 +158,22 @@ extension AlibabaSettings {
             it is also ignored if its port is neither the default port nor the port of that \
             server. The request is signed if `secret` is set.
             """
-        ),
-        .option(
-            "sdns",
-            \.alibaba.sdns,
-            .sdns,
+        },
+        .option("sdns", \.alibaba.sdns, .sdns) {
             """
             Parameters of Alibaba's custom resolution, {NAME: VALUE}. The daemon adds the \
             prefix sdns-.
             """
-        ),
+        },
         VendorSettings.batching(5),
-        .section(
-            "billing",
-            \.billing,
-            billingTable,
-            fresh: BillingSettings(),
+        .section("billing", \.billing, billingTable, fresh: BillingSettings()) {
             """
             Access key of a RAM user that may only read the counts of EMAS HTTPDNS. With this key, \
             `httpdnsctl bill` also shows the vendor's count; the key has no other use. Requests go \
             to httpdns-api.aliyuncs.com over https, at most one per minute. This option was not \
             tested with a real account.
             """
-        ),
+        },
     ]
 
     private static let billingTable = SettingsTable<BillingSettings>(
@@ -210,21 +182,17 @@ extension AlibabaSettings {
             \.accessKeyID,
             .secret(accessKeyComplaint),
             required: true,
-            example: .example("alibaba.access-key-id"),
-            """
-            Identifier of the key.
-            """
-        ),
+            example: .example("alibaba.access-key-id")
+        ) {
+            "Identifier of the key."
+        },
         .option(
             "access-key-secret",
             \.accessKeySecret,
             .secret(accessKeyComplaint),
             required: true,
-            example: .example("alibaba.access-key-secret"),
-            """
-            Secret of the key.
-            """
-        )
+            example: .example("alibaba.access-key-secret")
+        ) { "Secret of the key." }
     )
 
     private static func accessKeyComplaint(_ key: Secret) -> String? {
@@ -274,11 +242,7 @@ extension AlibabaSettings {
         Self.check(sdns: sdns, path, &reading)
     }
 
-    static func check(
-        sdns: [String: String],
-        _ path: String,
-        _ reading: inout SettingsReading
-    ) {
+    static func check(sdns: [String: String], _ path: String, _ reading: inout SettingsReading) {
         let all = complaint { () throws(AlibabaSetupError) in
             _ = try Alibaba(account: "0", parameters: sdns)
         }

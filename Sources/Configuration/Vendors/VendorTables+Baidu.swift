@@ -3,13 +3,9 @@ internal import HTTPDNS
 
 package struct BaiduSettings: Sendable, Equatable {
     package var account = ""
-
     package var secret: SecretSetting?
-
     package var scheme = VendorScheme.https
-
     package var tlsName = Baidu.defaultTLSName
-
     package init() {}
 }
 
@@ -24,15 +20,9 @@ extension VendorSettings {
 
 extension BaiduSettings: VendorAccount {
     static let about = "Baidu Cloud. \(VendorSettings.undocumented)"
-
-    var secrets: [(option: String, secret: SecretSetting?)] {
-        [("secret", secret)]
-    }
-
+    var secrets: [(option: String, secret: SecretSetting?)] { [("secret", secret)] }
     var channelName: String { scheme.rawValue }
-
     var usesTLS: Bool { scheme == .https }
-
     var documentedServers: [String] { Baidu.defaultServers }
 
     func vendor() throws -> any Vendor {
@@ -59,11 +49,12 @@ extension BaiduSettings {
                 }
             },
             required: true,
-            example: .example("baidu.secret"),
+            example: .example("baidu.secret")
+        ) {
             VendorSettings.signingSecretDoc
-        ),
+        },
         VendorSettings.scheme(\.baidu.scheme, "Answers over plain http can be read and forged."),
-        .option("tls-name", \.baidu.tlsName, .certificateName, VendorSettings.certificateDoc),
+        .option("tls-name", \.baidu.tlsName, .certificateName) { VendorSettings.certificateDoc },
         VendorSettings.servers(
             standard: "the documented servers",
             example: Baidu.defaultServers,

@@ -9,7 +9,6 @@ package struct JSONSettings: Sendable, Equatable {
     package var account: String?
 
     package var accessKeyID: String?
-
     package var secret: SecretSetting?
 
     /// True if calls are billed; nil means true if `account` is set.
@@ -19,9 +18,7 @@ package struct JSONSettings: Sendable, Equatable {
 
     package struct Address: Sendable, Hashable {
         package let text: String
-
         package let port: UInt16
-
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
         /// Reads a URL; throws `Mismatch` if `DNSJSON` refuses the URL.
@@ -58,16 +55,10 @@ extension JSONSettings: VendorAccount {
         Cloudflare. It resolves all names, with one call for each address family.
         """
 
-    var secrets: [(option: String, secret: SecretSetting?)] {
-        [("secret", secret)]
-    }
-
+    var secrets: [(option: String, secret: SecretSetting?)] { [("secret", secret)] }
     var channelName: String { (url?.scheme ?? .https).rawValue }
-
     var usesTLS: Bool { url?.scheme != .http }
-
     var port: UInt16 { url?.port ?? 443 }
-
     var documentedServers: [String] { [] }
 
     func vendor() throws -> any Vendor {
@@ -85,18 +76,13 @@ extension JSONSettings: VendorAccount {
 
 extension JSONSettings {
     static let options: [SettingsOption<VendorSettings>] = [
-        .option(
-            "url",
-            \.json.url,
-            .jsonURL,
-            required: true,
-            example: .example,
+        .option("url", \.json.url, .jsonURL, required: true, example: .example) {
             """
             URL of the API. The host is the name in the certificate, and is never resolved. In the \
             query part, {name} and {type} stand for the queried name and type; otherwise, name= \
             and type= are appended.
             """
-        ),
+        },
         VendorSettings.servers(
             standard: nil,
             example: ["223.5.5.5", "223.6.6.6"],
@@ -107,21 +93,16 @@ extension JSONSettings {
             \.json.account,
             .account,
             standard: "none; free resolvers need no account",
-            example: "100000",
+            example: "100000"
+        ) {
             """
             Number (uid) of your AliDNS account, for signed calls. Requires `access-key-id` and \
             `secret`. The signature is not fully documented: test with `httpdnsctl prove`.
             """
-        ),
-        .option(
-            "access-key-id",
-            \.json.accessKeyID,
-            .account,
-            example: "100000exampleid",
-            """
-            Public part of the access key (ak) of the AliDNS account.
-            """
-        ),
+        },
+        .option("access-key-id", \.json.accessKeyID, .account, example: "100000exampleid") {
+            "Public part of the access key (ak) of the AliDNS account."
+        },
         .option(
             "secret",
             \.json.secret,
@@ -129,21 +110,19 @@ extension JSONSettings {
                 secret.count > VendorLimits.maximumAccount
                     ? "the secret is longer than \(VendorLimits.maximumAccount) octets" : nil
             },
-            example: .example("alidns.secret"),
-            """
-            Secret part of the access key.
-            """
-        ),
+            example: .example("alidns.secret")
+        ) {
+            "Secret part of the access key."
+        },
         .option(
             "billable",
             \.json.isBillable,
             .boolean,
             standard: "true if `account` is set, else false",
-            example: true,
-            """
-            Counts calls as billable in the statistics.
-            """
-        ),
+            example: true
+        ) {
+            "Counts calls as billable in the statistics."
+        },
     ]
 }
 

@@ -5,7 +5,6 @@ package import Net
 
 package struct TencentSettings: Sendable, Equatable {
     package var channel = Tencent.Channel.https
-
     package var region = Tencent.Region.cn
 
     /// Account number; required for the channels `aes` and `des`.
@@ -17,7 +16,6 @@ package struct TencentSettings: Sendable, Equatable {
     package var key: SecretSetting?
 
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
-
     package var authExpiry = false
 
     /// Name that the certificate must contain; if nil, the server's IP address.
@@ -30,9 +28,7 @@ package struct TencentSettings: Sendable, Equatable {
 
     package struct Conf: Sendable, Equatable {
         package var servers: [SocketAddress] = []
-
         package var refresh = ClientLimits.addressLifetime
-
         package init() {}
     }
 }
@@ -48,15 +44,9 @@ extension VendorSettings {
 
 extension TencentSettings: VendorAccount {
     static let about = "Tencent Cloud (DNSPod)."
-
-    var secrets: [(option: String, secret: SecretSetting?)] {
-        [("token", token), ("key", key)]
-    }
-
+    var secrets: [(option: String, secret: SecretSetting?)] { [("token", token), ("key", key)] }
     var channelName: String { channel.rawValue }
-
     var usesTLS: Bool { channel == .https }
-
     var documentedServers: [String] { region.servers(for: channel) }
 
     mutating func complete(servers: [SocketAddress]) {
@@ -103,100 +93,62 @@ extension TencentSettings: VendorAccount {
 
 extension TencentSettings {
     static let options: [SettingsOption<VendorSettings>] = [
-        .option(
-            "channel",
-            \.tencent.channel,
-            .choice(),
+        .option("channel", \.tencent.channel, .choice()) {
             """
             Protection of calls. `https` uses TLS and a token. `aes` and `des` encrypt calls over \
             plain HTTP, but do not authenticate answers: an attacker on the network path can forge \
             some answers without the key. Therefore all answers are labelled as unprotected. \
             Prefer `https`.
             """
-        ),
-        .option(
-            "region",
-            \.tencent.region,
-            .choice(),
+        },
+        .option("region", \.tencent.region, .choice()) {
             """
             Edition of the service, which selects the default servers. The international edition \
             supports only the channel des.
             """
-        ),
-        .option(
-            "id",
-            \.tencent.id,
-            .integer(1...Int(Int32.max)),
-            example: 12345,
-            """
-            ID of your account, from the vendor's console, for the channels aes and des.
-            """
-        ),
-        .option(
-            "token",
-            \.tencent.token,
-            .secret,
-            example: .example("tencent.token"),
-            """
-            Token for the channel https, a decimal number.
-            """
-        ),
-        .option(
-            "key",
-            \.tencent.key,
-            .secret,
-            example: .example("tencent.key"),
-            """
-            Key for the channels aes (16 octets) and des (8 octets).
-            """
-        ),
-        .option(
-            "auth-expiry",
-            \.tencent.authExpiry,
-            .boolean,
+        },
+        .option("id", \.tencent.id, .integer(1...Int(Int32.max)), example: 12345) {
+            "ID of your account, from the vendor's console, for the channels aes and des."
+        },
+        .option("token", \.tencent.token, .secret, example: .example("tencent.token")) {
+            "Token for the channel https, a decimal number."
+        },
+        .option("key", \.tencent.key, .secret, example: .example("tencent.key")) {
+            "Key for the channels aes (16 octets) and des (8 octets)."
+        },
+        .option("auth-expiry", \.tencent.authExpiry, .boolean) {
             """
             Sends an expiry time with each call, for accounts with protection against theft. After \
             a 401, the daemon repeats the call once in the other form (without or with the expiry \
             time), and then uses the form that works.
             """
-        ),
-        .option(
-            "client-subnet-form",
-            \.tencent.clientSubnetForm,
-            .choice(),
+        },
+        .option("client-subnet-form", \.tencent.clientSubnetForm, .choice()) {
             """
             Form of `client-subnet` on the channels aes and des: encrypted as documented, or plain \
             as in the vendor's SDKs.
             """
-        ),
-        .option(
-            "tls-name",
-            \.tencent.tlsName,
-            .hostName,
-            example: "httpdns.example.com",
+        },
+        .option("tls-name", \.tencent.tlsName, .hostName, example: "httpdns.example.com") {
             """
             Host name that the certificate of the servers contains. Without this option, the \
             certificate must contain the IP address of the server.
             """
-        ),
+        },
         VendorSettings.servers(
             standard: "119.29.29.99 and 119.28.28.99 for https, 119.29.29.98 and 119.28.28.98"
                 + " for aes and des, 43.132.55.55 for region international",
             example: Tencent.Region.cn.servers(for: .https),
             "Default port: 443 for https, 80 for aes and des."
         ),
-        .section(
-            "conf",
-            \.tencent.conf,
-            confTable,
-            fresh: Conf(),
+        .section("conf", \.tencent.conf, confTable, fresh: Conf()) {
             """
             Requests a list of servers from the vendor's start-up servers (service /conf), for \
             accounts to which the vendor's support has assigned such servers. The servers of the \
             list are called before `servers`. A server of the list is ignored if the start-up \
             server has another kind of address (loopback, private, public).
             """
-        ),
+        },
         VendorSettings.batching(8),
     ]
 
@@ -209,20 +161,16 @@ extension TencentSettings {
                 + " https, 119.29.29.88 and 119.28.28.88 for aes and des",
             example: Tencent.Region.cn.startUpServers(for: .https).compactMap {
                 SocketAddress($0, defaultPort: 0)
-            },
-            """
-            IP addresses of the start-up servers.
-            """
-        ),
-        .option(
-            "refresh",
-            \.refresh,
-            .duration(SettingsLimits.refresh),
+            }
+        ) {
+            "IP addresses of the start-up servers."
+        },
+        .option("refresh", \.refresh, .duration(SettingsLimits.refresh)) {
             """
             Time after which the list is requested again. It is requested earlier if its validity \
             ends, or if all servers fail.
             """
-        )
+        }
     )
 }
 
@@ -274,11 +222,7 @@ extension TencentSettings {
         }
     }
 
-    private func checkSecrets(
-        of name: String,
-        _ path: String,
-        _ reading: inout SettingsReading
-    ) {
+    private func checkSecrets(of name: String, _ path: String, _ reading: inout SettingsReading) {
         let needs = channel == .https ? ["token"] : ["id", "key"]
         for option in needs where !reading.has("\(path).\(option)") {
             let hasKey = reading.has("\(path).key")
@@ -289,9 +233,7 @@ extension TencentSettings {
             )
         }
         if channel == .https {
-            guard let token, !token.value.allSatisfy({ (0x30...0x39).contains($0) }) else {
-                return
-            }
+            guard let token, !token.value.allSatisfy(\.isDigit) else { return }
             reading.report(
                 reading.place(of: "\(path).token"),
                 "the token is not a decimal number",

@@ -4,13 +4,9 @@ internal import HTTPDNS
 /// Settings of a Volcengine (ByteDance) account.
 package struct VolcengineSettings: Sendable, Equatable {
     package var account = ""
-
     package var secret: SecretSetting?
-
     package var scheme = VendorScheme.https
-
     package var tlsName = Volcengine.defaultTLSName
-
     package init() {}
 }
 
@@ -27,15 +23,9 @@ extension VendorSettings {
 
 extension VolcengineSettings: VendorAccount {
     static let about = "Volcengine (ByteDance). \(VendorSettings.undocumented)"
-
-    var secrets: [(option: String, secret: SecretSetting?)] {
-        [("secret", secret)]
-    }
-
+    var secrets: [(option: String, secret: SecretSetting?)] { [("secret", secret)] }
     var channelName: String { scheme.rawValue }
-
     var usesTLS: Bool { scheme == .https }
-
     var documentedServers: [String] { [] }
 
     func vendor() throws -> any Vendor {
@@ -67,14 +57,17 @@ extension VolcengineSettings {
                 }
             },
             required: true,
-            example: .example("volcengine.secret"),
+            example: .example("volcengine.secret")
+        ) {
             VendorSettings.signingSecretDoc
-        ),
+        },
         VendorSettings.scheme(
             \.volcengine.scheme,
             "Answers over plain http can be read and forged."
         ),
-        .option("tls-name", \.volcengine.tlsName, .certificateName, VendorSettings.certificateDoc),
+        .option("tls-name", \.volcengine.tlsName, .certificateName) {
+            VendorSettings.certificateDoc
+        },
         VendorSettings.servers(
             standard: nil,
             example: ["192.0.2.1"],

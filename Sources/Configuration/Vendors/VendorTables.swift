@@ -83,11 +83,8 @@ extension VendorSettings {
         "kind",
         \.kind,
         .choice(aliases: VendorKind.aliases),
-        required: true,
-        """
-        Protocol of the vendor. The other options depend on it.
-        """
-    )
+        required: true
+    ) { "Protocol of the vendor. The other options depend on it." }
 
     private static let commonOptions: [SettingsOption<VendorSettings>] = [
         .option(
@@ -95,173 +92,123 @@ extension VendorSettings {
             \.clientSubnet,
             .ip,
             // 203.0.113.7, a documentation address.
-            example: .v4(IPv4Address(value: 0xCB00_7107)),
+            example: .v4(IPv4Address(value: 0xCB00_7107))
+        ) {
             """
             Client address for which the vendor selects answers, instead of the source address of \
             the calls.
             """
-        ),
-        .option(
-            "timeout",
-            \.timeout,
-            .duration(SettingsLimits.timeout),
+        },
+        .option("timeout", \.timeout, .duration(SettingsLimits.timeout)) {
             """
             Time limit for one call, including connect and TLS handshake. All calls for one query \
             together take at most 3s.
             """
-        ),
-        .option(
-            "retries-before-switch",
-            \.retriesBeforeSwitch,
-            .integer(SettingsLimits.retries),
+        },
+        .option("retries-before-switch", \.retriesBeforeSwitch, .integer(SettingsLimits.retries)) {
             """
             Number of consecutive failures of the preferred server after which the next server is \
             preferred.
             """
-        ),
-        .option(
-            "hedge-after",
-            \.hedgeAfter,
-            .duration(SettingsLimits.hedge),
+        },
+        .option("hedge-after", \.hedgeAfter, .duration(SettingsLimits.hedge)) {
             """
             Time without an answer after which the next server also gets the call. The first \
             answer is used.
             """
-        ),
+        },
         .option(
             "return-to-primary-after",
             \.returnToPrimaryAfter,
-            .duration(SettingsLimits.returnToPrimary),
+            .duration(SettingsLimits.returnToPrimary)
+        ) {
             """
             Time from a switch to another server until a probe tests the first server. If the \
             first server answers, it is preferred again.
             """
-        ),
-        .option(
-            "ca-file",
-            \.caFile,
-            .certificates,
-            example: "/etc/httpdnsd/ca.pem",
+        },
+        .option("ca-file", \.caFile, .certificates, example: "/etc/httpdnsd/ca.pem") {
             """
             PEM file of trusted CA certificates, instead of the system's. A changed file takes \
             effect for new connections, without a reload.
             """
-        ),
-        .option(
-            "http",
-            \.http,
-            .httpVersion,
+        },
+        .option("http", \.http, .httpVersion) {
             """
             HTTP version. `auto`: HTTP/2 if TLS negotiates it, otherwise HTTP/1.1. `2`: as `auto`, \
             but HTTP/2 also without TLS. `3` requires a libcurl with HTTP/3.
             """
-        ),
-        .option(
-            "proxy",
-            \.proxy,
-            .proxy,
-            example: .exampleProxy,
+        },
+        .option("proxy", \.proxy, .proxy, example: .exampleProxy) {
             """
             HTTP proxy for all calls. For calls over https, the daemon uses CONNECT. An error \
             response of the proxy counts as a response of the vendor. The daemon ignores proxy \
             environment variables.
             """
-        ),
-        .option(
-            "concurrent-calls",
-            \.concurrentCalls,
-            .integer(SettingsLimits.concurrentCalls),
+        },
+        .option("concurrent-calls", \.concurrentCalls, .integer(SettingsLimits.concurrentCalls)) {
             """
             Maximum number of calls in flight; further names wait. If the value of a vendor \
             exceeds the default, the values of all vendors together can be at most 128. One client \
             can use half of the calls that other clients do not use. Set a value below the \
             vendor's limit of concurrent calls or connections.
             """
-        ),
+        },
         .option(
             "calls-per-second",
             \.callsPerSecond,
             .integer(SettingsLimits.callsPerSecond),
-            example: 100,
+            example: 100
+        ) {
             """
             Maximum number of calls per second. Above this rate, the next vendor or the fallback \
             of the route answers. Without this option, clients that query random names can use up \
             a daily budget within minutes. The shares of clients are those of `calls-per-day`.
             """
-        ),
-        .option(
-            "families",
-            \.families,
-            .choice(),
+        },
+        .option("families", \.families, .choice()) {
             """
             Address families that a call requests. `auto`: A and AAAA if both cost as much as one, \
             or if the machine has IPv6 and clients recently queried both for the name; otherwise \
             only the queried family. `both`: always A and AAAA. `v4`: A, and AAAA only if a client \
             queries it. `v6`: AAAA, and A only if a client queries it.
             """
-        ),
-        .section(
-            "budget",
-            \.budget,
-            budgetTable,
-            fresh: BudgetSettings(),
+        },
+        .section("budget", \.budget, budgetTable, fresh: BudgetSettings()) {
             """
             Limits on the calls and the billed units. The counts are in the file usage.state: they \
             survive restarts, and all daemons of the machine share them. The daemon logs when a \
             limit is reached. If the file is damaged or cannot be accessed, a budget with \
             `on-exceeded: fallback` counts as spent.
             """
-        ),
-        .section(
-            "price",
-            \.price,
-            priceTable,
-            fresh: PriceSettings(),
+        },
+        .section("price", \.price, priceTable, fresh: PriceSettings()) {
             """
             Prices of your contract, if they differ from the vendor's price page. `httpdnsctl \
             bill` shows the values in use.
             """
-        ),
+        },
     ]
 
     private static let priceTable = SettingsTable<PriceSettings>(
-        .option(
-            "per-10000",
-            \.per10000,
-            .price,
-            example: 0.04,
-            """
-            Price of 10,000 units.
-            """
-        ),
-        .option(
-            "currency",
-            \.currency,
-            .currency,
-            example: "CNY",
-            """
-            Currency of `per-10000`, as an ISO 4217 code. Set both options or none.
-            """
-        ),
+        .option("per-10000", \.per10000, .price, example: 0.04) { "Price of 10,000 units." },
+        .option("currency", \.currency, .currency, example: "CNY") {
+            "Currency of `per-10000`, as an ISO 4217 code. Set both options or none."
+        },
         .option(
             "free-per-month",
             \.freePerMonth,
             .integer(SettingsLimits.freeUnits),
-            example: 1_000_000,
-            """
-            Number of free units per calendar month (UTC).
-            """
-        ),
-        .option(
-            "weight",
-            \.weight,
-            .integer(SettingsLimits.weight),
-            example: 5,
+            example: 1_000_000
+        ) {
+            "Number of free units per calendar month (UTC)."
+        },
+        .option("weight", \.weight, .integer(SettingsLimits.weight), example: 5) {
             """
             Units of one billed item. Depending on the vendor, an item is a request, a name, or an \
             address family of a name.
             """
-        )
+        }
     )
 
     private static let budgetTable = SettingsTable<BudgetSettings>(
@@ -269,7 +216,8 @@ extension VendorSettings {
             "calls-per-day",
             \.callsPerDay,
             .integer(SettingsLimits.callsPerDay),
-            example: 100_000,
+            example: 100_000
+        ) {
             """
             Maximum number of calls per UTC day. Calls that did not reach the vendor do not count, \
             nor do refused calls over TLS (without TLS, a refusal can be forged). Above this \
@@ -280,36 +228,30 @@ extension VendorSettings {
             because their addresses cannot be forged. This part is a quarter of the budget, and \
             decreases to 0 at the end of the day.
             """
-        ),
-        .option(
-            "units-per-day",
-            \.unitsPerDay,
-            .integer(SettingsLimits.units),
-            example: 500_000,
+        },
+        .option("units-per-day", \.unitsPerDay, .integer(SettingsLimits.units), example: 500_000) {
             """
             Maximum number of billed units per UTC day. The value must be at least the units of \
             one name. A call counts also if the daemon does not know whether it is billed.
             """
-        ),
+        },
         .option(
             "units-per-month",
             \.unitsPerMonth,
             .integer(SettingsLimits.units),
-            example: 10_000_000,
+            example: 10_000_000
+        ) {
             """
             Maximum number of billed units per calendar month (UTC). The rules of `units-per-day` \
             apply.
             """
-        ),
-        .option(
-            "on-exceeded",
-            \.onExceeded,
-            .choice(),
+        },
+        .option("on-exceeded", \.onExceeded, .choice()) {
             """
             Action when the budget is spent. `fallback` sends no more calls: the next vendor or \
             the fallback of the route answers. `warn` continues to send and count calls.
             """
-        )
+        }
     )
 }
 
