@@ -3,7 +3,6 @@
 /// Varlink method call.
 package struct Call: Sendable, Equatable {
     package var method: String
-
     package var parameters: [String: JSONValue]
 
     /// True if the client accepts several replies.
@@ -58,9 +57,7 @@ package struct Call: Sendable, Equatable {
     // MARK: - Reading
 
     /// Interface of the method: the part before the last dot; may be empty.
-    package var interface: String {
-        method.lastIndex(of: ".").map { String(method[..<$0]) } ?? ""
-    }
+    package var interface: String { method.lastIndex(of: ".").map { String(method[..<$0]) } ?? "" }
 
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 

@@ -25,7 +25,6 @@ package enum ControlInterface {
         case logLevel = "LogLevel"
         case portal = "Portal"
         case version = "Version"
-
         package var fullName: String { ControlInterface.name + "." + rawValue }
 
         package init?(fullName: String) {

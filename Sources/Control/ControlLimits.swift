@@ -29,7 +29,6 @@ package enum ControlLimits {
     package static let topEntries = 1...1024
 
     package static let topEntriesDefault = 10
-
     package static let resolvedNames = 1...1024
 
     /// Allowed numbers of names in a `Resolve` call without `more`; such a call takes up to 5 s.

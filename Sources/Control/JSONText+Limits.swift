@@ -25,20 +25,16 @@ extension JSONText {
                 continue
             }
             switch octet {
-            case UInt8(ascii: "\""):
-                isInString = true
+            case UInt8(ascii: "\""): isInString = true
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
                 values += 1
                 guard depth <= maximumNesting else {
                     throw .malformed(reason: "nested deeper than \(maximumNesting) levels")
                 }
-            case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                depth -= 1
-            case UInt8(ascii: ","):
-                values += 1
-            default:
-                continue
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            case UInt8(ascii: ","): values += 1
+            default: continue
             }
             guard values <= maximumValues else {
                 throw .malformed(reason: "more than \(maximumValues) values")

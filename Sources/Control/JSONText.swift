@@ -70,13 +70,9 @@ package enum JSONText {
 
     private struct FieldName: CodingKey {
         let stringValue: String
-
         var intValue: Int? { nil }
-
         init(_ name: String) { stringValue = name }
-
         init?(stringValue: String) { self.init(stringValue) }
-
         init?(intValue: Int) { nil }
     }
 }

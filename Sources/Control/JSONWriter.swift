@@ -5,9 +5,7 @@
 /// The text equals that of ``JSONText`` if the caller writes members in alphabetical order.
 package struct JSONWriter {
     package private(set) var octets: [UInt8] = []
-
     private var isFirst = true
-
     package init() {}
 
     // MARK: - Objects and lists
@@ -26,6 +24,24 @@ package struct JSONWriter {
                 write(&writer, value)
             }
         }
+    }
+
+    /// Writes a member; omits a value that is nil.
+    package mutating func member(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ value: String?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ value: some BinaryInteger) {
+        self.name(name)
+        self.value(value)
     }
 
     /// Writes the name of a member, before its value.
@@ -54,10 +70,8 @@ package struct JSONWriter {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 octets.append(UInt8(ascii: "\\"))
                 octets.append(octet)
-            case 0..<0x20:
-                octets.append(contentsOf: Self.escape(octet).utf8)
-            default:
-                octets.append(octet)
+            case 0..<0x20: octets.append(contentsOf: Self.escape(octet).utf8)
+            default: octets.append(octet)
             }
         }
         octets.append(UInt8(ascii: "\""))

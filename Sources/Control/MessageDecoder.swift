@@ -11,7 +11,6 @@ package struct MessageDecoder: Sendable {
     private var buffer: [UInt8] = []
 
     private var start = 0
-
     private var scanned = 0
 
     // MARK: - Making

@@ -3,21 +3,13 @@
 /// Errors in replies, as in <doc:Protocol>.
 package enum MethodError: Error, Equatable, Sendable {
     case notFound(what: String)
-
     case invalidArgument(argument: String, reason: String)
-
     case denied(reason: String)
-
     case failed(reason: String)
-
     case interfaceNotFound(String)
-
     case methodNotFound(String)
-
     case methodNotImplemented(String)
-
     case invalidParameter(String)
-
     case expectedMore
 
     /// Error name that this version does not know.
@@ -68,8 +60,7 @@ extension MethodError {
                 .invalidArgument(argument: text("argument"), reason: text("reason"))
             case ControlInterface.name + ".Denied": .denied(reason: text("reason"))
             case ControlInterface.name + ".Failed": .failed(reason: text("reason"))
-            case ServiceInterface.name + ".InterfaceNotFound":
-                .interfaceNotFound(text("interface"))
+            case ServiceInterface.name + ".InterfaceNotFound": .interfaceNotFound(text("interface"))
             case ServiceInterface.name + ".MethodNotFound": .methodNotFound(text("method"))
             case ServiceInterface.name + ".MethodNotImplemented":
                 .methodNotImplemented(text("method"))

@@ -81,7 +81,6 @@ package struct Reply: Sendable, Equatable {
 
     fileprivate struct Envelope<Parameters> {
         let parameters: Parameters
-
         let continues: Bool?
 
         private enum CodingKeys: String, CodingKey {
@@ -95,10 +94,7 @@ extension Reply.Envelope: Encodable where Parameters: Encodable {}
 extension Reply.Envelope: JSONWritable where Parameters: JSONWritable {
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            if let continues {
-                writer.name("continues")
-                writer.value(continues)
-            }
+            writer.member("continues", continues)
             writer.name("parameters")
             parameters.write(to: &writer)
         }

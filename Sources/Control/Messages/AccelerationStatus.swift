@@ -7,7 +7,6 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
     package var why: String?
 
     package var entries: UInt64 = 0
-
     package var answers: UInt64 = 0
 
     package enum State: String, Codable, Sendable {

@@ -20,7 +20,6 @@ package struct BillReply: Codable, Sendable, Equatable {
     package var period: String
 
     package var vendors: [VendorBill]
-
     package var advice: [BillAdvice]
 
     package init(period: String, vendors: [VendorBill], advice: [BillAdvice]) {
@@ -32,7 +31,6 @@ package struct BillReply: Codable, Sendable, Equatable {
 
 package struct VendorBill: Codable, Sendable, Equatable {
     package var name: String
-
     package var units: BilledUnits
 
     /// Cost after the free units; nil if the price is unknown.
@@ -99,7 +97,6 @@ package struct BillRules: Codable, Sendable, Equatable {
     package var price: BilledCost?
 
     package var page: String?
-
     package var readOn: String?
 
     package init(item: String, weight: UInt64, known: Bool, freePerMonth: UInt64) {
@@ -113,7 +110,6 @@ package struct BillRules: Codable, Sendable, Equatable {
 /// Change of the settings that reduces the cost of a vendor.
 package struct BillAdvice: Codable, Sendable, Equatable {
     package var vendor: String
-
     package var setting: String
 
     /// Units per day with the change, at the present query rate.

@@ -22,7 +22,6 @@ package struct BilledUnits: Codable, Sendable, Equatable {
 
 package struct BilledCost: Codable, Sendable, Equatable {
     package var amount: Double
-
     package var currency: String
 
     package init(amount: Double, currency: String) {

@@ -13,15 +13,10 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
     package var spentToday: UInt64 = 0
 
     package var unitsToday: UInt64?
-
     package var unitsThisMonth: UInt64?
-
     package var beyond: UInt64 = 0
-
     package var state = State.within
-
     package var dayEndsSeconds: Int
-
     package var problem: String?
 
     /// True if all machines of a fleet share the limits; the counts are only those of this machine.

@@ -20,18 +20,14 @@ package struct ExplainRequest: CallParameters, Equatable {
 
 package struct ExplainReply: Codable, Sendable, Equatable {
     package var name: String
-
     package var type: String
-
     package var steps: [ExplainStep] = []
-
     package var route: ExplainedRoute?
 
     /// Answer that a query would get; nil if the name must be resolved first.
     package var answer: Resolved?
 
     package var cost = ExplainedCost()
-
     package var live: LiveReport?
 
     package init(name: String, type: String) {
@@ -47,7 +43,6 @@ package struct ExplainStep: Codable, Sendable, Equatable {
     package var stage: String
 
     package var result: String
-
     package var notes: [String]
 
     package init(_ stage: String, _ result: String, notes: [String] = []) {
@@ -62,7 +57,6 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     package var place: String
 
     package var pattern: String
-
     package var vendors: [String]
 
     /// Vendors that do not respond; a query does not wait for these vendors.
@@ -94,7 +88,6 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
 /// Cost of a query now, and of the next resolution.
 package struct ExplainedCost: Codable, Sendable, Equatable {
     package var billableCalls = 0
-
     package var vendor: String?
 
     /// Seconds until the next resolution; nil if there is no cached answer.
@@ -110,39 +103,32 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     /// Upper bound of the units of `billableCalls`; nil if unknown.
     package var units: UInt64?
     package var money: BilledCost?
-
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
     /// Upper bound of the units that the cached answer cost; nil if no vendor gave the answer.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
-
     package init() {}
 }
 
 package struct LiveReport: Codable, Sendable, Equatable {
     package var answer: Resolved
-
     package var attempts: [LiveAttempt] = []
-
     package var notes: [String] = []
 
     /// Number of attempts and notes that were omitted because of a limit.
     package var leftOut = 0
 
     package var billableCalls = 0
-
     package var units: UInt64?
     package var money: BilledCost?
-
     package init(answer: Resolved) { self.answer = answer }
 }
 
 /// Request to a vendor, or query to an upstream.
 package struct LiveAttempt: Codable, Sendable, Equatable {
     package var name: String
-
     package var server: String
 
     /// Reason of the attempt.
@@ -158,9 +144,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     package var reused: Bool?
 
     package var status: Int?
-
     package var result: String
-
     package let afterMs: Double
 
     /// Duration; nil while the attempt is in flight.

@@ -40,7 +40,6 @@ package struct FleetStats: Codable, Sendable, Equatable {
     package var reads: UInt64 = 0
 
     package var found: UInt64 = 0
-
     package var notFound: UInt64 = 0
 
     /// Vendor calls of this machine for which other machines possibly waited.
@@ -63,6 +62,5 @@ package struct FleetStats: Codable, Sendable, Equatable {
     package var rejected: UInt64 = 0
 
     package var errors: UInt64 = 0
-
     package init() {}
 }

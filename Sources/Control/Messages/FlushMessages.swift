@@ -3,16 +3,13 @@
 /// Arguments of `Flush`: one scope, and optionally `soft` and `fleet`.
 package struct FlushRequest: CallParameters, Equatable {
     package var all: Bool?
-
     package var name: String?
 
     /// Query type; requires `name`.
     package var type: String?
 
     package var tree: String?
-
     package var negative: Bool?
-
     package var stale: Bool?
 
     /// Name of a vendor or upstream; `vendor` for all vendors, `upstream` for all upstreams.
@@ -27,15 +24,10 @@ package struct FlushRequest: CallParameters, Equatable {
     /// Selection of the entries to remove.
     package enum Scope: Sendable, Hashable {
         case all
-
         case name(String, type: String?)
-
         case tree(String)
-
         case negative
-
         case stale
-
         case source(String)
     }
 

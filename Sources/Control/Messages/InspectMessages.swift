@@ -2,7 +2,6 @@
 
 package struct SettingsReply: Codable, Sendable, Equatable {
     package var file: String
-
     package var text: String
 
     package init(file: String, text: String) {
@@ -22,7 +21,6 @@ package struct RoutesRequest: CallParameters, Equatable {
 
 package struct RoutesReply: Codable, Sendable, Equatable {
     package var routes: [RouteEntry]
-
     package var pattern: String?
 
     package init(routes: [RouteEntry], pattern: String? = nil) {
@@ -33,15 +31,10 @@ package struct RoutesReply: Codable, Sendable, Equatable {
 
 package struct RouteEntry: Codable, Sendable, Equatable {
     package var place: String
-
     package var domains: [String]
-
     package var except: [String]
-
     package var vendors: [String]
-
     package var upstreams: [String]
-
     package var fallback: String
 
     package init(
@@ -72,7 +65,6 @@ package struct LogLevelRequest: CallParameters, Equatable {
 
 package struct LogLevelReply: Codable, Sendable, Equatable {
     package var level: String
-
     package var settingsLevel: String
 
     package init(level: String, settingsLevel: String) {

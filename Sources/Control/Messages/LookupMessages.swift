@@ -17,13 +17,11 @@ package struct LookupRequest: CallParameters, Equatable {
 /// Reply to `Lookup`; if the cache has no entry, the daemon sends the error `NotFound` instead.
 package struct LookupReply: Codable, Sendable, Equatable {
     package var entries: [CachedEntry]
-
     package init(entries: [CachedEntry]) { self.entries = entries }
 }
 
 package struct CachedEntry: Codable, Sendable, Equatable {
     package var name: String
-
     package var type: String
 
     /// RCODE in lower case; `nodata` is NOERROR without records.
@@ -50,9 +48,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     package var fleet: String?
 
     package var ageSeconds: Int
-
     package var ttlSeconds: Int
-
     package var stale: Bool
 
     /// Number of hits; a refresh of the entry halves the number.

@@ -3,7 +3,6 @@
 /// Arguments of `Pause` and `Resume`; a call must have exactly one argument.
 package struct PauseRequest: CallParameters, Equatable {
     package var vendor: String?
-
     package var upstream: String?
 
     /// Name of a vendor, or of an upstream if no vendor has this name.
@@ -44,11 +43,8 @@ package struct PauseRequest: CallParameters, Equatable {
 
 package struct PauseReply: Codable, Sendable, Equatable {
     package var vendor: String?
-
     package var upstream: String?
-
     package var changed: Bool
-
     package var inFlight: Int
 
     /// Suspension after the call; nil if the vendor or upstream is in use.

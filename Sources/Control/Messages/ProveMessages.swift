@@ -24,15 +24,12 @@ package struct ProveRequest: CallParameters, Equatable {
 /// Reply to `Prove`; with `more`, each reply has one step, and the last has none.
 package struct ProveReply: Codable, Sendable, Equatable {
     package var vendor: String
-
     package var name: String
-
     package var calls: Int
 
     /// Upper bound of the units that the planned calls cost.
     package var units: UInt64
     package var money: BilledCost?
-
     package var steps: [ProofStep]
 
     package init(vendor: String, name: String, calls: Int, units: UInt64, steps: [ProofStep] = []) {
@@ -50,11 +47,8 @@ package struct ProofStep: Codable, Sendable, Equatable {
     package var label: String
 
     package var expected: String
-
     package var verdict = Verdict.skipped
-
     package var request: String?
-
     package var status: Int?
 
     /// Addresses with TTLs, or an error.
@@ -67,7 +61,6 @@ package struct ProofStep: Codable, Sendable, Equatable {
 
     package enum Verdict: String, Codable, Sendable {
         case agrees
-
         case differs
 
         /// The call was not made, or had no reply; ``ProofStep/result`` has the reason.
@@ -87,9 +80,7 @@ package struct ProofVector: Codable, Sendable, Equatable {
     package var vendor: String
 
     package var names: [String]
-
     package var types: [String]
-
     package var status: Int
 
     /// Body of the reply, in which client addresses are replaced by 203.0.113.1.

@@ -60,17 +60,11 @@ package struct SettingChange: Codable, Sendable, Equatable {
 
 package struct ReloadReply: Codable, Sendable, Equatable {
     package var applied: Bool
-
     package var problems: [SettingsComplaint]
-
     package var warnings: [SettingsComplaint]
-
     package var changes: [SettingChange]
-
     package var needsRestart: [String]
-
     package var removedAnswers: Int
-
     package var notes: [String]?
 
     package init(

@@ -31,14 +31,12 @@ package struct ResolveRequest: CallParameters, Equatable {
 /// Reply to `Resolve`; with `more`, each reply has one name, and the last has none.
 package struct ResolveReply: Codable, Sendable, Equatable {
     package var results: [Resolved]
-
     package init(results: [Resolved]) { self.results = results }
 }
 
 /// Answer of the daemon to a question.
 package struct Resolved: Codable, Sendable, Equatable {
     package var name: String
-
     package var type: String
 
     /// RCODE: `noerror`, `nodata`, `nxdomain` and others.
@@ -57,9 +55,7 @@ package struct Resolved: Codable, Sendable, Equatable {
     package private(set) var originServer: String?
 
     package var records: [String]
-
     package var ttlSeconds: Int?
-
     package var explanation: String?
 
     /// True if DNS64 made the answer (RFC 6147); otherwise nil.

@@ -3,9 +3,7 @@
 /// Interface of every Varlink service.
 package enum ServiceInterface {
     package static let name = "org.varlink.service"
-
     package static let getInfo = name + ".GetInfo"
-
     package static let getInterfaceDescription = name + ".GetInterfaceDescription"
 }
 
@@ -17,13 +15,9 @@ package struct NoParameters: CallParameters, Equatable {
 
 package struct InfoReply: Codable, Sendable, Equatable {
     package var vendor: String
-
     package var product: String
-
     package var version: String
-
     package var url: String
-
     package var interfaces: [String]
 
     package init(
@@ -43,7 +37,6 @@ package struct InfoReply: Codable, Sendable, Equatable {
 
 package struct DescriptionRequest: CallParameters, Equatable {
     package var interface: String
-
     package init(interface: String) { self.interface = interface }
 
     package enum CodingKeys: CodingKey, CaseIterable { case interface }
@@ -51,6 +44,5 @@ package struct DescriptionRequest: CallParameters, Equatable {
 
 package struct DescriptionReply: Codable, Sendable, Equatable {
     package var description: String
-
     package init(description: String) { self.description = description }
 }

@@ -7,10 +7,7 @@ package struct SnapshotStatus: Codable, Sendable, Equatable {
     package var ageSeconds: Int?
 
     package var entries: UInt64 = 0
-
     package var octets: UInt64 = 0
-
     package var lastError: String?
-
     package init(path: String) { self.path = path }
 }

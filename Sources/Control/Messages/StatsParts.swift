@@ -2,38 +2,26 @@
 
 package struct CacheStats: Codable, Sendable, Equatable {
     package var entries: UInt64 = 0
-
     package var octets: UInt64 = 0
-
     package var limitOctets: UInt64 = 0
 
     /// Octets of the index, which are not part of `octets`.
     package var indexOctets: UInt64 = 0
 
     package var hits: UInt64 = 0
-
     package var misses: UInt64 = 0
-
     package var insertions: UInt64 = 0
-
     package var evictions: UInt64 = 0
-
     package var expired: UInt64 = 0
-
     package var negativeEntries: UInt64 = 0
-
     package var snapshot: SnapshotStatus?
-
     package init() {}
 }
 
 package struct UpstreamStats: Codable, Sendable, Equatable {
     package var name: String
-
     package var protected: Bool
-
     package var queries: UInt64 = 0
-
     package var successes: UInt64 = 0
 
     /// Deprecated; use `failuresByKind`.
@@ -42,11 +30,8 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     }
 
     package private(set) var failed: UInt64? = 0
-
     package private(set) var failuresByKind: Counts? = [:]
-
     package var tcpRetries: UInt64 = 0
-
     package var foreignReplies: UInt64 = 0
 
     /// Opened connections, including failed attempts.
@@ -74,9 +59,7 @@ package struct MissStats: Codable, Sendable, Equatable {
 
 package struct RefreshStats: Codable, Sendable, Equatable {
     package var started: UInt64 = 0
-
     package var done: UInt64 = 0
-
     package var failed: UInt64 = 0
 
     /// Refreshes not started because the last minute had too many vendor lookups.
@@ -90,9 +73,7 @@ package struct RefreshStats: Codable, Sendable, Equatable {
 
 package struct NetworkStats: Codable, Sendable, Equatable {
     package var changes: UInt64 = 0
-
     package var resumes: UInt64 = 0
-
     package var lastAgeSeconds: Int?
 
     /// DNS servers of the network, without the servers of routing domains.
@@ -118,7 +99,6 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     package var nat64From: String?
 
     package var nat64AgeSeconds: Int?
-
     package init() {}
 }
 
@@ -141,18 +121,13 @@ package struct NetworkDomain: Codable, Sendable, Equatable {
 
 package struct LogStats: Codable, Sendable, Equatable {
     package var dropped: UInt64
-
     package init(dropped: UInt64 = 0) { self.dropped = dropped }
 }
 
 package struct ProcessStats: Codable, Sendable, Equatable {
     package var rssOctets: UInt64 = 0
-
     package var descriptors: UInt64 = 0
-
     package var threads: UInt64 = 0
-
     package var cpuSeconds: Double = 0
-
     package init() {}
 }

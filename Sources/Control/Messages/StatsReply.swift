@@ -40,22 +40,16 @@ package struct StatsReply: Codable, Sendable, Equatable {
     package var sinceSeconds: Int
 
     package var queries = QueryStats()
-
     package var latency = LatencyStats()
-
     package var cache = CacheStats()
-
     package var vendors: [VendorStats] = []
-
     package var upstreams: [UpstreamStats] = []
 
     /// Packets by outcome: `ignored`, `truncated-replies` and others.
     package var packets: Counts = [:]
 
     package var misses = MissStats()
-
     package var refresh = RefreshStats()
-
     package var network = NetworkStats()
 
     /// Counters of the fleet; nil in the reply of an older daemon.
@@ -65,9 +59,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
     package var log: LogStats?
 
     package var acceleration: AccelerationStatus?
-
     package var process = ProcessStats()
-
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
@@ -94,13 +86,9 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
 package struct LatencyStats: Codable, Sendable, Equatable {
     package var client = LatencyQuantiles()
-
     package var cache = LatencyQuantiles()
-
     package var vendor = LatencyQuantiles()
-
     package var upstream = LatencyQuantiles()
-
     package init() {}
 }
 
@@ -109,15 +97,10 @@ package struct LatencyQuantiles: Codable, Sendable, Equatable {
     package var count: UInt64 = 0
 
     package var p50Us: UInt64 = 0
-
     package var p90Us: UInt64 = 0
-
     package var p99Us: UInt64 = 0
-
     package var p999Us: UInt64 = 0
-
     package var maxUs: UInt64 = 0
-
     package init() {}
 
     package init(

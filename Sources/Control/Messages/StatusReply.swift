@@ -2,23 +2,14 @@
 
 package struct StatusReply: Codable, Sendable, Equatable {
     package var state: State
-
     package var version: String
-
     package var pid: Int
-
     package var uptimeSeconds: Int
-
     package var listeners: [ListenerStatus] = []
-
     package var vendors: [VendorStatus] = []
-
     package var upstreams: [UpstreamStatus] = []
-
     package var cache = CacheUsage()
-
     package var network = NetworkStats()
-
     package var acceleration: AccelerationStatus?
 
     /// State of the fleet; nil in the reply of an older daemon.
@@ -43,7 +34,6 @@ package struct StatusReply: Codable, Sendable, Equatable {
 
 package struct ListenerStatus: Codable, Sendable, Equatable {
     package var address: String
-
     package var transport: String
 
     /// Origin of the socket: `settings` or `socket-activation`.
@@ -68,11 +58,8 @@ package enum HealthStatus: String, Codable, Sendable {
 
 package struct CacheUsage: Codable, Sendable, Equatable {
     package var entries: UInt64 = 0
-
     package var octets: UInt64 = 0
-
     package var limitOctets: UInt64 = 0
-
     package var snapshot: SnapshotStatus?
 
     package init(entries: UInt64 = 0, octets: UInt64 = 0, limitOctets: UInt64 = 0) {

@@ -9,7 +9,6 @@ package struct TopRequest: CallParameters, Equatable {
 
     package enum Kind: String, CaseIterable, Sendable {
         case names
-
         case misses
 
         /// Queries by response time.
@@ -37,10 +36,7 @@ package struct TopRequest: CallParameters, Equatable {
     package func selection() throws(MethodError) -> (kind: Kind, count: Int) {
         guard let kind = Kind(rawValue: kind) else {
             let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalidArgument(
-                argument: "kind",
-                reason: "no such list; use one of: \(kinds)"
-            )
+            throw .invalidArgument(argument: "kind", reason: "no such list; use one of: \(kinds)")
         }
         let count = count ?? ControlLimits.topEntriesDefault
         guard ControlLimits.topEntries.contains(count) else {
@@ -80,7 +76,6 @@ package struct QueryCount: Codable, Sendable, Equatable {
     package var name: String
 
     package var queries: UInt64
-
     package var misses: UInt64
 
     /// Number of upstream answers after an empty answer of the vendor.
@@ -110,9 +105,7 @@ package struct QueryCount: Codable, Sendable, Equatable {
 
 package struct NameCost: Codable, Sendable, Equatable {
     package var name: String
-
     package var vendor: String
-
     package var calls: UInt64
 
     /// Maximum error of `calls`, which can be too high.
@@ -122,7 +115,6 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var units: UInt64?
 
     package var route: String
-
     package var domain: String
 
     package init(

@@ -8,7 +8,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     package var transport: String
 
     package var protected: Bool
-
     package var state: State
 
     /// Remaining seconds of the back-off; 0 if the next query can be sent to the server.
@@ -17,14 +16,10 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     package var reason: String?
 
     /// Deprecated; use `latencyUs`.
-    package var latencyMs: Double? {
-        didSet { latencyUs = latencyMs.map(microseconds) }
-    }
+    package var latencyMs: Double? { didSet { latencyUs = latencyMs.map(microseconds) } }
 
     package private(set) var latencyUs: UInt64?
-
     package var queries: UInt64 = 0
-
     package var successes: UInt64 = 0
 
     /// Deprecated; use `failed`.
@@ -33,13 +28,9 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     }
 
     package private(set) var failed: UInt64? = 0
-
     package var connectionsOpened: UInt64 = 0
-
     package var connectionsReused: UInt64 = 0
-
     package var lastError: String?
-
     package var lastErrorAgeSeconds: Int?
 
     package enum State: String, Codable, Sendable {

@@ -12,7 +12,6 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     package var validates = false
 
     package var state: HealthStatus
-
     package var calls: UInt64 = 0
 
     /// Deprecated; use `failed`.
@@ -21,20 +20,14 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     }
 
     package private(set) var failed: UInt64? = 0
-
     package var foreignReplies: UInt64?
-
     package var servers: [UpstreamServer] = []
 
     /// Deprecated; use `latencyP50Us`.
-    package var latencyMsP50: Double? {
-        didSet { latencyP50Us = latencyMsP50.map(microseconds) }
-    }
+    package var latencyMsP50: Double? { didSet { latencyP50Us = latencyMsP50.map(microseconds) } }
 
     package private(set) var latencyP50Us: UInt64?
-
     package var lastError: String?
-
     package var lastErrorAgeSeconds: Int?
 
     package init(name: String, url: String, protected: Bool, state: HealthStatus = .up) {

@@ -13,13 +13,9 @@ package struct VendorStats: Codable, Sendable, Equatable {
     package var lookups: UInt64 = 0
 
     package var successes: UInt64 = 0
-
     package var empty: UInt64 = 0
-
     package var unanswered: UInt64 = 0
-
     package var calls: UInt64 = 0
-
     package var billableCalls: UInt64 = 0
 
     /// Number of names in billable calls; a call can have several names.
@@ -41,31 +37,23 @@ package struct VendorStats: Codable, Sendable, Equatable {
     package var dropped: Counts? = [:]
 
     package var connectionsOpened: UInt64 = 0
-
     package var connectionsReused: UInt64 = 0
 
     /// Avoided calls by reason: `cached`, `merged`, `paired`, `batched`, `fleet`.
     package var avoided: Counts = [:]
 
     package var budget: BudgetStatus?
-
     package var units: BilledUnits?
-
     package var cost: BilledCost?
-
     package var clientAddress: String?
-
     package init(name: String) { self.name = name }
 }
 
 /// Billable names of a route.
 package struct RouteCost: Codable, Sendable, Equatable {
     package var route: String
-
     package var domain: String
-
     package var names: UInt64
-
     package var units: UInt64?
 
     package init(route: String, domain: String, names: UInt64, units: UInt64? = nil) {

@@ -10,23 +10,14 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     package var channel: String
 
     package var protected = true
-
     package var state: HealthStatus
-
     package var rest: VendorRest?
-
     package var servers: [VendorServer] = []
-
     package var calls: UInt64 = 0
-
     package var billableCalls: UInt64 = 0
-
     package var connectionsOpened: UInt64 = 0
-
     package var connectionsReused: UInt64 = 0
-
     package var budget: BudgetStatus?
-
     package var units: BilledUnits?
 
     /// Cost of the current month (UTC); nil if the price is unknown.
@@ -36,7 +27,6 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     package var clientAddress: String?
 
     package var clientSubnet: String?
-
     package var refresh: AddressRefresh?
 
     /// Seconds by which the vendor's clock is ahead of the clock of this machine.
@@ -84,13 +74,9 @@ package struct VendorRest: Codable, Sendable, Equatable {
 
 package struct AddressRefresh: Codable, Sendable, Equatable {
     package var count: UInt64
-
     package var failures: UInt64
-
     package var lastAgeSeconds: Int?
-
     package var error: String?
-
     package init(count: UInt64, failures: UInt64, lastAgeSeconds: Int? = nil, error: String? = nil)
     {
         self.count = count
@@ -107,7 +93,6 @@ package struct VendorServer: Codable, Sendable, Equatable {
     package var current: Bool
 
     package var state: HealthStatus
-
     package var calls: UInt64 = 0
 
     /// Deprecated; use `failed`.
@@ -118,14 +103,10 @@ package struct VendorServer: Codable, Sendable, Equatable {
     package private(set) var failed: UInt64? = 0
 
     /// Deprecated; use `latencyP50Us`.
-    package var latencyMsP50: Double? {
-        didSet { latencyP50Us = latencyMsP50.map(microseconds) }
-    }
+    package var latencyMsP50: Double? { didSet { latencyP50Us = latencyMsP50.map(microseconds) } }
 
     package private(set) var latencyP50Us: UInt64?
-
     package var lastError: String?
-
     package var lastErrorAgeSeconds: Int?
 
     package init(address: String, current: Bool = false, state: HealthStatus = .up) {

@@ -2,13 +2,9 @@
 
 package struct VersionReply: Codable, Sendable, Equatable {
     package var version: String
-
     package var swift: String
-
     package var libcurl: String
-
     package var openssl: String
-
     package var libyaml: String
 
     package init(

@@ -3,14 +3,12 @@
 /// Arguments of `Watch`; an absent argument matches all queries.
 package struct WatchRequest: CallParameters, Equatable {
     package var name: String?
-
     package var type: String?
 
     /// Source as in `Stats`, or the name of a vendor or upstream.
     package var source: String?
 
     package var rcode: String?
-
     package var client: String?
 
     /// Deprecated; use `slowerUs`.
@@ -52,13 +50,9 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package var name: String
 
     package var type: String
-
     package var rcode: String
-
     package var source: String
-
     package var server: String?
-
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
@@ -66,9 +60,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package var fallback: String?
 
     package var transport: String
-
     package var client: String
-
     package var tookUs: UInt32
 
     /// Properties of the answer.
