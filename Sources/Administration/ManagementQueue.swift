@@ -19,20 +19,15 @@ package final class ManagementQueue {
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
-
     private(set) var jobs = 0
-
     var waitingJobs: Int { waiting.reduce(0) { $0 + $1.jobs.count } }
-
     private var isBusy = false
 
     /// Queued jobs by user; the first user is next.
     private var waiting: [(user: UInt32, jobs: ArraySlice<CheckedContinuation<Void, Never>>)] = []
 
     private static let root: UInt32 = 0
-
     private var pause: (any Cancellable)?
-
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
     /// Queues `job` and runs it when the user has a turn; `job` must not wait for a client.
@@ -42,9 +37,7 @@ package final class ManagementQueue {
         for user: UInt32,
         _ job: @ServiceLoop () async throws -> Value
     ) async rethrows -> Value {
-        if isBusy {
-            await withCheckedContinuation { add($0, of: user) }
-        }
+        if isBusy { await withCheckedContinuation { add($0, of: user) } }
         isBusy = true
         jobs += 1
         let start = clocks.now()

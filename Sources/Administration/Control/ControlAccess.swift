@@ -9,11 +9,8 @@ package import Net
 /// group. Supplementary groups are not looked up, because NSS may query this daemon.
 package struct ControlAccess: Sendable, Equatable {
     private static let writableByOthers: UInt32 = 0o002
-
     package let mode: UInt32
-
     package let group: UInt32?
-
     package let owner: UInt32
 
     package init(mode: UInt32, group: UInt32?, owner: UInt32) {

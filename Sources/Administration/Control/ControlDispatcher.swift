@@ -6,11 +6,8 @@ package import Net
 /// Dispatcher of control calls, without sockets and clock.
 package struct ControlDispatcher: Sendable {
     private let handler: any ControlHandling
-
     private let access: ControlAccess
-
     private let logger: Logger
-
     let queue: ManagementQueue
 
     /// Separate queue, because each check needs memory for a second set of settings.
@@ -111,10 +108,8 @@ package struct ControlDispatcher: Sendable {
                 throw MethodError.methodNotFound(call.method)
             }
             return try await results(of: method, call, from: peer, sendMore)
-        case ServiceInterface.name:
-            return try await results(ofService: call)
-        default:
-            throw MethodError.interfaceNotFound(call.interface)
+        case ServiceInterface.name: return try await results(ofService: call)
+        default: throw MethodError.interfaceNotFound(call.interface)
         }
     }
 
@@ -159,15 +154,13 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(reply)
         case .explain:
             let request = try call.arguments(as: ExplainRequest.self)
-            let isLive = request.live ?? false
-            if isLive { try allowChange(call, by: peer) }
-            if isLive {
+            if request.live ?? false {
+                try allowChange(call, by: peer)
                 return try await Self.message(try await handler.explain(request, isLive: true))
             }
-            let reply = try await queue.run(for: peer.uid) {
+            return try await message(for: peer) {
                 try await handler.explain(request, isLive: false)
             }
-            return try await Self.message(reply)
         case .resolve:
             let request = try call.arguments(as: ResolveRequest.self)
             let isStream = call.more && !call.oneway
@@ -226,9 +219,7 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: WatchRequest.self)
             try Self.allowMore(call)
             try allowPrivacy(call, to: peer)
-            try await handler.watch(request) {
-                try await sendMore(try await part($0, for: peer))
-            }
+            try await handler.watch(request) { try await sendMore(try await part($0, for: peer)) }
             return try await Self.message(WatchReply(queries: []))
         case .pause:
             let subject = try call.arguments(as: PauseRequest.self).subject()
@@ -256,20 +247,10 @@ package struct ControlDispatcher: Sendable {
                 return try await handler.check(request)
             }
             return try await Self.message(reply)
-        case .settings, .routes, .logLevel, .portal:
-            return try await inspection(by: method, call, from: peer)
-        case .version:
+        case .settings:
             _ = try call.arguments(as: NoParameters.self)
-            return try await message(for: peer) { try await handler.version() }
-        }
-    }
-
-    private func inspection(
-        by method: ControlInterface.Method,
-        _ call: Call,
-        from peer: StreamConnection.Credentials
-    ) async throws -> [UInt8] {
-        switch method {
+            try allowPrivacy(call, to: peer)
+            return try await message(for: peer) { try await handler.settings() }
         case .routes:
             let request = try call.arguments(as: RoutesRequest.self)
             return try await message(for: peer) { try await handler.routes(request) }
@@ -281,10 +262,9 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: PortalRequest.self)
             try allowChange(call, by: peer)
             return try await Self.message(try await handler.portal(request))
-        default:
+        case .version:
             _ = try call.arguments(as: NoParameters.self)
-            try allowPrivacy(call, to: peer)
-            return try await message(for: peer) { try await handler.settings() }
+            return try await message(for: peer) { try await handler.version() }
         }
     }
 
@@ -312,11 +292,9 @@ package struct ControlDispatcher: Sendable {
                 return try await Self.message(
                     DescriptionReply(description: ServiceInterface.description)
                 )
-            default:
-                throw MethodError.interfaceNotFound(interface)
+            default: throw MethodError.interfaceNotFound(interface)
             }
-        default:
-            throw MethodError.methodNotFound(call.method)
+        default: throw MethodError.methodNotFound(call.method)
         }
     }
 
@@ -344,9 +322,7 @@ package struct ControlDispatcher: Sendable {
     private func allowPrivacy(
         _ call: Call,
         to peer: StreamConnection.Credentials
-    ) throws(MethodError) {
-        try allow(call, by: peer, "reading the queries of clients")
-    }
+    ) throws(MethodError) { try allow(call, by: peer, "reading the queries of clients") }
 
     private func allow(
         _ call: Call,

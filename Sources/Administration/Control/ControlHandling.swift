@@ -11,7 +11,6 @@ package protocol ControlHandling: Sendable {
     typealias Send<Results> = @ServiceLoop (Results) async throws -> Void
 
     func status() async throws(MethodError) -> StatusReply
-
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
     /// Sends the counters immediately and after every `interval`, until cancelled.
@@ -92,8 +91,6 @@ package protocol ControlHandling: Sendable {
     func portal(_ request: PortalRequest) async throws(MethodError) -> PortalReply
 
     func reload() async throws(MethodError) -> ReloadReply
-
     func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply
-
     func version() async throws(MethodError) -> VersionReply
 }

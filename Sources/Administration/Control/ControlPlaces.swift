@@ -15,19 +15,13 @@ struct ControlPlaces {
     var reserved: Int { total / 8 }
 
     var perUser: Int { max(1, total / 2) }
-
     var streams: Int { max(1, total / 2) }
-
     var streamsPerUser: Int { max(1, total / 4) }
-
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }
-
     private var connected = Users()
     private var streaming = Users()
     private var unsent = 0
-
     private static var root: UInt32 { 0 }
-
     init(total: Int) { self.total = total }
 
     mutating func connect(_ user: UInt32) -> Bool {

@@ -15,28 +15,18 @@ package final class ControlServer {
         package var connections = 16
 
         package var idle = Duration.seconds(60)
-
         package var arrival = Duration.seconds(5)
-
         package var departure = Duration.seconds(5)
-
         static let readOctets = 16 * 1024
-
         package init() {}
     }
 
     private let listener: StreamListener
-
     private let dispatcher: ControlDispatcher
-
     private let limits: Limits
-
     private let logger: Logger
-
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
-
     private var places: ControlPlaces
-
     var onDismissal: (@ServiceLoop () -> Void)?
 
     // MARK: - Making
@@ -127,10 +117,7 @@ package final class ControlServer {
 
     // MARK: - One client
 
-    private func serve(
-        _ connection: StreamConnection,
-        _ peer: StreamConnection.Credentials
-    ) async {
+    private func serve(_ connection: StreamConnection, _ peer: StreamConnection.Credentials) async {
         do {
             try await answer(connection, from: peer)
         } catch let error as ProtocolError {

@@ -5,11 +5,8 @@ package import Net
 @ServiceLoop
 package struct ControlSocket {
     package let listener: StreamListener
-
     package let access: ControlAccess
-
     package let warning: String?
-
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
     /// False if the socket file was removed or replaced; clients then cannot connect.

@@ -6,7 +6,6 @@ package import Net
 @ServiceLoop
 package struct GroupSocket {
     package let listener: StreamListener
-
     package let group: UInt32
 
     /// Failure that does not prevent the use of the socket; nil if there was none.

@@ -20,11 +20,8 @@ package struct Exposition {
 
     enum Kind: String {
         case counter
-
         case gauge
-
         case histogram
-
         case info
     }
 
@@ -32,13 +29,10 @@ package struct Exposition {
 
     let form: Form
     private var text = ""
-
     private var name = ""
     private var lines = ""
     private var labels: Set<String> = []
-
     init(_ form: Form) { self.form = form }
-
     var octets: [UInt8] { Array((form == .openMetrics ? text + "# EOF\n" : text).utf8) }
 
     // MARK: - Families
@@ -77,12 +71,7 @@ package struct Exposition {
         text += lines
     }
 
-    mutating func single(
-        _ name: String,
-        _ kind: Kind,
-        _ help: String,
-        _ value: some MetricValue
-    ) {
+    mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: some MetricValue) {
         family(name, kind, help) { $0.add([:], value) }
     }
 

@@ -6,7 +6,6 @@ internal import Net
 /// The upper bounds (excluded) are powers of two from 4 µs to about 8 s, as in `LatencyHistogram`.
 struct LatencyBuckets {
     let counts: [(bound: Double, count: UInt64)]
-
     let count: UInt64
 
     /// Sum of the latencies in seconds, computed from the buckets and accurate to 1/16.

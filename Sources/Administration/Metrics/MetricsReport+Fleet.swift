@@ -25,10 +25,7 @@ extension MetricsReport {
                 "fleet_received", .counter, "Answers received in messages of other machines",
                 stats.received
             ),
-            (
-                "fleet_timeouts", .counter, "Timeouts of the Redis server",
-                stats.timeouts
-            ),
+            ("fleet_timeouts", .counter, "Timeouts of the Redis server", stats.timeouts),
             ("fleet_rejected", .counter, "Invalid values and messages, ignored", stats.rejected),
             ("fleet_errors", .counter, "Refused commands and lost connections", stats.errors),
         ]

@@ -3,12 +3,29 @@ internal import Control
 internal import HTTPDNS
 
 extension MetricsReport {
-    private typealias Row<Thing, Value> = (
-        name: String, kind: Exposition.Kind, help: String, value: (Thing) -> Value
+    private typealias Row<Thing> = (
+        name: String, kind: Exposition.Kind, help: String, value: (Thing) -> UInt64?
     )
 
+    /// Writes a metric family for each row, with a sample for each thing that has a value.
+    private func write<Thing>(
+        _ rows: [Row<Thing>],
+        _ prefix: String,
+        of things: [Thing],
+        to text: inout Exposition,
+        _ labels: (Thing) -> Exposition.Labels
+    ) {
+        for row in rows {
+            text.family("httpdnsd_\(prefix)_\(row.name)", row.kind, row.help) { text in
+                for thing in things {
+                    if let value = row.value(thing) { text.add(labels(thing), value) }
+                }
+            }
+        }
+    }
+
     func writeVendors(to text: inout Exposition) {
-        let rows: [Row<VendorStats, UInt64>] = [
+        let rows: [Row<VendorStats>] = [
             ("lookups", .counter, "Lookups", \.lookups),
             ("calls", .counter, "HTTP requests sent", \.calls),
             ("billable_calls", .counter, "Billable requests", \.billableCalls),
@@ -19,11 +36,7 @@ extension MetricsReport {
                 \.connectionsReused
             ),
         ]
-        for row in rows {
-            text.family("httpdnsd_vendor_\(row.name)", row.kind, row.help) { text in
-                for vendor in stats.vendors { text.add(["vendor": vendor.name], row.value(vendor)) }
-            }
-        }
+        write(rows, "vendor", of: stats.vendors, to: &text) { ["vendor": $0.name] }
         text.family(
             "httpdnsd_vendor_results",
             .counter,
@@ -77,19 +90,11 @@ extension MetricsReport {
                 text.add(["vendor": vendor.name, "bound": "at-most"], units.atMost)
             }
         }
-        let rows: [Row<BilledUnits, UInt64?>] = [
-            ("units_today", .gauge, "Billed units of the UTC day, upper bound", \.today),
-            ("units_month", .gauge, "Billed units of the month (UTC), upper bound", \.month),
+        let rows: [Row<VendorStats>] = [
+            ("units_today", .gauge, "Billed units of the UTC day, upper bound", \.units?.today),
+            ("units_month", .gauge, "Billed units of the month (UTC), upper bound", \.units?.month),
         ]
-        for row in rows {
-            text.family("httpdnsd_vendor_\(row.name)", row.kind, row.help) { text in
-                for vendor in stats.vendors {
-                    if let value = vendor.units.flatMap(row.value) {
-                        text.add(["vendor": vendor.name], value)
-                    }
-                }
-            }
-        }
+        write(rows, "vendor", of: stats.vendors, to: &text) { ["vendor": $0.name] }
         text.family("httpdnsd_vendor_month_cost", .gauge, "Cost of the month (UTC), in `currency`")
         {
             text in
@@ -101,25 +106,17 @@ extension MetricsReport {
     }
 
     private func writeBudgets(to text: inout Exposition) {
-        let rows: [Row<BudgetStatus, UInt64?>] = [
-            ("units_per_day", .gauge, "Budget: units per day (UTC)", \.unitsPerDay),
-            ("units_per_month", .gauge, "Budget: units per month (UTC)", \.unitsPerMonth),
-            ("calls_per_day", .gauge, "Budget: requests per day (UTC)", \.callsPerDay),
-            ("spent_calls", .gauge, "Requests sent today (UTC)", { $0.spentToday }),
+        let rows: [Row<VendorStats>] = [
+            ("units_per_day", .gauge, "Budget: units per day (UTC)", \.budget?.unitsPerDay),
+            ("units_per_month", .gauge, "Budget: units per month (UTC)", \.budget?.unitsPerMonth),
+            ("calls_per_day", .gauge, "Budget: requests per day (UTC)", \.budget?.callsPerDay),
+            ("spent_calls", .gauge, "Requests sent today (UTC)", \.budget?.spentToday),
             (
                 "calls_beyond", .counter, "Requests that the budget blocked, or that exceeded it",
-                { $0.beyond }
+                \.budget?.beyond
             ),
         ]
-        for row in rows {
-            text.family("httpdnsd_vendor_budget_\(row.name)", row.kind, row.help) { text in
-                for vendor in stats.vendors {
-                    if let value = vendor.budget.flatMap(row.value) {
-                        text.add(["vendor": vendor.name], value)
-                    }
-                }
-            }
-        }
+        write(rows, "vendor_budget", of: stats.vendors, to: &text) { ["vendor": $0.name] }
     }
 
     func writeVendorServers(to text: inout Exposition) {
@@ -143,29 +140,23 @@ extension MetricsReport {
                 )
             }
         }
-        let rows: [Row<VendorStatistics, UInt64>] = [
-            (
-                "calls_in_flight", .gauge, "Requests in flight",
-                { UInt64($0.inFlight) }
-            ),
-            ("queued_names", .gauge, "Names waiting for a request", { UInt64($0.queued) }),
-            ("hedges", .counter, "Hedged requests", \.hedges),
-            ("switches", .counter, "Failovers to another server", \.switches),
-            ("returns", .counter, "Returns to the preferred server", \.returns),
+        let rows: [Row<(name: String, numbers: VendorStatistics)>] = [
+            ("calls_in_flight", .gauge, "Requests in flight", { UInt64($0.numbers.inFlight) }),
+            ("queued_names", .gauge, "Names waiting for a request", { UInt64($0.numbers.queued) }),
+            ("hedges", .counter, "Hedged requests", { $0.numbers.hedges }),
+            ("switches", .counter, "Failovers to another server", { $0.numbers.switches }),
+            ("returns", .counter, "Returns to the preferred server", { $0.numbers.returns }),
             (
                 "dropped_addresses", .counter, "Unusable addresses removed from answers",
-                \.droppedAddresses
+                { $0.numbers.droppedAddresses }
             ),
-            ("refreshes", .counter, "Successful endpoint refreshes", \.refreshes),
-            ("refresh_failures", .counter, "Failed endpoint refreshes", \.refreshFailures),
+            ("refreshes", .counter, "Successful endpoint refreshes", { $0.numbers.refreshes }),
+            (
+                "refresh_failures", .counter, "Failed endpoint refreshes",
+                { $0.numbers.refreshFailures }
+            ),
         ]
-        for row in rows {
-            text.family("httpdnsd_vendor_\(row.name)", row.kind, row.help) { text in
-                for client in clients {
-                    text.add(["vendor": client.name], row.value(client.numbers))
-                }
-            }
-        }
+        write(rows, "vendor", of: clients, to: &text) { ["vendor": $0.name] }
         text.family(
             "httpdnsd_vendor_protected",
             .gauge,
@@ -182,42 +173,33 @@ extension MetricsReport {
                 if let skew = vendor.clockSkewSeconds { text.add(["vendor": vendor.name], skew) }
             }
         }
-        let servers: [Row<VendorServer, UInt64>] = [
+        let all = vendors.flatMap { vendor in vendor.servers.map { (vendor.name, $0) } }
+        let servers: [Row<(String, VendorServer)>] = [
             (
                 "up", .gauge, "1 if the server answered the last request",
-                { $0.state == .up ? 1 : 0 }
+                { $0.1.state == .up ? 1 : 0 }
             ),
-            ("current", .gauge, "1 for the server that is used first", { $0.current ? 1 : 0 }),
-            ("calls", .counter, "Requests sent to the server", \.calls),
-            ("failures", .counter, "Failed requests to the server", \.failures),
+            ("current", .gauge, "1 for the server that is used first", { $0.1.current ? 1 : 0 }),
+            ("calls", .counter, "Requests sent to the server", { $0.1.calls }),
+            ("failures", .counter, "Failed requests to the server", { $0.1.failures }),
         ]
-        for row in servers {
-            text.family("httpdnsd_vendor_server_\(row.name)", row.kind, row.help) { text in
-                forEachVendorServer {
-                    text.add(["vendor": $0, "server": $1.address], row.value($1))
-                }
-            }
+        write(servers, "vendor_server", of: all, to: &text) {
+            ["vendor": $0.0, "server": $0.1.address]
         }
         text.family(
             "httpdnsd_vendor_server_latency_seconds",
             .gauge,
             "Median duration of a request"
         ) { text in
-            forEachVendorServer { vendor, server in
-                guard let milliseconds = server.latencyMsP50 else { return }
+            for (vendor, server) in all {
+                guard let milliseconds = server.latencyMsP50 else { continue }
                 text.add(["vendor": vendor, "server": server.address], milliseconds / 1000)
             }
         }
     }
 
-    private func forEachVendorServer(_ body: (String, VendorServer) -> Void) {
-        for vendor in vendors {
-            for server in vendor.servers { body(vendor.name, server) }
-        }
-    }
-
     func writeUpstreams(to text: inout Exposition) {
-        let rows: [Row<UpstreamStats, UInt64>] = [
+        let rows: [Row<UpstreamStats>] = [
             ("queries", .counter, "Queries sent", \.queries),
             ("successes", .counter, "Queries answered", \.successes),
             ("tcp_retries", .counter, "Queries retried over TCP", \.tcpRetries),
@@ -235,13 +217,7 @@ extension MetricsReport {
                 { $0.protected ? 1 : 0 }
             ),
         ]
-        for row in rows {
-            text.family("httpdnsd_upstream_\(row.name)", row.kind, row.help) { text in
-                for upstream in stats.upstreams {
-                    text.add(["upstream": upstream.name], row.value(upstream))
-                }
-            }
-        }
+        write(rows, "upstream", of: stats.upstreams, to: &text) { ["upstream": $0.name] }
         text.family("httpdnsd_upstream_failures", .counter, "Failed queries by kind") { text in
             for upstream in stats.upstreams {
                 for (kind, count) in upstream.failures.sorted(by: { $0.key < $1.key }) {
@@ -255,12 +231,13 @@ extension MetricsReport {
                 text.add([("upstream", upstream.name)], state: upstream.state, of: HealthStatus.all)
             }
         }
+        let all = upstreams.flatMap { upstream in upstream.servers.map { (upstream.name, $0) } }
         text.family(
             "httpdnsd_upstream_server_state",
             .gauge,
             "1 for the current state of the server"
         ) { text in
-            forEachUpstreamServer { upstream, server in
+            for (upstream, server) in all {
                 text.add(
                     [("upstream", upstream), ("server", server.url)],
                     state: server.state,
@@ -268,32 +245,22 @@ extension MetricsReport {
                 )
             }
         }
-        let servers: [Row<UpstreamServer, UInt64>] = [
-            ("queries", .counter, "Queries sent to the server", \.queries),
-            ("failures", .counter, "Failed queries to the server", \.failures),
+        let servers: [Row<(String, UpstreamServer)>] = [
+            ("queries", .counter, "Queries sent to the server", { $0.1.queries }),
+            ("failures", .counter, "Failed queries to the server", { $0.1.failures }),
         ]
-        for row in servers {
-            text.family("httpdnsd_upstream_server_\(row.name)", row.kind, row.help) { text in
-                forEachUpstreamServer {
-                    text.add(["upstream": $0, "server": $1.url], row.value($1))
-                }
-            }
+        write(servers, "upstream_server", of: all, to: &text) {
+            ["upstream": $0.0, "server": $0.1.url]
         }
         text.family(
             "httpdnsd_upstream_server_latency_seconds",
             .gauge,
             "Smoothed latency of the server"
         ) { text in
-            forEachUpstreamServer { upstream, server in
-                guard let milliseconds = server.latencyMs else { return }
+            for (upstream, server) in all {
+                guard let milliseconds = server.latencyMs else { continue }
                 text.add(["upstream": upstream, "server": server.url], milliseconds / 1000)
             }
-        }
-    }
-
-    private func forEachUpstreamServer(_ body: (String, UpstreamServer) -> Void) {
-        for upstream in upstreams {
-            for server in upstream.servers { body(upstream.name, server) }
         }
     }
 }

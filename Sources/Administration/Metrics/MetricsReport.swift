@@ -8,19 +8,13 @@ internal import Resolver
 
 package struct MetricsReport: Sendable {
     var stats: StatsReply
-
     var vendors: [VendorStatus] = []
     var clients: [(name: String, numbers: VendorStatistics)] = []
     var upstreams: [UpstreamStatus] = []
-
     var fleet = FleetStatus()
-
     package var queries = QuerySums()
-
     var latencies: [(wait: String, help: String, sum: LatencySum)] = []
-
     var life = Life()
-
     var versions = VersionReply(version: "", swift: "", libcurl: "", openssl: "", libyaml: "")
 }
 
@@ -31,11 +25,8 @@ extension MetricsReport {
 
         package var appliedReloads: UInt64 = 0
         package var failedReloads: UInt64 = 0
-
         package var reloadProblem: String?
-
         package var unloggedQueries: UInt64 = 0
-
         package init() {}
     }
 
@@ -48,9 +39,7 @@ extension MetricsReport {
         vendors = zip(state.vendors, clients).map {
             VendorStatus($0.settings, $1.numbers, now: now)
         }
-        upstreams = state.upstreams.map {
-            UpstreamStatus($0, state.upstreamHealth, now: now)
-        }
+        upstreams = state.upstreams.map { UpstreamStatus($0, state.upstreamHealth, now: now) }
         fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
         queries = snapshot.queries
         latencies = [
@@ -84,9 +73,7 @@ extension MetricsReport {
 
 extension MetricsReport {
     /// Name (without `httpdnsd_`), kind, help and value of a metric family.
-    typealias Number = (
-        name: String, kind: Exposition.Kind, help: String, value: any MetricValue
-    )
+    typealias Number = (name: String, kind: Exposition.Kind, help: String, value: any MetricValue)
 
     static func write(_ numbers: [Number], to text: inout Exposition) {
         for number in numbers {
@@ -99,9 +86,7 @@ extension MetricsReport {
             text in
             queries.forEach { source, outcome, transport, count in
                 text.add(
-                    [
-                        "source": "\(source)", "rcode": outcome.name, "transport": "\(transport)",
-                    ],
+                    ["source": "\(source)", "rcode": outcome.name, "transport": "\(transport)"],
                     count
                 )
             }

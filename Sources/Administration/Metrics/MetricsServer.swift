@@ -16,27 +16,20 @@ final class MetricsServer {
         var idle = Duration.seconds(90)
 
         var arrival = Duration.seconds(5)
-
         var departure = Duration.seconds(5)
     }
 
     private static let ignoredOctets = 1 << 20
-
     let place: MetricsPlace
-
     private let listener: StreamListener
     private let logger: Logger
     private let limits: Limits
-
     private let renderer: ScrapeRenderer
-
     private var clients: [Client] = []
 
     private final class Client {
         let connection: StreamConnection
-
         var isServed = false
-
         init(_ connection: StreamConnection) { self.connection = connection }
     }
 

@@ -7,10 +7,8 @@ internal import Net
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0
-
     private let report: @ServiceLoop () -> MetricsReport
     private let queue: ManagementQueue
-
     private var pending: [Exposition.Form: Task<[UInt8], Never>] = [:]
 
     init(

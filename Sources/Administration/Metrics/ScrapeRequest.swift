@@ -3,9 +3,7 @@
 /// Head of an HTTP request (RFC 9112), parsed as far as the server needs.
 struct ScrapeRequest: Equatable {
     static let maximumOctets = 8192
-
     var decision: Decision
-
     var isHead = false
 
     /// True if the connection stays open: HTTP/1.1 without `close` and without a body.
@@ -13,15 +11,10 @@ struct ScrapeRequest: Equatable {
 
     enum Decision: Equatable {
         case metrics(Exposition.Form)
-
         case malformed
-
         case notFound
-
         case notAllowed
-
         case hasBody
-
         case wrongVersion
     }
 
@@ -108,9 +101,7 @@ struct ScrapeRequest: Equatable {
     /// Returns the path of a request target, which may be an absolute URL (RFC 9112 §3.2.2).
     private static func path(_ target: Substring) -> Substring {
         var path = target.prefix { $0 != "?" }
-        if path.lowercased().hasPrefix("http://") {
-            path = path.dropFirst(7).drop { $0 != "/" }
-        }
+        if path.lowercased().hasPrefix("http://") { path = path.dropFirst(7).drop { $0 != "/" } }
         return path
     }
 

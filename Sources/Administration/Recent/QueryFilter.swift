@@ -12,27 +12,14 @@ struct QueryFilter: Sendable {
     private var rcode: String?
     private var client: IPAddress?
     private var slower: UInt32?
-
     init() {}
 
     /// Creates a filter; throws `invalidArgument` for invalid or unknown values.
     ///
     /// - Parameter names: valid sources besides ``QuerySource``: vendors, upstreams and `hosts`.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
-        do throws(NameTextError) {
-            name = try request.name.map { text throws(NameTextError) in try Name(text) }
-        } catch {
-            throw .invalidArgument(argument: "name", reason: "\(error)")
-        }
-        if let text = request.type {
-            guard let type = RecordType(text) else {
-                throw .invalidArgument(
-                    argument: "type",
-                    reason: "unknown record type; use a name such as A, or TYPE65"
-                )
-            }
-            self.type = type
-        }
+        if let text = request.name { name = try ControlHandler.name(text, "name") }
+        if let text = request.type { type = try ControlHandler.type(text) }
         if let text = request.client {
             guard let client = IPAddress(text) else {
                 throw .invalidArgument(argument: "client", reason: "not an IP address")

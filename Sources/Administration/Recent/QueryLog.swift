@@ -16,7 +16,6 @@ package final class QueryLog {
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
     private static let complaintInterval: Duration = .seconds(60)
-
     private let logger: Logger
     private let clocks: Clocks
     private let source: Source

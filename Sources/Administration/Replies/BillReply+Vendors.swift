@@ -149,11 +149,7 @@ extension BillAdvice {
                 givesUp: givesUp
             )
         }
-        let savings = settings.savings(
-            statistics.price,
-            under: daemon,
-            hasIPv6: client.hasIPv6()
-        )
+        let savings = settings.savings(statistics.price, under: daemon, hasIPv6: client.hasIPv6())
         return savings.compactMap { saving in
             let ratio =
                 switch saving {

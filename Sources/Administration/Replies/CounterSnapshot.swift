@@ -26,9 +26,7 @@ struct CounterSnapshot {
     private var fleet = FleetStats()
     private var shared: UInt64 = 0
     private var log: LogStats?
-
     private var sessions: Counts = [:]
-
     nonisolated init() {}
 
     init(_ state: DaemonState) {

@@ -62,9 +62,7 @@ extension ExplainedCost {
             vendor = asked.last?.0.name
             billableCalls = asked.count { $0.0.facts.isBillable }
             units = asked.reduce(0) { $0 + $1.1 }
-            money = BilledCost(
-                sum: asked.map { BilledCost($1, isSpent: false, $0.statistics) }
-            )
+            money = BilledCost(sum: asked.map { BilledCost($1, isSpent: false, $0.statistics) })
         }
         guard let hit = decision.hit else { return }
         if hit.source == .vendor,

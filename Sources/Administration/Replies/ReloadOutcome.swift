@@ -6,11 +6,8 @@ package struct ReloadOutcome: Sendable {
     package var isApplied = false
 
     package var problems: [SettingsProblem] = []
-
     package var warnings: [SettingsProblem] = []
-
     package var changes: [SettingsChange] = []
-
     package var unlistedChanges = 0
 
     /// Maximum number of listed differences; a longer reply would block the service loop.

@@ -6,7 +6,6 @@ internal import Resolver
 /// Numbers of avoided calls, by vendor; the lookups never reached `VendorClient`.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
-
     private(set) var merged: [String: UInt64] = [:]
 
     /// Avoided calls for one family, as the vendor had recently returned no address of the name.

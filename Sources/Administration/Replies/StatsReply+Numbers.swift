@@ -58,12 +58,7 @@ extension VendorStats {
     /// Creates the numbers of a vendor.
     ///
     /// - Parameter spared: avoided calls that did not reach the vendor client.
-    init(
-        name: String,
-        _ statistics: VendorStatistics,
-        spared: SparedCalls,
-        routes: RouteNames
-    ) {
+    init(name: String, _ statistics: VendorStatistics, spared: SparedCalls, routes: RouteNames) {
         var reply = Self(name: name)
         reply.protected = statistics.isProtected
         reply.lookups = statistics.calls

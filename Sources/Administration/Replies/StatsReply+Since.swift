@@ -3,9 +3,7 @@ internal import Control
 
 extension UInt64 {
     /// Returns `self - earlier`, or `self` if the counter was reset in between.
-    func since(_ earlier: UInt64) -> UInt64 {
-        self >= earlier ? self - earlier : self
-    }
+    func since(_ earlier: UInt64) -> UInt64 { self >= earlier ? self - earlier : self }
 }
 
 extension Counts {

@@ -108,9 +108,7 @@ extension Duration {
 }
 
 extension Instant {
-    func seconds(since earlier: Instant) -> Int {
-        Int((self - earlier).components.seconds)
-    }
+    func seconds(since earlier: Instant) -> Int { Int((self - earlier).components.seconds) }
 
     /// Returns the seconds until this instant, rounded up; 0 if the instant has passed.
     func seconds(from now: Instant) -> Int {

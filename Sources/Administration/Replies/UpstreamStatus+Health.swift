@@ -44,8 +44,7 @@ extension UpstreamServer {
         )
         let report = health.report(of: server)
         switch report.condition {
-        case .up:
-            break
+        case .up: break
         case .rests(let end, let why):
             reply.state = .rests
             reply.forSeconds = end.seconds(from: now)

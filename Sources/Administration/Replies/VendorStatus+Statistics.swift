@@ -11,11 +11,7 @@ extension VendorStatus {
     /// Degraded: the current server failed, or the budget prevents calls. A server has failed if a
     /// connection or a probe failed after the latest answer. Other failures do not count, because a
     /// name can cause them.
-    init(
-        _ settings: VendorSettings,
-        _ statistics: VendorStatistics,
-        now: Instant
-    ) {
+    init(_ settings: VendorSettings, _ statistics: VendorStatistics, now: Instant) {
         self.init(
             name: settings.name,
             kind: settings.account.kind.rawValue,
@@ -63,16 +59,14 @@ extension VendorStatus {
     /// Problem for the verb `status`; nil if there is none or an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
-        case .operator:
-            nil
+        case .operator: nil
         case .account where refusedClockSkewSeconds != nil:
             "vendor \(name): account refused: its clock is \(refusedClockSkewSeconds ?? 0) s ahead of "
                 + "this machine, too much to correct; set the clock of this machine (NTP)"
         case .account:
             "vendor \(name): account refused: \(rest?.error ?? ""); correct the account, then run "
                 + "`httpdnsctl resume \(name)`"
-        case .limit:
-            "vendor \(name): backing off: all servers returned HTTP 429"
+        case .limit: "vendor \(name): backing off: all servers returned HTTP 429"
         case .budget:
             if let problem = rest?.error {
                 "vendor \(name): not used because of its budget: \(problem)"
@@ -80,13 +74,11 @@ extension VendorStatus {
                 "vendor \(name): \(budget?.title ?? "budget") spent: fallbacks answer until midnight "
                     + "UTC, or until `vendors.\(name).budget` is raised"
             }
-        case nil where state == .up:
-            nil
+        case nil where state == .up: nil
         case nil where state == .degraded:
             "vendor \(name): \(servers.count { $0.state == .down }) of \(servers.count) servers "
                 + "failed: \(currentError)"
-        case nil:
-            "vendor \(name): not responding: \(currentError)"
+        case nil: "vendor \(name): not responding: \(currentError)"
         }
     }
 
@@ -95,24 +87,15 @@ extension VendorStatus {
 
 extension VendorRest {
     /// Creates the reason why a vendor is not used; nil if the vendor is used.
-    init?(
-        _ state: VendorStatistics.State,
-        dayEndsIn: Duration,
-        now: Instant
-    ) {
+    init?(_ state: VendorStatistics.State, dayEndsIn: Duration, now: Instant) {
         switch state {
-        case .open:
-            return nil
-        case .paused:
-            self.init(by: .operator)
+        case .open: return nil
+        case .paused: self.init(by: .operator)
         case .refused(let error, let until):
             self.init(by: .account, forSeconds: until.seconds(from: now), error: "\(error)")
-        case .limited(let until):
-            self.init(by: .limit, forSeconds: until.seconds(from: now))
-        case .overBudget(let problem?):
-            self.init(by: .budget, error: problem)
-        case .overBudget(nil):
-            self.init(by: .budget, forSeconds: Int(dayEndsIn.components.seconds))
+        case .limited(let until): self.init(by: .limit, forSeconds: until.seconds(from: now))
+        case .overBudget(let problem?): self.init(by: .budget, error: problem)
+        case .overBudget(nil): self.init(by: .budget, forSeconds: Int(dayEndsIn.components.seconds))
         }
     }
 }
@@ -185,12 +168,7 @@ extension BilledCost {
         guard let first = known.first, known.count == costs.count,
             known.allSatisfy({ $0.currency == first.currency })
         else { return nil }
-        self.init(
-            PriceModel.Price(
-                per10000: known.reduce(0) { $0 + $1.amount },
-                first.currency
-            )
-        )
+        self.init(PriceModel.Price(per10000: known.reduce(0) { $0 + $1.amount }, first.currency))
     }
 
     /// Creates the cost, rounded to 10⁻⁹ to hide binary rounding errors of the sum.

@@ -40,9 +40,7 @@ extension ControlHandler {
         }
     }
 
-    package func countByVendors() async {
-        await resolveCounts.refresh(daemon.state)
-    }
+    package func countByVendors() async { await resolveCounts.refresh(daemon.state) }
 
     package func bill(_ request: BillRequest) async throws(MethodError) -> BillReply {
         if let name = request.reset {

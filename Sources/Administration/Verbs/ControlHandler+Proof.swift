@@ -71,8 +71,7 @@ extension ControlHandler {
         step.status = result.reply?.status
         if !result.request.isEmpty { step.request = result.request.hiding(hidden) }
         switch result.outcome {
-        case .success(let answers):
-            step.result = answers.map(\.description).joined(separator: "; ")
+        case .success(let answers): step.result = answers.map(\.description).joined(separator: "; ")
         case .failure(let error): step.result = "\(error)"
         }
         switch proof.isMet(by: result) {

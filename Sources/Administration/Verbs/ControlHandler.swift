@@ -15,12 +15,9 @@ package final class ControlHandler: ControlHandling {
     unowned let daemon: any ManagedDaemon
     let clocks: Clocks
     private let start: Instant
-
     private var zero = CounterSnapshot()
     private var zeroAt: Instant
-
     let resolveCounts = ResolveCounts()
-
     var isProving = false
 
     /// Reads resolv.conf(5); may block on the disk.
@@ -135,9 +132,7 @@ package final class ControlHandler: ControlHandling {
         // A `DaemonState` held during the stream would keep former settings in memory.
         let filter = try QueryFilter(request, names: sourceNames + ["hosts"])
         let accelerator = daemon.state.accelerator
-        try await accelerator.suspended {
-            try await watch(filter, request.count, send)
-        }
+        try await accelerator.suspended { try await watch(filter, request.count, send) }
     }
 
     private func watch(
@@ -163,16 +158,10 @@ package final class ControlHandler: ControlHandling {
     private func recentQueries() -> RecentList {
         let state = daemon.state
         state.accelerator.collect()
-        return RecentList(
-            RecentReader.all(of: state.recent),
-            clocks,
-            state.resolver.origins
-        )
+        return RecentList(RecentReader.all(of: state.recent), clocks, state.resolver.origins)
     }
 
-    package func version() async throws(MethodError) -> VersionReply {
-        LibraryVersions.reply
-    }
+    package func version() async throws(MethodError) -> VersionReply { LibraryVersions.reply }
 
     // MARK: - Changing
 
@@ -245,9 +234,7 @@ package final class ControlHandler: ControlHandling {
 
     // MARK: - Arguments
 
-    private func selection(
-        of source: String
-    ) throws(MethodError) -> AnswerCache.Selection {
+    private func selection(of source: String) throws(MethodError) -> AnswerCache.Selection {
         let names = sourceNames
         if names.contains(source) {
             return .servers(daemon.state.resolver.origins.numbers(of: source))
@@ -269,7 +256,7 @@ package final class ControlHandler: ControlHandling {
         return state.vendors.map(\.client.name) + state.upstreams.map(\.name)
     }
 
-    static func name(_ text: String, _ argument: String) throws(MethodError) -> Name {
+    nonisolated static func name(_ text: String, _ argument: String) throws(MethodError) -> Name {
         do throws(NameTextError) {
             return try Name(text)
         } catch {
@@ -277,7 +264,7 @@ package final class ControlHandler: ControlHandling {
         }
     }
 
-    static func type(_ text: String) throws(MethodError) -> RecordType {
+    nonisolated static func type(_ text: String) throws(MethodError) -> RecordType {
         guard let type = RecordType(text) else {
             throw .invalidArgument(
                 argument: "type",

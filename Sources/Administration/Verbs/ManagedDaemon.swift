@@ -12,17 +12,11 @@ package import Upstream
 @ServiceLoop
 package protocol ManagedDaemon: AnyObject {
     var state: DaemonState { get }
-
     var settingsFile: String { get }
-
     var log: LogSink? { get }
-
     var isLoadingSnapshot: Bool { get }
-
     func snapshotLoaded() async
-
     func reload() async -> ReloadOutcome
-
     func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
 }
 
@@ -31,9 +25,7 @@ package protocol ManagedAccelerator: AnyObject {
     /// Counters of kernel answers, updated by ``collect()``.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
-
     var status: AccelerationStatus { get }
-
     func collect()
 
     /// Suspends acceleration during `body`, so that the workers receive every query.
@@ -61,16 +53,11 @@ package struct DaemonState {
     package var handler: QueryHandler
     package var misses: MissQueue?
     package var accelerator: any ManagedAccelerator
-
     package var closedWorkers: (queries: QuerySums, hits: LatencySum)
-
     package var mergedOfFormerVendors: UInt64
-
     package var network: NetworkEvents
     package var cacheFile: CacheFileState?
-
     package var reloadProblem: String?
-
     package var droppedLogLines: UInt64?
 
     package var recent: [RecentQueries] {
@@ -129,17 +116,13 @@ package struct DaemonState {
 package struct NetworkEvents {
     package var changes: UInt64 = 0
     package var resumes: UInt64 = 0
-
     package var latest: Instant?
-
     package init() {}
 }
 
 package struct CacheFileState {
     package let path: String
-
     package var latest: (instant: Instant, entries: UInt64, octets: Int)?
-
     package var fault: String?
 
     /// True if another daemon uses the file; this daemon then does not write the file.
