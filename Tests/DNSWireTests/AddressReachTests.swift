@@ -13,9 +13,7 @@ struct AddressReachTests {
     ])
     func `local, link-local and unusable addresses are never valid in answers`(
         _ text: String
-    ) throws {
-        #expect(try #require(IPAddress(text)).reach == .none)
-    }
+    ) throws { #expect(try #require(IPAddress(text)).reach == .none) }
 
     @Test(arguments: [
         "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.100.100.200", "100.127.255.255",

@@ -79,9 +79,7 @@ struct AddressTests {
         ("::2", ""), ("2001:db8::1", ""), ("fec0::1", ""), ("fe7f::1", ""), ("fbff::1", ""),
         ("fe00::1", ""), ("::ffff:192.0.2.1", ""), ("::fffe:10.0.0.1", ""),
     ])
-    func `addresses that are not global are recognized`(
-        case: (String, String)
-    ) throws {
+    func `addresses that are not global are recognized`(case: (String, String)) throws {
         let address = try #require(IPAddress(`case`.0))
         var classes: [String] = []
         if address.isUnspecified { classes.append("unspecified") }
@@ -112,9 +110,7 @@ struct PrefixTests {
         "192.0.2.0/024", "192.0.2.0/-1", "192.0.2.0/+8", "192.0.2.0/8 ", "192.0.2.0/24/24",
         "192.0.2/24", "::ffff:192.0.2.1/120", "192.0.2.0/1000", "::1/127", "::ffff:0:0/95",
     ])
-    func `any other text is not a network`(text: String) {
-        #expect(IPPrefix(text) == nil)
-    }
+    func `any other text is not a network`(text: String) { #expect(IPPrefix(text) == nil) }
 
     @Test(arguments: [
         ("127.0.0.0/8", "127.255.255.255", true), ("127.0.0.0/8", "128.0.0.0", false),

@@ -129,9 +129,7 @@ struct EDNSTests {
     @Test
     func `a client subnet is the prefix of an address`() throws {
         let address = try #require(IPAddress("192.0.2.255"))
-        #expect(
-            ClientSubnet(address, sourcePrefixLength: 24)?.description == "192.0.2.0/24/0"
-        )
+        #expect(ClientSubnet(address, sourcePrefixLength: 24)?.description == "192.0.2.0/24/0")
         #expect(ClientSubnet(address, sourcePrefixLength: 33) == nil)
         #expect(ClientSubnet(address, sourcePrefixLength: 0, scopePrefixLength: 33) == nil)
         let mapped = try #require(IPAddress("::ffff:192.0.2.255"))

@@ -27,9 +27,7 @@ struct KeptSectionsTests {
                 Record(name: www, ttl: 300, data: .cname(host)),
                 Record(name: host, ttl: 60, data: .a(IPv4Address(value: 0xC000_0201))),
             ],
-            authorities: [
-                Record(name: "example.com", ttl: 0x0102_0304, data: .soa(soa))
-            ],
+            authorities: [Record(name: "example.com", ttl: 0x0102_0304, data: .soa(soa))],
             additionals: [
                 Record(name: host, type: RecordType(rawValue: 65_280), ttl: 7, data: .opaque([1]))
             ]

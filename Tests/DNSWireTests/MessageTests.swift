@@ -22,7 +22,7 @@ struct MessageTests {
         let message = try Message(parsing: packet)
         #expect(message.header.id == 0xBEEF)
         #expect(message.header.isResponse)
-        #expect(message.header.opcode == .query)
+        #expect(message.header.opcode == 0)
         #expect(message.header.isAuthoritative)
         #expect(!message.header.isTruncated)
         #expect(message.header.recursionDesired && message.header.recursionAvailable)

@@ -52,9 +52,7 @@ struct NameTextTests {
             ("space and high", "03 20 80 ff 00", #"\032\128\255."#, nil),
         ] as [(String, String, String, String?)]
     )
-    func `the text of any name is safe in a log`(
-        case: (String, String, String, String?)
-    ) throws {
+    func `the text of any name is safe in a log`(case: (String, String, String, String?)) throws {
         let name = try Name(wire: hex(`case`.1))
         #expect(name.description == `case`.2)
         if let text = `case`.3 { #expect(name.text == text) }

@@ -5,10 +5,7 @@ import Testing
 
 @Suite("Replies whose answer section is copied")
 struct PlainReplyTests {
-    private static let question = Question(
-        name: "www.example.com",
-        type: .a
-    )
+    private static let question = Question(name: "www.example.com", type: .a)
 
     private static let questionEnd = 12 + question.octetCount
 
@@ -20,9 +17,7 @@ struct PlainReplyTests {
         _ name: Name = "www.example.com",
         ttl: UInt32 = 300,
         last: UInt32 = 1
-    ) -> Record {
-        record(name, ttl: ttl, .a(IPv4Address(value: 0xC000_0200 + last)))
-    }
+    ) -> Record { record(name, ttl: ttl, .a(IPv4Address(value: 0xC000_0200 + last))) }
 
     private static func alias(_ name: Name, _ target: Name, ttl: UInt32 = 60) -> Record {
         record(name, ttl: ttl, .cname(target))
@@ -95,10 +90,7 @@ struct PlainReplyTests {
         ("another owner", reply([address("other.example.com")])),
         (
             "records in another order",
-            reply([
-                address("a.example.net"),
-                alias("www.example.com", "a.example.net"),
-            ])
+            reply([address("a.example.net"), alias("www.example.com", "a.example.net")])
         ),
         (
             "a loop",

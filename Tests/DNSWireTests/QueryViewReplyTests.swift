@@ -257,7 +257,7 @@ struct QueryViewReplyTests {
             var answer = random.message()
             var header = Header(id: UInt16(round), flags: random.random.next16())
             header.isResponse = false
-            header.opcode = .query
+            header.opcode = 0
             var query = Message(header: header)
             query.questions = [question.respelt(&random.random)]
             if Bool.random(using: &random.random) { query.edns = random.edns() }

@@ -16,9 +16,7 @@ struct RegistryTests {
     }
 
     @Test(arguments: ["", "TYPE", "TYPE65536", "TYPE-1", "TYPE+1", "A ", "QQ", "TYPE1x", "1"])
-    func `any other text is not a type`(text: String) {
-        #expect(RecordType(text) == nil)
-    }
+    func `any other text is not a type`(text: String) { #expect(RecordType(text) == nil) }
 
     @Test
     func `every number survives conversion to text and back`() {
@@ -32,10 +30,6 @@ struct RegistryTests {
             let rcode = RCode(rawValue: number)
             #expect(RCode(rcode.description) == rcode)
         }
-        for number in UInt8(0)...15 {
-            let opcode = Opcode(rawValue: number)
-            #expect(Opcode(opcode.description) == opcode)
-        }
     }
 
     @Test
@@ -46,8 +40,6 @@ struct RegistryTests {
         #expect(RCode.badCookie.description == "BADCOOKIE")
         #expect(RCode(rawValue: 3841).description == "RCODE3841")
         #expect(RCode("RCODE4096") == nil)
-        #expect(Opcode(rawValue: 7).description == "OPCODE7")
-        #expect(Opcode("OPCODE16") == nil)
     }
 
     @Test
@@ -88,9 +80,9 @@ struct HeaderTests {
     @Test
     func `setting opcode or RCODE keeps all other bits`() {
         var header = Header(flags: 0xFFFF)
-        header.opcode = .notify
+        header.opcode = 4
         #expect(header.flags == 0xA7FF)
-        #expect(header.opcode == .notify)
+        #expect(header.opcode == 4)
         header.rcode = .nxDomain
         #expect(header.flags == 0xA7F3)
         #expect(header.rcode == .nxDomain)

@@ -55,7 +55,7 @@ struct QueryValidationTests {
             $0.edns?.version = 1
         },
         Case("a reply", .ignored, .ignored) { $0.header.isResponse = true },
-        Case("another opcode", notImp, notImp) { $0.header.opcode = Opcode(rawValue: 2) },
+        Case("another opcode", notImp, notImp) { $0.header.opcode = 2 },
         Case("no question", formErr, formErr) { $0.questions = [] },
         Case("two questions", formErr, formErr) { $0.questions += $0.questions },
         Case("unexpected records", .unusual, formErr) { message in

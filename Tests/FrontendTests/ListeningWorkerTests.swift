@@ -46,7 +46,7 @@ struct ListeningWorkerTests {
         #expect(miss.answers.count == 1)
         #expect(miss.header.id == 3)
         let notImp = try await ask(
-            query("x.example.com") { $0.header.opcode = Opcode(rawValue: 5) }
+            query("x.example.com") { $0.header.opcode = 5 }
         )
         #expect(notImp.rcode == .notImp)
         let second = try await ask(query("other.example.com", id: 4))

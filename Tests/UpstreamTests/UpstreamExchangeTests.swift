@@ -154,7 +154,7 @@ struct UpstreamExchangeTests {
             reply(to: query) { $0.questions += $0.questions }
         },
         Case("another opcode", .foreign) { query in
-            reply(to: query) { $0.header.opcode = Opcode(rawValue: 4) }
+            reply(to: query) { $0.header.opcode = 4 }
         },
         Case("nothing", .foreign) { _ in [] },
         Case("garbage", .foreign) { _ in [UInt8](repeating: 0xC0, count: 40) },

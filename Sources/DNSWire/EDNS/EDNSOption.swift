@@ -63,18 +63,13 @@ extension EDNSOption {
     private init(code: UInt16, content reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         switch code {
-        case Code.clientSubnet:
-            self = .clientSubnet(try ClientSubnet(parsing: &reader))
+        case Code.clientSubnet: self = .clientSubnet(try ClientSubnet(parsing: &reader))
         case Code.cookie:
             let client = try reader.octets(8)
-            guard reader.isAtEnd || 8...32 ~= reader.remaining else {
-                throw .badOption(at: start)
-            }
+            guard reader.isAtEnd || 8...32 ~= reader.remaining else { throw .badOption(at: start) }
             self = .cookie(client: client, server: reader.rest())
-        case Code.keepalive:
-            self = .keepalive(timeout: reader.isAtEnd ? nil : try reader.uint16())
-        case Code.padding:
-            self = .padding(count: reader.rest().count)
+        case Code.keepalive: self = .keepalive(timeout: reader.isAtEnd ? nil : try reader.uint16())
+        case Code.padding: self = .padding(count: reader.rest().count)
         case Code.extendedError:
             let octets = reader.rest()
             guard octets.count >= 2 else { throw .badOption(at: start) }
@@ -84,8 +79,7 @@ extension EDNSOption {
             } else {
                 self = .unknown(code: code, octets: octets)
             }
-        default:
-            self = .unknown(code: code, octets: reader.rest())
+        default: self = .unknown(code: code, octets: reader.rest())
         }
     }
 
@@ -95,22 +89,18 @@ extension EDNSOption {
         let lengthAt = octets.count
         octets.append(bigEndian: UInt16(0))
         switch self {
-        case .clientSubnet(let subnet):
-            subnet.append(to: &octets)
+        case .clientSubnet(let subnet): subnet.append(to: &octets)
         case .cookie(let client, let server):
             precondition(client.count == 8, "a client cookie has 8 octets")
             precondition(server.isEmpty || 8...32 ~= server.count, "a server cookie has 8 to 32")
             octets.append(contentsOf: client)
             octets.append(contentsOf: server)
-        case .keepalive(let timeout):
-            if let timeout { octets.append(bigEndian: timeout) }
-        case .padding(let count):
-            octets.append(contentsOf: repeatElement(0, count: count))
+        case .keepalive(let timeout): if let timeout { octets.append(bigEndian: timeout) }
+        case .padding(let count): octets.append(contentsOf: repeatElement(0, count: count))
         case .extendedError(let code, let text):
             octets.append(bigEndian: code.rawValue)
             octets.append(contentsOf: text.utf8)
-        case .unknown(_, let content):
-            octets.append(contentsOf: content)
+        case .unknown(_, let content): octets.append(contentsOf: content)
         }
         let count = octets.count - lengthAt - 2
         precondition(count <= Int(UInt16.max), "an EDNS option has a 16-bit length")

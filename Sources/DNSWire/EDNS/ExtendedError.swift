@@ -3,38 +3,19 @@
 /// INFO-CODE of an extended error (RFC 8914 §4 and the IANA registry).
 package struct ExtendedError: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
-
-    package init(rawValue: UInt16) {
-        self.rawValue = rawValue
-    }
-
-    private init(_ rawValue: UInt16) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+    private init(_ rawValue: UInt16) { self.rawValue = rawValue }
 }
 
 // MARK: - Codes
 
 extension ExtendedError {
     package static let other = ExtendedError(0)
-    package static let unsupportedDNSKEYAlgorithm = ExtendedError(1)
-    package static let unsupportedDSDigest = ExtendedError(2)
     /// RFC 8767.
     package static let staleAnswer = ExtendedError(3)
-    package static let forgedAnswer = ExtendedError(4)
-    package static let dnssecIndeterminate = ExtendedError(5)
     package static let dnssecBogus = ExtendedError(6)
-    package static let signatureExpired = ExtendedError(7)
-    package static let signatureNotYetValid = ExtendedError(8)
-    package static let dnskeyMissing = ExtendedError(9)
-    package static let rrsigsMissing = ExtendedError(10)
-    package static let noZoneKeyBitSet = ExtendedError(11)
-    package static let nsecMissing = ExtendedError(12)
     package static let cachedError = ExtendedError(13)
-    package static let notReady = ExtendedError(14)
     package static let blocked = ExtendedError(15)
-    package static let censored = ExtendedError(16)
-    package static let filtered = ExtendedError(17)
     package static let prohibited = ExtendedError(18)
     /// RFC 8767.
     package static let staleNXDomainAnswer = ExtendedError(19)
@@ -42,13 +23,6 @@ extension ExtendedError {
     package static let notSupported = ExtendedError(21)
     package static let noReachableAuthority = ExtendedError(22)
     package static let networkError = ExtendedError(23)
-    package static let invalidData = ExtendedError(24)
-    package static let signatureExpiredBeforeValid = ExtendedError(25)
-    /// TLS early data (RFC 9250).
-    package static let tooEarly = ExtendedError(26)
-    /// RFC 9276.
-    package static let unsupportedNSEC3Iterations = ExtendedError(27)
-    package static let unableToConformToPolicy = ExtendedError(28)
     package static let synthesized = ExtendedError(29)
     /// RFC 9824.
     package static let invalidQueryType = ExtendedError(30)

@@ -36,8 +36,7 @@ package struct ServerCookie: Hashable, Sendable {
         sum.absorb(client.byteSwapped)
         sum.absorb(head.byteSwapped)
         switch address {
-        case .v4(let address):
-            sum.absorb(20 << 56 | UInt64(address.value.byteSwapped))
+        case .v4(let address): sum.absorb(20 << 56 | UInt64(address.value.byteSwapped))
         case .v6(let address):
             sum.absorb(address.high.byteSwapped)
             sum.absorb(address.low.byteSwapped)
@@ -49,7 +48,6 @@ package struct ServerCookie: Hashable, Sendable {
 
 package struct CookieSecret: Hashable, Sendable {
     fileprivate let low: UInt64
-
     fileprivate let high: UInt64
 
     package init(using random: inout some RandomNumberGenerator) {
@@ -65,12 +63,9 @@ package struct CookieSecret: Hashable, Sendable {
 /// Current and previous cookie secret (RFC 9018 §5).
 package struct CookieSecrets: Hashable, Sendable {
     package private(set) var current: CookieSecret
-
     package private(set) var previous: CookieSecret?
 
-    package init(_ secret: CookieSecret) {
-        current = secret
-    }
+    package init(_ secret: CookieSecret) { current = secret }
 
     /// Replaces the secret; the former secret stays valid until the next call.
     package mutating func renew(with secret: CookieSecret) {
@@ -123,9 +118,7 @@ extension CookieSecrets {
         _ client: UInt64,
         _ address: IPAddress,
         _ head: UInt64
-    ) -> ServerCookie {
-        ServerCookie(client: client, address: address, head: head, secret: secret)
-    }
+    ) -> ServerCookie { ServerCookie(client: client, address: address, head: head, secret: secret) }
 }
 
 /// Lifetimes of server cookies and secrets (RFC 9018 §4.3).

@@ -81,10 +81,7 @@ extension AnswerSections {
     /// Returns the sections with transformed TTLs.
     ///
     /// - Parameter start: offset of the first record.
-    func mappingTTLs(
-        questionEnd start: Int,
-        _ transform: (UInt32) -> UInt32
-    ) -> AnswerSections {
+    func mappingTTLs(questionEnd start: Int, _ transform: (UInt32) -> UInt32) -> AnswerSections {
         var octets = octets
         for offset in ttlOffsets {
             let place = Int(offset) - start

@@ -6,18 +6,14 @@
 /// are valid for each client.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
-
     package let answerCount: UInt16
-
     package let authorityCount: UInt16
 
     /// Number of additional records, without OPT.
     package let additionalCount: UInt16
 
     package let ttlOffsets: TTLOffsets
-
     package static let empty = AnswerSections()
-
     private static let usualOctets = 512
 
     private init() {
@@ -51,11 +47,7 @@ package struct AnswerSections: Hashable, Sendable {
     }
 
     /// Encodes addresses of the question name; throws `messageFull` above 65535 octets.
-    package init(
-        addresses: [IPAddress],
-        of question: Question,
-        ttl: UInt32
-    ) throws(BuildError) {
+    package init(addresses: [IPAddress], of question: Question, ttl: UInt32) throws(BuildError) {
         var octets: [UInt8] = []
         octets.reserveCapacity(addresses.count * Self.addressOctets)
         var ttlOffsets = TTLOffsets()

@@ -8,9 +8,7 @@ package struct Header: Hashable, Sendable {
     package var flags: UInt16
 
     package var questionCount: UInt16
-
     package var answerCount: UInt16
-
     package var authorityCount: UInt16
 
     /// Number of additional records, including OPT.
@@ -42,9 +40,10 @@ extension Header {
         set { set(0x8000, newValue) }
     }
 
-    package var opcode: Opcode {
-        get { Opcode(rawValue: UInt8(flags >> 11 & 0xF)) }
-        set { flags = flags & ~0x7800 | UInt16(newValue.rawValue) << 11 }
+    /// Number of the operation, 0 to 15; 0 is a query.
+    package var opcode: UInt8 {
+        get { UInt8(flags >> 11 & 0xF) }
+        set { flags = flags & ~0x7800 | UInt16(newValue) << 11 }
     }
 
     /// AA flag.

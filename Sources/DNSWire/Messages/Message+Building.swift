@@ -20,9 +20,7 @@ extension Message {
         } catch {
             isTruncated = true
         }
-        if !isTruncated {
-            try? Self.append(sets: additionals, to: .additional, of: &builder)
-        }
+        if !isTruncated { try? Self.append(sets: additionals, to: .additional, of: &builder) }
         if let opt { try? builder.append(opt) }
         builder.header.isTruncated = builder.header.isTruncated || isTruncated
         return builder.finish()

@@ -9,7 +9,6 @@ package struct Message: Hashable, Sendable {
     package var questions: [Question]
 
     package var answers: [Record]
-
     package var authorities: [Record]
 
     /// Additional records without OPT.

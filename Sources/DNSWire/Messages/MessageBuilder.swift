@@ -16,7 +16,6 @@ package enum Section: Int, Comparable, Sendable, CaseIterable {
     case answer
     case authority
     case additional
-
     package static func < (left: Section, right: Section) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -37,13 +36,9 @@ package struct MessageBuilder {
     package private(set) var ttlOffsets: [UInt16] = []
 
     private var reserved = 0
-
     private var compressor = NameCompressor()
-
     private var counts: InlineArray<4, UInt16> = [0, 0, 0, 0]
-
     private var section = Section.question
-
     private var hasOPT = false
 
     /// Starts a message in the memory of `buffer`.
@@ -68,7 +63,6 @@ package struct MessageBuilder {
 
 extension MessageBuilder {
     package var remaining: Int { limit - reserved - octets.count }
-
     package func count(of section: Section) -> UInt16 { counts[section.rawValue] }
 }
 
@@ -93,10 +87,7 @@ extension MessageBuilder {
         counts[Section.question.rawValue] += 1
     }
 
-    package mutating func append(
-        _ record: Record,
-        to section: Section
-    ) throws(BuildError) {
+    package mutating func append(_ record: Record, to section: Section) throws(BuildError) {
         guard section != .question, self.section <= section else { throw .misplaced }
         let start = mark
         append(record.name)
@@ -131,9 +122,7 @@ extension MessageBuilder {
     package consuming func finish() -> [UInt8] {
         for (index, value) in [header.id, header.flags, counts[0], counts[1], counts[2], counts[3]]
             .enumerated()
-        {
-            octets.patch(value, at: 2 * index)
-        }
+        { octets.patch(value, at: 2 * index) }
         return octets
     }
 
@@ -153,8 +142,7 @@ extension MessageBuilder {
     /// Appends record data; compresses names only in the types of RFC 1035 (RFC 3597 §4).
     private mutating func append(_ data: RecordData) {
         switch data {
-        case .cname(let name), .ns(let name), .ptr(let name):
-            append(name)
+        case .cname(let name), .ns(let name), .ptr(let name): append(name)
         case .mx(let preference, let exchange):
             octets.append(bigEndian: preference)
             append(exchange)
@@ -162,8 +150,7 @@ extension MessageBuilder {
             append(soa.primary)
             append(soa.mailbox)
             soa.appendNumbers(to: &octets)
-        case .a, .aaaa, .txt, .srv, .svcb, .opaque:
-            data.append(to: &octets)
+        case .a, .aaaa, .txt, .srv, .svcb, .opaque: data.append(to: &octets)
         }
     }
 }

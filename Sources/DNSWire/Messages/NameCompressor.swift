@@ -58,9 +58,7 @@ extension NameCompressor {
             guard Int(name[position]) == count else { return false }
             guard count > 0 else { return true }
             for index in 1...count
-            where name[position + index].folded != message[offset + index].folded {
-                return false
-            }
+            where name[position + index].folded != message[offset + index].folded { return false }
             position += count + 1
             offset += count + 1
         }

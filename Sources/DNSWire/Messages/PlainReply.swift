@@ -7,11 +7,8 @@
 /// ``Message`` decodes other replies.
 package struct PlainReply: Hashable, Sendable {
     package private(set) var sections: AnswerSections
-
     package private(set) var ttls: ClosedRange<UInt32>
-
     package let header: Header
-
     private let questionEnd: Int
 
     /// Copies the answer section of `message`; nil if the reply is not plain.
@@ -54,14 +51,12 @@ private struct Walk: ~Escapable {
     private(set) var end: Int
 
     private(set) var offsets = TTLOffsets()
-
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
     /// Offsets of QNAME and of each CNAME target, in a chain of at most six names.
     private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
     private var nameCount = 1
-
     private var addresses: (start: Int, ttl: UInt32)?
 
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
@@ -224,9 +219,7 @@ private struct Walk: ~Escapable {
             if count == 0 { return true }
             for index in 1...count
             where message.uint8(at: left + index).folded != message.uint8(at: right + index).folded
-            {
-                return false
-            }
+            { return false }
             left = label(at: left + 1 + count)
             right = label(at: right + 1 + count)
         }

@@ -6,7 +6,6 @@ package struct Question: Hashable, Sendable {
     package var name: Name
 
     package var type: RecordType
-
     package var recordClass: RecordClass
 
     package init(name: Name, type: RecordType, recordClass: RecordClass = .in) {

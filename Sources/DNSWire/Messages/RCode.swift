@@ -8,9 +8,7 @@ public struct RCode: RawRepresentable, Hashable, Sendable {
 
     /// Creates a code from its number.
     @inlinable
-    public init(rawValue: UInt16) {
-        self.rawValue = rawValue & 0xFFF
-    }
+    public init(rawValue: UInt16) { self.rawValue = rawValue & 0xFFF }
 
     // Without this function, the generic `==` of `RawRepresentable` would be called.
     /// Compares the numbers.
@@ -29,30 +27,8 @@ extension RCode {
     package static let refused = RCode(rawValue: 5)
     /// RFC 2136 §2.2.
     package static let yxDomain = RCode(rawValue: 6)
-    /// RFC 2136 §2.2.
-    package static let yxRRSet = RCode(rawValue: 7)
-    /// RFC 2136 §2.2.
-    package static let nxRRSet = RCode(rawValue: 8)
-    /// RFC 2136 §2.2, RFC 8945 §3.
-    package static let notAuth = RCode(rawValue: 9)
-    /// RFC 2136 §2.2.
-    package static let notZone = RCode(rawValue: 10)
-    /// RFC 8490 §10.2.
-    package static let dsoTypeNI = RCode(rawValue: 11)
     /// BADVERS (RFC 6891 §6.1.3); BADSIG in TSIG.
     package static let badVers = RCode(rawValue: 16)
-    /// RFC 8945 §3.
-    package static let badKey = RCode(rawValue: 17)
-    /// RFC 8945 §3.
-    package static let badTime = RCode(rawValue: 18)
-    /// RFC 2930 §2.6.
-    package static let badMode = RCode(rawValue: 19)
-    /// RFC 2930 §2.6.
-    package static let badName = RCode(rawValue: 20)
-    /// RFC 2930 §2.6.
-    package static let badAlg = RCode(rawValue: 21)
-    /// RFC 8945 §3.
-    package static let badTrunc = RCode(rawValue: 22)
     /// RFC 7873 §8.
     package static let badCookie = RCode(rawValue: 23)
 }

@@ -10,10 +10,7 @@ package struct TTLOffsets: Sendable {
     package private(set) var count = 0
 
     package init() {}
-
-    package init(_ offsets: some Sequence<UInt16>) {
-        for offset in offsets { append(offset) }
-    }
+    package init(_ offsets: some Sequence<UInt16>) { for offset in offsets { append(offset) } }
 
     package mutating func append(_ offset: UInt16) {
         if count < few.count {
@@ -43,8 +40,5 @@ extension TTLOffsets: RandomAccessCollection {
 
 extension TTLOffsets: Hashable {
     package static func == (left: Self, right: Self) -> Bool { left.elementsEqual(right) }
-
-    package func hash(into hasher: inout Hasher) {
-        for offset in self { hasher.combine(offset) }
-    }
+    package func hash(into hasher: inout Hasher) { for offset in self { hasher.combine(offset) } }
 }

@@ -3,7 +3,6 @@
 /// IPv4 or IPv6 address, without heap allocation.
 package enum IPAddress: Hashable, Sendable {
     case v4(IPv4Address)
-
     case v6(IPv6Address)
 }
 

@@ -30,11 +30,7 @@ package struct IPPrefix: Hashable, Sendable {
     ///
     /// Host bits must be zero: `192.0.2.1/24` is probably a mistyped /32.
     package init?(_ text: some StringProtocol) {
-        let pieces = text.split(
-            separator: "/",
-            maxSplits: 1,
-            omittingEmptySubsequences: false
-        )
+        let pieces = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = pieces.first, let address = IPAddress(first) else { return nil }
         let width = if case .v4 = address { 32 } else { 128 }
         guard pieces.count == 2 else {

@@ -4,9 +4,7 @@ package struct IPv4Address: Hashable, Sendable {
     /// Address in host byte order.
     package let value: UInt32
 
-    package init(value: UInt32) {
-        self.value = value
-    }
+    package init(value: UInt32) { self.value = value }
 }
 
 // MARK: - Making
@@ -39,8 +37,7 @@ extension IPv4Address {
                 value = value << 8 | octet
                 number = nil
                 dots += 1
-            default:
-                return nil
+            default: return nil
             }
         }
         guard let octet = number, dots == 3 else { return nil }

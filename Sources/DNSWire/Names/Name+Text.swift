@@ -8,9 +8,7 @@ package enum NameTextError: Error, Hashable {
     case emptyLabel(at: Int)
 
     case labelTooLong(at: Int)
-
     case nameTooLong
-
     case badEscape(at: Int)
 
     /// Character that needs `\DDD`; international names are written as `xn--`.
@@ -43,9 +41,7 @@ extension Name {
             position += 1
             if character == Self.dot {
                 let isLoneDot = count == 1
-                guard octets.count > lengthAt + 1 || isLoneDot else {
-                    throw .emptyLabel(at: start)
-                }
+                guard octets.count > lengthAt + 1 || isLoneDot else { throw .emptyLabel(at: start) }
                 guard !isLoneDot else { break }
                 lengthAt = octets.count
                 labelAt = position
@@ -86,7 +82,6 @@ extension Name {
     }
 
     private static let dot = UInt8(ascii: ".")
-
     private static let backslash = UInt8(ascii: "\\")
 }
 
@@ -94,9 +89,7 @@ extension Name {
 
 extension Name {
     /// Presentation form without the final dot; `.` for the root.
-    package var text: String {
-        String(decoding: escaped(finalDot: isRoot), as: UTF8.self)
-    }
+    package var text: String { String(decoding: escaped(finalDot: isRoot), as: UTF8.self) }
 
     private func escaped(finalDot: Bool) -> [UInt8] {
         var characters: [UInt8] = []
@@ -131,9 +124,7 @@ extension [UInt8] {
 
 extension Name: CustomStringConvertible {
     /// Presentation form with the final dot, safe in logs and terminals.
-    package var description: String {
-        String(decoding: escaped(finalDot: true), as: UTF8.self)
-    }
+    package var description: String { String(decoding: escaped(finalDot: true), as: UTF8.self) }
 }
 
 extension NameTextError: CustomStringConvertible {

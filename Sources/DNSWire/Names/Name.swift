@@ -9,9 +9,7 @@ package struct Name: Sendable {
     package let octets: [UInt8]
 
     /// Creates a name from valid octets.
-    init(checked octets: [UInt8]) {
-        self.octets = octets
-    }
+    init(checked octets: [UInt8]) { self.octets = octets }
 }
 
 // MARK: - Making
@@ -78,15 +76,11 @@ extension Name {
         while position < start { position += Int(octets[position]) + 1 }
         guard position == start else { return false }
         for index in other.octets.indices
-        where octets[start + index].folded != other.octets[index].folded {
-            return false
-        }
+        where octets[start + index].folded != other.octets[index].folded { return false }
         return true
     }
 
-    package var lowercased: Name {
-        Name(checked: octets.map(\.folded))
-    }
+    package var lowercased: Name { Name(checked: octets.map(\.folded)) }
 
     /// True if all labels have only ASCII letters, digits, hyphens and underscores; false for root.
     package var isHostname: Bool {
@@ -147,12 +141,8 @@ extension Name {
 
     package struct Labels: Sequence, IteratorProtocol {
         fileprivate let octets: [UInt8]
-
         private var position = 0
-
-        fileprivate init(octets: [UInt8]) {
-            self.octets = octets
-        }
+        fileprivate init(octets: [UInt8]) { self.octets = octets }
 
         package mutating func next() -> ArraySlice<UInt8>? {
             let count = Int(octets[position])

@@ -6,7 +6,6 @@ struct Mnemonics: Sendable {
     let prefix: String
 
     private let names: [UInt16: String]
-
     private let numbers: [String: UInt16]
 
     init(prefix: String, _ pairs: KeyValuePairs<UInt16, String>) {
@@ -15,9 +14,7 @@ struct Mnemonics: Sendable {
         numbers = Dictionary(uniqueKeysWithValues: pairs.map { ($0.value, $0.key) })
     }
 
-    func text(_ number: UInt16) -> String {
-        names[number] ?? prefix + String(number)
-    }
+    func text(_ number: UInt16) -> String { names[number] ?? prefix + String(number) }
 
     func number(_ text: some StringProtocol) -> UInt16? {
         guard 1...32 ~= text.utf8.count else { return nil }

@@ -28,7 +28,5 @@ extension UInt8 {
     ///
     /// Label lengths are below `A`, so a name in wire form can be folded octet by octet.
     @inline(__always)
-    var folded: UInt8 {
-        self &- 0x41 < 26 ? self | 0x20 : self
-    }
+    var folded: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

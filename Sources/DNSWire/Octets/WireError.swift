@@ -8,7 +8,6 @@ package enum WireError: Error, Hashable {
     case forwardPointer(at: Int)
 
     case pointerIntoHeader(at: Int)
-
     case tooManyPointers(at: Int)
 
     /// Pointer where compression is forbidden (RFC 3597 §4, RFC 9460 §2.2).
@@ -18,17 +17,11 @@ package enum WireError: Error, Hashable {
     case reservedLabel(at: Int)
 
     case nameTooLong(at: Int)
-
     case trailingOctets(at: Int)
-
     case badRDATA(at: Int)
-
     case badOption(at: Int)
-
     case secondOPT(at: Int)
-
     case misplacedOPT(at: Int)
-
     case namedOPT(at: Int)
 }
 

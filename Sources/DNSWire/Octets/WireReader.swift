@@ -3,7 +3,6 @@
 /// Reader of a message; its state is undefined after an error.
 package struct WireReader: ~Escapable {
     private let message: Span<UInt8>
-
     package private(set) var offset: Int
 
     /// End of the message or the current field.
@@ -26,7 +25,6 @@ package struct WireReader: ~Escapable {
 
 extension WireReader {
     package var isAtEnd: Bool { offset == end }
-
     package var remaining: Int { end - offset }
 
     @_lifetime(self: copy self)
@@ -233,8 +231,7 @@ extension WireReader {
                 runStart = target
                 position = target
 
-            default:
-                throw .reservedLabel(at: position)
+            default: throw .reservedLabel(at: position)
             }
         }
     }

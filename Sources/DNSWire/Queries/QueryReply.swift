@@ -9,7 +9,6 @@ package struct ReadyAnswer: ~Escapable {
     package let answerCount: UInt16
     package let authorityCount: UInt16
     package let additionalCount: UInt16
-
     package let sections: RawSpan
 
     /// Offsets of the TTLs, as `UInt16` in native byte order.
@@ -156,7 +155,6 @@ extension QueryFacts {
     }
 
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
-
     private static var bareErrorCount: Int { 6 }
 
     /// Writes OPT at `end`; returns the size of the message (RFC 6891 §6.1.1).
@@ -197,9 +195,7 @@ extension MutableRawSpan {
     mutating func store<Number: FixedWidthInteger & BitwiseCopyable>(
         _ number: Number,
         at offset: Int
-    ) {
-        storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
-    }
+    ) { storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self) }
 
     fileprivate mutating func age(at offset: Int, by age: UInt32) {
         let ttl = bytes.uint32(at: offset)

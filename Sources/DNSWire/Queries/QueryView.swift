@@ -57,16 +57,13 @@ package struct QueryFacts: Sendable, Equatable {
 
     package let type: RecordType
     package let recordClass: RecordClass
-
     package var edns: EDNSFacts?
 
     /// EDNS options of the reply, sent only if `edns` is not nil.
     package var replyOptions = ReplyOptions()
 
     package var questionEnd: Int { nameEnd + 4 }
-
     package var dnssecOK: Bool { edns?.dnssecOK ?? false }
-
     package var checkingDisabled: Bool { flags & HeaderFlags.checkingDisabled != 0 }
 
     /// Maximum octets of a UDP reply to this query, 512...1232 (RFC 6891 §6.2.3).
@@ -135,9 +132,7 @@ extension QueryFacts {
         edns = nil
 
         position += 4
-        if octets.uint16(at: 10) == 1 {
-            edns = try EDNSFacts(checking: octets, at: &position)
-        }
+        if octets.uint16(at: 10) == 1 { edns = try EDNSFacts(checking: octets, at: &position) }
         guard position == count else { throw .malformed }
     }
 }

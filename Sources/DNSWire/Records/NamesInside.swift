@@ -26,12 +26,11 @@ struct NamesInside {
             parts = [.octets(2), .name, .name]
         case (30, _):  // NXT
             parts = [.name, .rest]
-        case (35, .in):  // NAPTR
+        case (35, .in):  // NAPTR (RFC 3403 §4)
             parts = [.octets(4), .string, .string, .string, .name]
         case (39, _):  // DNAME: must not be compressed (RFC 6672 §2.5), but other servers accept it
             parts = [.name]
-        default:
-            return nil
+        default: return nil
         }
     }
 

@@ -3,9 +3,7 @@
 /// Resource record (RFC 1035 §4.1.3).
 package struct Record: Hashable, Sendable {
     package var name: Name
-
     package let type: RecordType
-
     package let recordClass: RecordClass
 
     /// TTL in seconds, 0...2^31-1 (RFC 2181 §8).
@@ -41,9 +39,7 @@ package struct Record: Hashable, Sendable {
 // MARK: - Reading
 
 extension Record {
-    package var question: Question {
-        Question(name: name, type: type, recordClass: recordClass)
-    }
+    package var question: Question { Question(name: name, type: type, recordClass: recordClass) }
 }
 
 // MARK: - Wire

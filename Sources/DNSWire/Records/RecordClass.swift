@@ -8,9 +8,7 @@ public struct RecordClass: RawRepresentable, Hashable, Sendable {
 
     /// Creates a class from its number.
     @inlinable
-    public init(rawValue: UInt16) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     // Without this function, the generic `==` of `RawRepresentable` would be called.
     /// Compares the numbers.
@@ -24,7 +22,6 @@ extension RecordClass {
     package static let `in` = RecordClass(rawValue: 1)
     /// Chaos class, for the version of a server.
     package static let ch = RecordClass(rawValue: 3)
-    package static let hs = RecordClass(rawValue: 4)
     /// Class for updates only (RFC 2136 §2.4).
     package static let none = RecordClass(rawValue: 254)
     /// Class for questions only.

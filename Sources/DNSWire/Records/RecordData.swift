@@ -9,11 +9,8 @@ package enum RecordData: Hashable, Sendable {
     case aaaa(IPv6Address)
 
     case cname(Name)
-
     case ns(Name)
-
     case ptr(Name)
-
     case mx(preference: UInt16, exchange: Name)
 
     /// TXT: at least one string of 0...255 octets (RFC 1035 §3.3.14).
@@ -100,8 +97,7 @@ extension RecordData {
             var strings: [[UInt8]] = []
             repeat { strings.append(try reader.characterString()) } while !reader.isAtEnd
             self = .txt(strings)
-        case (.a, .in):
-            self = .a(IPv4Address(value: try reader.uint32()))
+        case (.a, .in): self = .a(IPv4Address(value: try reader.uint32()))
         case (.aaaa, .in):
             let high = UInt64(try reader.uint32()) << 32 | UInt64(try reader.uint32())
             let low = UInt64(try reader.uint32()) << 32 | UInt64(try reader.uint32())
@@ -113,8 +109,7 @@ extension RecordData {
             // RFC 2782 forbids compression, but receivers must accept it (RFC 3597 §4).
             let target = try reader.name()
             self = .srv(priority: priority, weight: weight, port: port, target: target)
-        case (.svcb, .in), (.https, .in):
-            self = .svcb(try ServiceBinding(parsing: &reader))
+        case (.svcb, .in), (.https, .in): self = .svcb(try ServiceBinding(parsing: &reader))
         default:
             if let layout = NamesInside(type: type, recordClass: recordClass) {
                 self = .opaque(try layout.expand(&reader))
@@ -130,8 +125,7 @@ extension RecordData {
         case .aaaa(let address):
             octets.append(bigEndian: address.high)
             octets.append(bigEndian: address.low)
-        case .cname(let name), .ns(let name), .ptr(let name):
-            octets.append(contentsOf: name.octets)
+        case .cname(let name), .ns(let name), .ptr(let name): octets.append(contentsOf: name.octets)
         case .mx(let preference, let exchange):
             octets.append(bigEndian: preference)
             octets.append(contentsOf: exchange.octets)

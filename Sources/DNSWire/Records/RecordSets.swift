@@ -19,10 +19,6 @@ extension Record {
 }
 
 extension Sequence<Record> {
-    package var minimumTTL: UInt32? {
-        lazy.map(\.ttl).min()
-    }
-
     /// Record sets, in the order of their first records.
     package var recordSets: [[Record]] {
         var sets: [[Record]] = []

@@ -8,9 +8,7 @@ public struct RecordType: RawRepresentable, Hashable, Sendable {
 
     /// Creates a type from its number.
     @inlinable
-    public init(rawValue: UInt16) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     // Without this function, the generic `==` of `RawRepresentable` would be called.
     /// Compares the numbers.
@@ -30,14 +28,10 @@ extension RecordType {
     package static let hinfo = RecordType(rawValue: 13)
     package static let mx = RecordType(rawValue: 15)
     package static let txt = RecordType(rawValue: 16)
-    /// RFC 2931.
-    package static let sig = RecordType(rawValue: 24)
     /// RFC 3596 §2.1.
     package static let aaaa = RecordType(rawValue: 28)
     /// RFC 2782.
     package static let srv = RecordType(rawValue: 33)
-    /// RFC 3403 §4.
-    package static let naptr = RecordType(rawValue: 35)
     /// RFC 6672.
     package static let dname = RecordType(rawValue: 39)
     /// RFC 6891 §6.1.
@@ -48,14 +42,8 @@ extension RecordType {
     package static let rrsig = RecordType(rawValue: 46)
     /// RFC 4034 §4.
     package static let nsec = RecordType(rawValue: 47)
-    /// RFC 4034 §2.
-    package static let dnskey = RecordType(rawValue: 48)
     /// RFC 5155 §3.
     package static let nsec3 = RecordType(rawValue: 50)
-    /// RFC 5155 §4.
-    package static let nsec3param = RecordType(rawValue: 51)
-    /// RFC 6698 §2.
-    package static let tlsa = RecordType(rawValue: 52)
     /// RFC 9460 §2.
     package static let svcb = RecordType(rawValue: 64)
     /// RFC 9460 §9.
@@ -76,7 +64,6 @@ extension RecordType {
 
 extension RecordType {
     package var isAddress: Bool { self == .a || self == .aaaa }
-
     package var isServiceBinding: Bool { self == .https || self == .svcb }
 
     /// Parses a mnemonic or `TYPE65280`, ignoring case (RFC 3597 §5).

@@ -9,11 +9,8 @@ package struct SOA: Hashable, Sendable {
     package var mailbox: Name
 
     package var serial: UInt32
-
     package var refresh: UInt32
-
     package var retry: UInt32
-
     package var expire: UInt32
 
     /// Maximum TTL of a negative answer (RFC 2308 §4, §5).

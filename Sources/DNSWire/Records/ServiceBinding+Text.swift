@@ -39,21 +39,15 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
                 ServiceKey(rawValue: UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]))
             }
             return keys.map(\.description).joined(separator: ",")
-        case .alpn:
-            return protocols.map(RecordData.quoted)
-        case .noDefaultALPN:
-            return value.isEmpty ? "" : nil
+        case .alpn: return protocols.map(RecordData.quoted)
+        case .noDefaultALPN: return value.isEmpty ? "" : nil
         case .port:
             guard value.count == 2 else { return nil }
             return String(UInt16(value[0]) << 8 | UInt16(value[1]))
-        case .ipv4Hint, .ipv6Hint:
-            return addresses?.map(\.description).joined(separator: ",")
-        case .ech:
-            return value.isEmpty ? nil : "\"\(Self.base64(value))\""
-        case .dohPath:
-            return value.isEmpty ? nil : RecordData.quoted(value)
-        default:
-            return nil
+        case .ipv4Hint, .ipv6Hint: return addresses?.map(\.description).joined(separator: ",")
+        case .ech: return value.isEmpty ? nil : "\"\(Self.base64(value))\""
+        case .dohPath: return value.isEmpty ? nil : RecordData.quoted(value)
+        default: return nil
         }
     }
 

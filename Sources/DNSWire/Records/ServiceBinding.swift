@@ -37,10 +37,7 @@ package struct ServiceBinding: Hashable, Sendable {
 /// SvcParamKey (RFC 9460 §14.3.2).
 package struct ServiceKey: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
-
-    package init(rawValue: UInt16) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Keys that a client must support to use the record (RFC 9460 §8).
     package static let mandatory = ServiceKey(rawValue: 0)
@@ -64,10 +61,7 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
 
 extension ServiceBinding {
     package var isAlias: Bool { priority == 0 }
-
-    package func value(of key: ServiceKey) -> [UInt8]? {
-        parameters.first { $0.key == key }?.value
-    }
+    package func value(of key: ServiceKey) -> [UInt8]? { parameters.first { $0.key == key }?.value }
 
     /// Addresses of the hint; nil if missing or malformed.
     package var ipv4Hint: [IPv4Address]? {

@@ -4,9 +4,7 @@ import DNSWire
 struct RandomMessages {
     var random: Seeded
 
-    init(seed: UInt64) {
-        random = Seeded(seed: seed)
-    }
+    init(seed: UInt64) { random = Seeded(seed: seed) }
 
     mutating func message() -> Message {
         var header = Header(id: random.next16(), flags: random.next16())

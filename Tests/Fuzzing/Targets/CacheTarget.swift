@@ -10,7 +10,7 @@ extension FuzzTarget {
         var input = FuzzInput(octets)
         let age = UInt32(input.number())
         let wishes = input.octet()
-        guard let reply = try? Message(parsing: Array(input.rest)), reply.header.opcode == .query,
+        guard let reply = try? Message(parsing: Array(input.rest)), reply.header.opcode == 0,
             let question = reply.question, question.recordClass == .in, question.type != .opt,
             let sections = try? AnswerSections(
                 question: question,

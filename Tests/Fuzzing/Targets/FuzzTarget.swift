@@ -23,9 +23,7 @@ package struct Finding: Error, CustomStringConvertible {
 func promise(
     _ isKept: @autoclosure () throws -> Bool,
     _ description: @autoclosure () -> String
-) throws {
-    guard try isKept() else { throw Finding(description: description()) }
-}
+) throws { guard try isKept() else { throw Finding(description: description()) } }
 
 /// Input that is read from the front; reads after the end return 0.
 struct FuzzInput {

@@ -12,11 +12,7 @@ extension FuzzTarget {
         var input = FuzzInput(octets)
         let knows = input.octet()
         let asked = Question(name: knows & 8 == 0 ? UpstreamOracle.name : .root, type: .a)
-        let query = Query(
-            question: asked,
-            dnssecOK: knows & 1 != 0,
-            checkingDisabled: false
-        )
+        let query = Query(question: asked, dnssecOK: knows & 1 != 0, checkingDisabled: false)
         let exchange = UpstreamOracle.exchange(query, draw: 1)
         let reply = UpstreamOracle.forge(Array(input.rest), knows, exchange.message)
         try UpstreamOracle.validate(reply, query, exchange)
@@ -55,11 +51,7 @@ private enum UpstreamOracle {
         return reply
     }
 
-    static func validate(
-        _ octets: [UInt8],
-        _ query: Query,
-        _ exchange: UpstreamExchange
-    ) throws {
+    static func validate(_ octets: [UInt8], _ query: Query, _ exchange: UpstreamExchange) throws {
         let end = 12 + query.question.name.octets.count + 4
         let isOurs = octets.count >= end && octets[..<2] == exchange.message[..<2]
         let message = try? Message(parsing: octets)
@@ -67,7 +59,7 @@ private enum UpstreamOracle {
         case .foreign:
             guard let message else { return }
             let isReply =
-                isOurs && message.header.isResponse && message.header.opcode == .query
+                isOurs && message.header.isResponse && message.header.opcode == 0
                 && message.question == query.question && octets[12..<end].allSatisfy { $0 < 0xC0 }
             try promise(!isReply, "our reply is refused")
         case .truncated:
@@ -105,11 +97,7 @@ private enum UpstreamOracle {
     /// A copied reply gives the answer of the decoded reply.
     ///
     /// `message` is nil if another record is malformed.
-    private static func judge(
-        _ plain: PlainReply,
-        _ message: Message?,
-        _ query: Query
-    ) throws {
+    private static func judge(_ plain: PlainReply, _ message: Message?, _ query: Query) throws {
         let asked = Query(question: query.question, dnssecOK: query.dnssecOK)
         let provenance = Provenance(source: .upstream, origin: 0)
         let copied = Resolution(plain, to: asked, TTLPolicy(), provenance, isBelieved: true)
@@ -120,13 +108,7 @@ private enum UpstreamOracle {
         let names = aged.message(to: query.question)?.answers.map(\.withoutTTL)
         try promise(names == answer.answers.map(\.withoutTTL), "a name changes with a TTL")
         guard let message else { return }
-        let decoded = try? Resolution(
-            message,
-            to: asked,
-            TTLPolicy(),
-            provenance,
-            isBelieved: true
-        )
+        let decoded = try? Resolution(message, to: asked, TTLPolicy(), provenance, isBelieved: true)
         try promise(decoded?.answers(to: query.question) == answer.answers, "wrong records")
         try promise(decoded?.lifetime == copied.lifetime, "wrong lifetime")
         try promise(decoded?.isAuthentic == copied.isAuthentic, "wrong AD flag")

@@ -109,7 +109,5 @@ struct VendorOracle {
 }
 
 extension IPAddress {
-    fileprivate var canBeServer: Bool {
-        reach != .none
-    }
+    fileprivate var canBeServer: Bool { reach != .none }
 }

@@ -43,10 +43,7 @@ extension FuzzTarget {
     }
 
     private static let tencentPlain = Result {
-        VendorOracle(
-            vendor: try Tencent(token: Secret("987654321"), id: 1),
-            namesItsAnswers: false
-        )
+        VendorOracle(vendor: try Tencent(token: Secret("987654321"), id: 1), namesItsAnswers: false)
     }
 
     private static let tencentSealed = Result {

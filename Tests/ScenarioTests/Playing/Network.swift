@@ -150,7 +150,7 @@ extension Entry {
         guard let asked = query.question else { return false }
         return match.allSatisfy { matching in
             switch matching {
-            case .opcode: query.header.opcode == .query
+            case .opcode: query.header.opcode == 0
             case .qname: question?.name == asked.name
             case .qtype: question?.type == asked.type
             case .question: question == asked
