@@ -84,18 +84,10 @@ extension Fleet {
         _ = flushes.add(flush, now: now)
         let sealed = seal.seal(flush.octets, for: FleetMessage.flushContext)
         let commands = [
-            RedisCodec.command([Array("LPUSH".utf8), flushKey, sealed]),
-            RedisCodec.command([
-                Array("LTRIM".utf8), flushKey, Array("0".utf8),
-                Array("\(FleetLimits.flushes - 1)".utf8),
-            ]),
-            RedisCodec.command([
-                Array("EXPIRE".utf8), flushKey, Array("\(FleetLimits.flushSeconds)".utf8),
-            ]),
-            RedisCodec.command([
-                Array("PUBLISH".utf8), Array(FleetKeys.channel.utf8),
-                FleetMessage.flush(sealed).octets,
-            ]),
+            RedisCodec.command("LPUSH", flushKey, sealed),
+            RedisCodec.command("LTRIM", flushKey, "0", "\(FleetLimits.flushes - 1)"),
+            RedisCodec.command("EXPIRE", flushKey, "\(FleetLimits.flushSeconds)"),
+            RedisCodec.command("PUBLISH", FleetKeys.channel, FleetMessage.flush(sealed).octets),
         ]
         let answered = completion.after { [weak self] (replies: EngineLink.Replies, completion) in
             completion(self?.replies(replies) != nil)

@@ -11,9 +11,7 @@ extension Fleet {
             reads(lookUp),
             Completion { [weak self] replies in
                 guard let self, case .reading = lookUp.machine.phase else { return }
-                guard let list = self.replies(replies) else {
-                    return take(.engineFailed, lookUp)
-                }
+                guard let list = self.replies(replies) else { return take(.engineFailed, lookUp) }
                 lookUp.value = value(in: list[...], of: lookUp)
                 let hasValue = lookUp.value != nil
                 if hasValue { statistics.found += 1 } else { statistics.notFound += 1 }
@@ -24,10 +22,14 @@ extension Fleet {
 
     func claim(_ lookUp: FleetLookUp) {
         let milliseconds = FleetLimits.lease / .milliseconds(1)
-        let claim = RedisCodec.command([
-            Array("SET".utf8), lookUp.key.lease, lookUp.token, Array("NX".utf8),
-            Array("PX".utf8), Array("\(Int(milliseconds))".utf8),
-        ])
+        let claim = RedisCodec.command(
+            "SET",
+            lookUp.key.lease,
+            lookUp.token,
+            "NX",
+            "PX",
+            "\(Int(milliseconds))"
+        )
         // Reads again: another machine may have stored its answer since the first read.
         link.send(
             [claim] + reads(lookUp),
@@ -66,13 +68,8 @@ extension Fleet {
         let isNegative = value.v4?.addresses.isEmpty ?? true && value.v6?.addresses.isEmpty ?? true
         let seconds = UInt64(value.ttl) + UInt64(isNegative ? 0 : staleWindow)
         let commands = [
-            RedisCodec.command([
-                Array("SET".utf8), key.value, sealed, Array("PX".utf8),
-                Array("\(max(1, seconds) * 1_000)".utf8),
-            ]),
-            RedisCodec.command([
-                Array("PUBLISH".utf8), Array(FleetKeys.channel.utf8), message,
-            ]),
+            RedisCodec.command("SET", key.value, sealed, "PX", "\(max(1, seconds) * 1_000)"),
+            RedisCodec.command("PUBLISH", FleetKeys.channel, message),
         ]
         link.sendWithoutWaiting(commands, Completion { [weak self] in _ = self?.replies($0) })
     }
@@ -80,10 +77,7 @@ extension Fleet {
     func release(_ lookUp: FleetLookUp) {
         let script =
             "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
-        let command = RedisCodec.command([
-            Array("EVAL".utf8), Array(script.utf8), Array("1".utf8), lookUp.key.lease,
-            lookUp.token,
-        ])
+        let command = RedisCodec.command("EVAL", script, "1", lookUp.key.lease, lookUp.token)
         link.sendWithoutWaiting([command], Completion { [weak self] in _ = self?.replies($0) })
     }
 
@@ -108,10 +102,7 @@ extension Fleet {
     /// Each command reads one octet more than the limit: a value of that length is too long.
     private func reads(_ lookUp: FleetLookUp) -> [[UInt8]] {
         lookUp.keys.map { key in
-            RedisCodec.command([
-                Array("GETRANGE".utf8), key.value, Array("0".utf8),
-                Array("\(FleetLimits.valueOctets)".utf8),
-            ])
+            RedisCodec.command("GETRANGE", key.value, "0", "\(FleetLimits.valueOctets)")
         }
     }
 

@@ -21,12 +21,7 @@ package final class Fleet {
         /// Longest time that a client waits for the answer of the fleet; nil if no client waits.
         package var patience: Duration?
 
-        package init(
-            _ name: Name,
-            _ families: FleetFamilies,
-            view: String,
-            patience: Duration?
-        ) {
+        package init(_ name: Name, _ families: FleetFamilies, view: String, patience: Duration?) {
             self.name = name
             self.families = families
             self.view = view
@@ -57,7 +52,6 @@ package final class Fleet {
     package var onFlush: (@ServiceLoop (FleetFlush, _ age: Duration) -> Void)?
 
     package var observer: (@ServiceLoop (FleetNotice) -> Void)?
-
     package var statistics = FleetStatistics()
 
     /// Name under which other machines show this machine.
@@ -81,7 +75,6 @@ package final class Fleet {
     let seal: FleetSeal
     let link: EngineLink
     let clocks: Clocks
-
     var lookUps: [FleetKey: FleetLookUp] = [:]
     private var began: UInt64 = 0
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.endWaits() }
@@ -128,12 +121,7 @@ package final class Fleet {
             timeout: timeout,
             clocks: clocks
         )
-        budget = FleetBudget(
-            link,
-            seal,
-            member: seal.digest(.machine, identity),
-            clocks: clocks
-        )
+        budget = FleetBudget(link, seal, member: seal.digest(.machine, identity), clocks: clocks)
         link.onMessage = { [weak self] in self?.take($0) }
         link.onFlushes = { [weak self] in self?.takeStored($0) }
         link.onChange = { [weak self] in self?.changed($0) }

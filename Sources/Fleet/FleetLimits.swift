@@ -5,9 +5,6 @@ package enum FleetLimits {
     /// Maximum octets of a value and of a message.
     package static let valueOctets = 4_096
 
-    /// Permitted octets of the secret.
-    package static let secretOctets = 32...1_024
-
     /// Maximum octets of a machine's name; longer names are cut.
     package static let machineOctets = 64
 

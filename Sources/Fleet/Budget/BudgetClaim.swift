@@ -5,9 +5,6 @@
 /// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
 /// machine can use its claim and its share: the unclaimed amount divided by the number of machines.
 package struct BudgetClaim: Sendable, Hashable {
-    /// Number of limits: calls per day, units per day, units per month.
-    package static let limits = 3
-
     static let monthly = 2
 
     package struct Limit: Sendable, Hashable {

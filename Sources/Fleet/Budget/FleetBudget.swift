@@ -96,12 +96,7 @@ package final class FleetBudget {
     /// Returns the claim of this machine; nil if the budget is not shared.
     ///
     /// - Parameter use: amounts that this machine has used or reserved.
-    package func claim(
-        _ vendor: String,
-        day: Int64,
-        month: Int64,
-        use: [UInt64]
-    ) -> BudgetClaim? {
+    package func claim(_ vendor: String, day: Int64, month: Int64, use: [UInt64]) -> BudgetClaim? {
         guard entries[vendor] != nil else { return nil }
         entries[vendor]?.claim.begin(day: day, month: month)
         guard let entry = entries[vendor] else { return nil }
@@ -182,11 +177,7 @@ package final class FleetBudget {
         guard entry.claim.day == day, case .success(let list) = replies,
             let amounts = Self.amounts(list, entry.account.limits, indices)
         else { return }
-        entries[vendor]?.claim.take(
-            amounts,
-            members: link.members,
-            isSettled: link.isSettled
-        )
+        entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
         guard let claim = entries[vendor]?.claim else { return }
         // Unless the machines have claimed a whole limit, this machine can claim more immediately.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {

@@ -73,14 +73,10 @@ extension EngineLink {
         let forgotten = "\(seconds - FleetLimits.memberSeconds)"
         let list = [
             RedisCodec.command("TIME"),
-            RedisCodec.command([
-                Array("ZADD".utf8), keys.members, Array("\(seconds)".utf8), keys.member,
-            ]),
-            RedisCodec.command(["ZREMRANGEBYSCORE", "-inf", forgotten].inserting(keys.members)),
-            RedisCodec.command(["ZCARD"].inserting(keys.members)),
-            RedisCodec.command(
-                ["EXPIRE", "\(2 * FleetLimits.memberSeconds)"].inserting(keys.members)
-            ),
+            RedisCodec.command("ZADD", keys.members, "\(seconds)", keys.member),
+            RedisCodec.command("ZREMRANGEBYSCORE", keys.members, "-inf", forgotten),
+            RedisCodec.command("ZCARD", keys.members),
+            RedisCodec.command("EXPIRE", keys.members, "\(2 * FleetLimits.memberSeconds)"),
         ]
         let deadline = clocks.now() + FleetLimits.command
         commands.send(
@@ -109,14 +105,5 @@ extension EngineLink {
                 if case .failure(.timedOut) = replies { self?.drop(.timedOut) }
             }
         )
-    }
-}
-
-extension [String] {
-    /// Returns the words of a command as octets, with `key` after the first word.
-    func inserting(_ key: [UInt8]) -> [[UInt8]] {
-        var words = map { Array<UInt8>($0.utf8) }
-        words.insert(key, at: 1)
-        return words
     }
 }

@@ -16,7 +16,6 @@ final class EngineLink {
     }
 
     private(set) var state = State.alone(nil)
-
     private(set) var since: Instant
 
     /// Latest failure; kept after a recovery.
@@ -41,11 +40,9 @@ final class EngineLink {
     let keys: LinkKeys
     let timeout: Duration
     let clocks: Clocks
-
     var commands: RedisConnection?
     var messages: RedisConnection?
     var breaker = EngineBreaker()
-
     private var isStopped = false
     private var task: Task<Void, Never>?
     private var pause: Waiter?
@@ -181,9 +178,7 @@ final class EngineLink {
         let replies = try await connection.send(
             [
                 RedisCodec.command("TIME"), probeCommand,
-                RedisCodec.command(
-                    ["LRANGE", "0", "\(FleetLimits.flushes - 1)"].inserting(keys.flushes)
-                ),
+                RedisCodec.command("LRANGE", keys.flushes, "0", "\(FleetLimits.flushes - 1)"),
             ],
             deadline: deadline
         )
@@ -210,9 +205,7 @@ final class EngineLink {
     }
 
     var probeCommand: [UInt8] {
-        RedisCodec.command([
-            Array("SET".utf8), keys.probe, [1], Array("PX".utf8), Array("1000".utf8),
-        ])
+        RedisCodec.command("SET", keys.probe, [1] as [UInt8], "PX", "1000")
     }
 
     // MARK: - Sentinel

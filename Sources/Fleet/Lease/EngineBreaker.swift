@@ -7,7 +7,6 @@
 /// time closes the breaker.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
-
     private(set) var isOpen = false
 
     /// Resets the count of timeouts; does not close an open breaker.

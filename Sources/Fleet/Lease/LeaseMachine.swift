@@ -9,9 +9,7 @@
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading
-
         case claiming
-
         case waiting
 
         /// This machine calls the vendor, with the lease or without it.
@@ -32,16 +30,13 @@ struct LeaseMachine: Hashable, Sendable {
         case received
 
         case waitEnded
-
         case callEnded(hasValue: Bool)
     }
 
     enum Action: Hashable, Sendable {
         case read
         case claim
-
         case use
-
         case call
 
         /// Store the value and send it to the other machines.

@@ -15,9 +15,7 @@ struct RecentKeys {
     private var subjects: [FleetKey: Subject] = [:]
     private var order: [FleetKey] = []
     private var oldest = 0
-
     init(limit: Int) { self.limit = limit }
-
     subscript(key: FleetKey) -> Subject? { subjects[key] }
 
     mutating func note(_ key: FleetKey, _ subject: Subject) {
@@ -32,7 +30,5 @@ struct RecentKeys {
         }
     }
 
-    mutating func note(_ key: FleetKey, fetchedAt: Int64) {
-        subjects[key]?.fetchedAt = fetchedAt
-    }
+    mutating func note(_ key: FleetKey, fetchedAt: Int64) { subjects[key]?.fetchedAt = fetchedAt }
 }

@@ -8,11 +8,8 @@ internal import Net
 struct MessagePace {
     private var octets = 0
     private var updated: Instant
-
     init(at now: Instant) { updated = now }
-
     mutating func note(_ octets: Int) { self.octets += octets }
-
     mutating func noteMessage() { octets += FleetLimits.messageCost }
 
     /// Returns the time to wait before the next read.

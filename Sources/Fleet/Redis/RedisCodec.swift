@@ -22,7 +22,20 @@ package enum RedisCodec {
         return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    static func command(_ words: String...) -> [UInt8] { command(words.map { Array($0.utf8) }) }
+    static func command(_ words: any RedisWord...) -> [UInt8] { command(words.map(\.redisOctets)) }
+}
+
+/// Word of a command: a text, or octets.
+protocol RedisWord {
+    var redisOctets: [UInt8] { get }
+}
+
+extension String: RedisWord {
+    var redisOctets: [UInt8] { Array(utf8) }
+}
+
+extension [UInt8]: RedisWord {
+    var redisOctets: [UInt8] { self }
 }
 
 /// Parser of the replies of Redis; unusable after an invalid reply.

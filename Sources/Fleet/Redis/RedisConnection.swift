@@ -12,7 +12,6 @@ final class RedisConnection {
     private final class Exchange {
         let deadline: Instant
         let sent: Instant
-
         var left: Int
         var replies: [RedisReply] = []
 
@@ -46,10 +45,8 @@ final class RedisConnection {
     private let password: (@Sendable () -> [UInt8])?
     private let reader = ReplyReader()
     private var pace: MessagePace
-
     private var exchanges: [Exchange] = []
     private var commands = 0
-
     private var outbox: [UInt8] = []
     private var isWriting = false
 
@@ -58,11 +55,7 @@ final class RedisConnection {
     /// Creates a connection, which then owns the open stream.
     ///
     /// - Parameter password: the password of Redis, which errors must not show.
-    init(
-        _ stream: any OctetStream,
-        password: (@Sendable () -> [UInt8])?,
-        _ clocks: Clocks
-    ) {
+    init(_ stream: any OctetStream, password: (@Sendable () -> [UInt8])?, _ clocks: Clocks) {
         self.stream = stream
         self.clocks = clocks
         self.password = password

@@ -11,15 +11,10 @@ enum RedisReply: Hashable, Sendable {
     case error(String)
 
     case none
-
     case list([RedisReply])
-
     var octets: [UInt8]? { if case .text(let octets) = self { octets } else { nil } }
-
     var string: String? { octets.map { String(decoding: $0, as: UTF8.self) } }
-
     var isOK: Bool { string == "OK" }
-
     var elements: [RedisReply] { if case .list(let elements) = self { elements } else { [] } }
 }
 

@@ -110,8 +110,7 @@ struct ReplyGuard: Sendable {
             state = .length(isList: isList, value: -1, octets: 2)
         case UInt8(ascii: "\r") where 1...7 ~= count && (value >= 0 || count == 2):
             state = .length(isList: isList, value: value, octets: 8)
-        case UInt8(ascii: "\n") where count == 8:
-            try start(isList: isList, value)
+        case UInt8(ascii: "\n") where count == 8: try start(isList: isList, value)
         default: throw .unexpected("the reply has an invalid length")
         }
     }
@@ -147,8 +146,6 @@ struct ReplyGuard: Sendable {
 
     private mutating func add(_ count: Int) throws(EngineError) {
         octets += count
-        guard octets <= FleetLimits.replyOctets else {
-            throw .unexpected("the reply is too long")
-        }
+        guard octets <= FleetLimits.replyOctets else { throw .unexpected("the reply is too long") }
     }
 }

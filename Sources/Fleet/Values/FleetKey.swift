@@ -14,9 +14,7 @@ package enum FleetFamilies: UInt8, Sendable {
 /// account, the parameters, and the exit (the network from which the vendor sees the calls).
 package struct FleetKey: Hashable, Sendable {
     let digest: [UInt8]
-
     static let octets = 16
-
     init(digest: [UInt8]) { self.digest = digest }
 
     init(_ name: Name, _ families: FleetFamilies, view: String, _ seal: FleetSeal) {

@@ -66,9 +66,7 @@ package struct FleetFlush: Sendable, Hashable {
 /// Message to all machines, with encrypted content.
 enum FleetMessage {
     case value(FleetKey, [UInt8])
-
     case flush([UInt8])
-
     static let flushContext = Array("flush".utf8)
 
     var octets: [UInt8] {
@@ -155,8 +153,6 @@ struct FlushList: Sendable {
     func covers(_ name: Name, fetchedAt: Int64, now: Int64) -> Bool {
         let latest = now + FleetLimits.clockTolerance
         return all <= latest && fetchedAt <= all
-            || flushes.contains {
-                $0.at <= latest && fetchedAt <= $0.at && $0.scope.covers(name)
-            }
+            || flushes.contains { $0.at <= latest && fetchedAt <= $0.at && $0.scope.covers(name) }
     }
 }

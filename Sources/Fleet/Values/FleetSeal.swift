@@ -39,9 +39,7 @@ package struct FleetSeal: Sendable {
     static let version: UInt8 = 1
     static let nonceOctets = 16
     static let tagOctets = 16
-
     private let code: Code
-
     package init(_ code: @escaping Code) { self.code = code }
 
     /// Returns the first `count` octets of the HMAC of `parts`, each prefixed with its length.

@@ -32,7 +32,6 @@ package struct FleetValue: Sendable, Hashable {
     /// Addresses of each family; nil if the vendor was not asked for that family.
     package var v4: Addresses?
     package var v6: Addresses?
-
     package var denial: Denial?
 
     /// Server of the vendor: its address in 0, 4 or 16 octets, and its port.
@@ -56,16 +55,13 @@ package struct FleetValue: Sendable, Hashable {
     }
 
     /// Returns the age in whole seconds, rounded up, at a time of the Redis clock.
-    func age(at now: Int64) -> UInt32 {
-        UInt32(clamping: (max(0, now - fetchedAt) + 999) / 1_000)
-    }
+    func age(at now: Int64) -> UInt32 { UInt32(clamping: (max(0, now - fetchedAt) + 999) / 1_000) }
 }
 
 // MARK: - Octets
 
 extension FleetValue {
     private static let form: UInt8 = 1
-
     private static let maximumAddresses = 100
 
     /// Encoded value; nil if too large to share.
@@ -132,9 +128,7 @@ package struct MachineName: Sendable, Hashable {
 /// Reader of the octets of a verified value or message.
 struct OctetReader {
     private var rest: ArraySlice<UInt8>
-
     init(_ octets: [UInt8]) { rest = octets[...] }
-
     var isAtEnd: Bool { rest.isEmpty }
 
     mutating func octets(_ count: Int) throws(FleetRejection) -> [UInt8] {
