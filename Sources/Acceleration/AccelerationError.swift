@@ -17,8 +17,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
         case .forbidden(let what):
             "no permission to create \(what): grant CAP_BPF, CAP_NET_ADMIN and the system call "
                 + "bpf, as httpdnsd-accelerate.conf does"
-        case .tooOld:
-            "the kernel is older than 6.6, or has no BPF support on network devices"
+        case .tooOld: "the kernel is older than 6.6, or has no BPF support on network devices"
         case .refused(let what, let errno, let why):
             "the kernel rejected \(what): \(Self.text(errno))\(why.isEmpty ? "" : " (\(why))")"
         }

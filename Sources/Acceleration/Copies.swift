@@ -33,7 +33,6 @@ struct Copies: ~Copyable {
     var link: Int32 = -1
 
     init(room: Int) { self.room = room }
-
     var isFull: Bool { free.isEmpty && slots.count >= room }
 
     mutating func takeSlot() -> UInt32? {
@@ -57,7 +56,6 @@ struct Slot {
     /// Hits on this slot that were already counted, including hits on its earlier copies.
     var seen: UInt64 = 0
     var isUsed = false
-
     init() {}
 
     init(key: UInt64, of hits: MirroredHits, seen: UInt64) {

@@ -17,19 +17,13 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     /// Instant from which the cache counts its times, in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
-
     private static let logOctets = 1 << 16
-
     private static let mostIdle = 4096
 
     /// Loads the BPF program, with capacity for `entries` answers.
     ///
     /// - Parameter seed: random number for the secrets that hash the map keys.
-    package init(
-        entries: Int,
-        origin: Instant,
-        seed: UInt64
-    ) throws(AccelerationError) {
+    package init(entries: Int, origin: Instant, seed: UInt64) throws(AccelerationError) {
         var made = unsafe bpf_answering()
         var failure: UnsafePointer<CChar>?
         var log = [CChar](repeating: 0, count: Self.logOctets)
@@ -77,11 +71,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     /// - Parameters:
     ///   - ipv4: true to answer clients in 127.0.0.0/8.
     ///   - ipv6: true to answer clients at `::1`.
-    package func answer(
-        at addresses: [(ip: IPAddress, port: UInt16)],
-        ipv4: Bool,
-        ipv6: Bool
-    ) {
+    package func answer(at addresses: [(ip: IPAddress, port: UInt16)], ipv4: Bool, ipv6: Bool) {
         let listeners = addresses.prefix(Int(ANSWER_LISTENERS)).map { answer_listener($0, $1) }
         copies.withLock { copies in
             unsafe bpf_answering_begin(answering.pointee.state)
@@ -122,7 +112,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         package var answers: UInt64 = 0
 
         package var isSuspended = false
-
         package var families = (ipv4: false, ipv6: false)
 
         package static func == (left: Numbers, right: Numbers) -> Bool {

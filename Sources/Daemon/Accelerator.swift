@@ -21,7 +21,6 @@ final class Accelerator: ManagedAccelerator {
     package nonisolated let recent = RecentQueries()
 
     private(set) var kernel: KernelAnswers?
-
     private var obstacle = "not started"
 
     private var loading: Loading?
@@ -38,17 +37,14 @@ final class Accelerator: ManagedAccelerator {
     private let clocks: Clocks
     private let logger: Logger
     private var sweeping: Task<Void, Never>?
-
     private var latest: (settings: Settings, addresses: [SocketAddress])?
     private var isStopped = false
-
     private var isLogged = false
 
     /// Assumed latency of an answer from the kernel, which is not measured.
     private static let latency: Duration = .microseconds(1)
 
     private static let interval: Duration = .seconds(1)
-
     private static let mostRecords = 256
 
     /// Maximum steps of `collect`: each step counts 256 cache entries; all steps take about 2 ms.
@@ -187,7 +183,6 @@ final class Accelerator: ManagedAccelerator {
 
     private struct Pass {
         var position = 0
-
         var most: [MirroredHits] = []
 
         mutating func keep(_ count: Int) {

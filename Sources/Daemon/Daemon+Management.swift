@@ -6,9 +6,7 @@ internal import Net
 
 extension Daemon: ManagedDaemon {
     package var settingsFile: String { source.file }
-
     package var isLoadingSnapshot: Bool { cacheFile?.isLoading ?? false }
-
     package func snapshotLoaded() async { await cacheFile?.loaded() }
 
     package var state: DaemonState {

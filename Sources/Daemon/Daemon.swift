@@ -15,34 +15,24 @@ internal import Resolver
 package final class Daemon {
     var components: Components
     package let logger: Logger
-
     package let log: LogSink?
     let handler: QueryHandler
     let listenerManager: ListenerManager
     let network: NetworkReaction
     let accelerator: Accelerator
-
     let dependencies: Dependencies
-
     let source: SettingsSource
-
     var hosts: HostsFiles
-
     var cacheFile: CacheFile?
-
     let reloads = CoalescingQueue<ReloadOutcome>()
 
     /// Queue of reloads, settings checks and releases of replaced routes.
     let settingsQueue = SerialQueue()
 
     var sweeping: Task<Int, Never>?
-
     private(set) var isStopping = false
-
     var mergedOfFormerVendors: UInt64 = 0
-
     private(set) var misses: MissQueue?
-
     private(set) var `operator`: ControlHandler?
 
     private(set) lazy var scrapePoints = ScrapePoints(logger: logger) { [unowned self] in
@@ -55,7 +45,6 @@ package final class Daemon {
     }
 
     var life = MetricsReport.Life()
-
     var starter: WorkerThread?
 
     /// Task that starts acceleration; ``drain()`` waits for its end.
@@ -135,9 +124,7 @@ package final class Daemon {
                 own: own
             )
             try listenerManager.serve(bound, by: handlers)
-            if components.settings.accelerate.loopback == .required {
-                try await accelerate()
-            }
+            if components.settings.accelerate.loopback == .required { try await accelerate() }
         } catch {
             logger.critical("\(error)")
             return error.exitCode

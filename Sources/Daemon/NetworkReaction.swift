@@ -17,11 +17,9 @@ internal import Upstream
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
-
     private(set) var components: Components
     private let logger: Logger
     var onChange: (@ServiceLoop () -> Void)?
-
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
     private var resolvers: ResolverWatch?
@@ -37,7 +35,6 @@ final class NetworkReaction {
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
-
     private var pace = NetworkWatch.Pace()
 
     /// Earliest time of the next test of the address families after a change of the DNS servers.
@@ -217,11 +214,7 @@ final class NetworkReaction {
             let range = IPPrefix(containing: network, length: announced.length),
             let prefix = NAT64Prefix(range)
         else { return }
-        components.nat64.announce(
-            prefix,
-            on: "router on \(link)",
-            lifetime: announced.lifetime
-        )
+        components.nat64.announce(prefix, on: "router on \(link)", lifetime: announced.lifetime)
     }
 
     private func prefixChanged(_ finding: NAT64.Finding?) {

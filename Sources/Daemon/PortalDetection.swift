@@ -54,9 +54,7 @@ final class PortalDetection {
 
     // MARK: - Signs
 
-    func report(_ isPortal: Bool) {
-        change { isReported = isPortal }
-    }
+    func report(_ isPortal: Bool) { change { isReported = isPortal } }
 
     func announce(_ isRestricted: Bool, on link: String) {
         if isRestricted {
@@ -78,10 +76,8 @@ final class PortalDetection {
         case .transport(.tls), .unreadable, .serverStatus(300...399, code: _),
             .serverStatus(511, code: _):
             suspect()
-        case .transport:
-            if announcement != nil { suspect() }
-        default:
-            break
+        case .transport: if announcement != nil { suspect() }
+        default: break
         }
     }
 

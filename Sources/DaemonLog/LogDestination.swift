@@ -8,7 +8,6 @@ struct LogDestination: Sendable {
     let put: @Sendable (LogEntry, LogFormat) -> Void
 
     static var standard: LogDestination { Journal.isStandardError ? journal : standardError }
-
     private static let standardError = LogDestination { entry, format in
         write(format == .json ? entry.json : entry.text)
     }

@@ -43,9 +43,7 @@ extension LogEntry {
 
     /// Fields of systemd.journal-fields(7), and own fields such as `HTTPDNSD_VENDOR`.
     var journalFields: [String] {
-        [
-            "MESSAGE=\(words)", "PRIORITY=\(level.priority)", "SYSLOG_IDENTIFIER=\(Product.name)",
-        ]
+        ["MESSAGE=\(words)", "PRIORITY=\(level.priority)", "SYSLOG_IDENTIFIER=\(Product.name)"]
             + fields.map { field in
                 let name = field.name.uppercased().map { $0.isASCII && $0.isLetter ? $0 : "_" }
                 return "HTTPDNSD_\(String(name))=\(field.value)"

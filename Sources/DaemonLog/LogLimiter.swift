@@ -36,11 +36,7 @@ struct LogLimiter {
         case count(until: Instant?)
     }
 
-    mutating func decide(
-        _ entry: LogEntry,
-        _ kind: Kind,
-        now: Instant
-    ) -> Decision {
+    mutating func decide(_ entry: LogEntry, _ kind: Kind, now: Instant) -> Decision {
         var kind = kind
         if logged[kind] == nil {
             if logged.count >= Self.mostKinds { logged = logged.filter { now < $0.value.end } }

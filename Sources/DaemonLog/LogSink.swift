@@ -152,7 +152,6 @@ private struct SinkHandler: LogHandler {
 
     private let sink: LogSink
     private var ownLevel: Logger.Level?
-
     init(_ sink: LogSink) { self.sink = sink }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -4,7 +4,6 @@ internal import Synchronization
 
 final class LogThreshold: Sendable {
     private let rank: Atomic<Int>
-
     init(_ level: Logger.Level) { rank = Atomic(Self.rank(of: level)) }
 
     var level: Logger.Level {

@@ -10,9 +10,7 @@ struct LogWriter: Sendable {
     /// Maximum number of queued entries; the thread can hold the same number while it writes.
     static let entryLimit = 4_096
     static let octetLimit = 1 << 20
-
     static let flushTime: Duration = .milliseconds(500)
-
     private let queue: BackgroundQueue<(entry: LogEntry, format: LogFormat)>
 
     /// Starts the thread; throws if the system has no free descriptor or thread.

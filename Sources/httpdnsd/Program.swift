@@ -44,10 +44,7 @@ struct Program: ParsableCommand {
     @Flag(name: .long, help: .hidden)
     var printManual = false
 
-    @Option(
-        name: .long,
-        help: "Lowest level to log; overrides `log.level` of the settings."
-    )
+    @Option(name: .long, help: "Lowest level to log; overrides `log.level` of the settings.")
     var logLevel: Logger.Level?
 
     private static let standardConfig = "/etc/httpdnsd/httpdnsd.yaml"
@@ -175,9 +172,7 @@ struct Program: ParsableCommand {
         Glibc.exit(1)
     }
 
-    private static func complain(_ text: String) {
-        _ = write(text + "\n", to: STDERR_FILENO)
-    }
+    private static func complain(_ text: String) { _ = write(text + "\n", to: STDERR_FILENO) }
 
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
@@ -199,7 +194,6 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 /// Value that can be taken once, so that secrets of old settings do not stay in memory.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
-
     init(_ value: Value) { self.value = Lock(value) }
 
     /// Calls `see` with the value, which can still be taken later.

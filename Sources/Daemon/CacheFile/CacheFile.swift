@@ -35,9 +35,7 @@ final class CacheFile {
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
-
     private let (stopLoading, stopWriting) = (StopSign(), StopSign())
-
     private var work: Task<Void, Never>?
 
     /// State of the cache when the file was written; nil while loading.
@@ -45,14 +43,11 @@ final class CacheFile {
     /// A nil state prevents the write of a partial cache.
     private var state: State?
     private var alarm: Alarm?
-
     static let interval: Duration = .seconds(300)
 
     private struct State {
         let contents: [UInt64]
-
         let hits: UInt64
-
         static let empty = State(contents: [0, 0, 0], hits: 0)
 
         private init(contents: [UInt64], hits: UInt64) {
@@ -111,10 +106,7 @@ final class CacheFile {
     }
 
     var isLoading: Bool { state == nil && work != nil }
-
-    func loaded() async {
-        if isLoading { await work?.value }
-    }
+    func loaded() async { if isLoading { await work?.value } }
 
     func abandon() {
         alarm?.set(nil)
@@ -338,16 +330,13 @@ final class CacheFile {
                 \((clocks.now() - begin.instant).inWholeMilliseconds) ms, file \(numbers.path)
                 """
             )
-        case .failure(.stopped):
-            break
+        case .failure(.stopped): break
         case .failure where lockFault != nil: break
-        case .failure(let fault):
-            fail(fault.sentence, consequence: Self.keeping)
+        case .failure(let fault): fail(fault.sentence, consequence: Self.keeping)
         }
     }
 
     private static let keeping = "keeping the old file, if any"
-
     private static let notSaving = "not saving the cache"
 
     private func fail(_ fault: String, consequence: String) {

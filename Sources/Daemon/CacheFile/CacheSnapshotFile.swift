@@ -53,13 +53,11 @@ struct CacheSnapshotFile: Sendable {
     struct Loaded: Sendable {
         let summary: SnapshotSummary
         let octets: Int
-
         let hottest: [HotEntry]
     }
 
     enum LoadFault: Error {
         case unread(FileFault)
-
         case damaged(SnapshotError)
     }
 
@@ -148,8 +146,6 @@ struct CacheSnapshotFile: Sendable {
 
 final class StopSign: Sendable {
     private let state = Atomic(false)
-
     var isUp: Bool { state.load(ordering: .relaxed) }
-
     func raise() { state.store(true, ordering: .relaxed) }
 }

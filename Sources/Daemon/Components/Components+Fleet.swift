@@ -122,9 +122,7 @@ extension Daemon {
         case .connected(let server, let loss):
             logger.notice(
                 "fleet: connected to \(server), sharing answers",
-                metadata: [
-                    "server": "\(server)", "after": "\(loss.map { "\($0)" } ?? "start")",
-                ]
+                metadata: ["server": "\(server)", "after": "\(loss.map { "\($0)" } ?? "start")"]
             )
         case .alone(let error):
             logger.warning(

@@ -34,11 +34,7 @@ extension Components {
             }
         }
         let own = zip(settings.upstreams, upstreams).first { $0.0.from == .network }
-        network.use(
-            own?.1 as? LearnedUpstream,
-            health: upstreamHealth,
-            maker(dependencies, logger)
-        )
+        network.use(own?.1 as? LearnedUpstream, health: upstreamHealth, maker(dependencies, logger))
         resolver.origins.setLearned(
             upstreams: Set(settings.upstreams.filter { $0.from != nil }.map(\.name))
         )

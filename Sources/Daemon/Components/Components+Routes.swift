@@ -10,7 +10,6 @@ internal import Upstream
 
 struct SettledRoutes: Sendable {
     let settings: Settings
-
     let upstreamLists: Set<[String]>
 
     init(_ settings: Settings) {
@@ -29,7 +28,6 @@ extension Components {
         let upstreams: [any Forwarding]
         let health: HealthTable
         let fleet: Fleet?
-
         let plan: RoutingPlan
 
         init(
@@ -98,7 +96,6 @@ struct RoutingPlan: Sendable {
     let settings: Settings
     let vendors: [String: VendorClient]
     let groups: [[String]: UpstreamGroup]
-
     let old: (table: RouteTable, names: RouteNames)?
 
     func routing() -> Routing {
@@ -141,7 +138,6 @@ struct RoutingPlan: Sendable {
 struct Routing: Sendable {
     let table: RouteTable
     let names: RouteNames
-
     let comparison: RouteTable.Comparison?
 }
 

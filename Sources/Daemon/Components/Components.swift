@@ -17,19 +17,14 @@ internal import Upstream
 @ServiceLoop
 struct Components {
     let settings: Settings
-
     let clocks: Clocks
     let cache: AnswerCache
-
     let http: (any HTTPTransport)?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
-
     let upstreamHTTP: UpstreamHTTP?
     let upstreams: [any Forwarding]
-
     let upstreamHealth: HealthTable
     let resolver: Resolver
-
     let nat64: NAT64
 
     /// DNS servers of the network, kept by a reload.
@@ -61,14 +56,7 @@ struct Components {
     ) async throws(StartError) -> Components {
         let sources = try Sources(settings, in: dependencies, succeeding: old)
         if sources.http != nil || sources.upstreamHTTP != nil { try await loadLibrary() }
-        let routing: Routing
-        do throws(SocketError) {
-            routing = try await WorkerThread.run(named: "routes") { [plan = sources.plan] in
-                plan.routing()
-            }
-        } catch {
-            throw .system(error)
-        }
+        let routing = try await onThread("routes") { [plan = sources.plan] in plan.routing() }
         return Components(sources, routing, in: dependencies, succeeding: old)
     }
 
@@ -76,13 +64,9 @@ struct Components {
     ///
     /// Otherwise, if libcurl cannot be loaded, the first request would end the process.
     private static func loadLibrary() async throws(StartError) {
-        let reason: String?
-        do throws(SocketError) {
-            reason = try await WorkerThread.run(named: "http-load") { HTTPClient.load() }
-        } catch {
-            throw .system(error)
+        if let reason = try await onThread("http-load", { HTTPClient.load() }) {
+            throw .library(reason)
         }
-        if let reason { throw .library(reason) }
     }
 
     private init(
@@ -145,9 +129,7 @@ struct Components {
             return servers.filter { $0.port != 0 && $0.ip.reach == .global }
         }
         cache.setRotation(settings.answers.order == .rotate)
-        upstreamHealth.keep(
-            only: upstreams + upstreams.flatMap(\.servers) + network.allServers
-        )
+        upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
         let believed = upstreams.flatMap(\.servers).filter(\.validates)
         resolver.origins.believe(only: Set(believed.map { UpstreamStage.origin(of: $0) }))
         let unprotected = vendors.filter { !$0.client.facts.isProtected }
@@ -164,27 +146,21 @@ package enum StartError: Error, CustomStringConvertible {
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)
-
     case control(String, SocketError)
-
     case metrics(MetricsListenError)
 
     /// The system refuses the address space for a cache of this size.
     case cache(octets: Int)
 
     case acceleration(AccelerationError)
-
     case vendor(String, String)
-
     case upstream(String, String)
-
     case fleet(String)
 
     /// libcurl cannot be loaded.
     case library(String)
 
     case stopping
-
     case system(SocketError)
 
     /// 1 if a later start can succeed; 78 (`EX_CONFIG`) if only other settings or permissions help.
@@ -215,8 +191,7 @@ package enum StartError: Error, CustomStringConvertible {
             "cannot listen on \(address): this machine does not have that address (\(error)); "
                 + "set `listen` to addresses of this machine (`ip addr` lists them), or add the "
                 + "address to an interface"
-        case .listen(let address, let error):
-            "cannot listen on \(address): \(error)"
+        case .listen(let address, let error): "cannot listen on \(address): \(error)"
         case .listenBeside(let address, let own):
             "cannot listen on \(address) while this daemon listens on \(own); "
                 + "restart the daemon to replace one by the other"
@@ -225,12 +200,9 @@ package enum StartError: Error, CustomStringConvertible {
                 + passed.map { "\($0)" }.joined(separator: ", ")
                 + " for this service; add \(address) to the socket unit instead (`systemctl edit "
                 + "httpdnsd.socket`, after an empty ListenDatagram= and ListenStream=)"
-        case .passed(let error):
-            "\(error); check the unit httpdnsd.socket"
-        case .control(let path, let error):
-            "cannot open the control socket \(path): \(error)"
-        case .metrics(let error):
-            "\(error)"
+        case .passed(let error): "\(error); check the unit httpdnsd.socket"
+        case .control(let path, let error): "cannot open the control socket \(path): \(error)"
+        case .metrics(let error): "\(error)"
         case .cache(let octets):
             "cannot create the cache: the system refuses \(octets) octets of address space; "
                 + "reduce `cache.size`, or raise the limit (LimitAS= of the unit, vm.overcommit_memory)"
@@ -239,17 +211,25 @@ package enum StartError: Error, CustomStringConvertible {
                 + "package libcurl4 (other distributions: libcurl), then reload"
         case .acceleration(let error):
             "cannot enable acceleration (`accelerate.loopback: required`): \(error)"
-        case .vendor(let name, let why):
-            "vendor \(name): \(why)"
-        case .upstream(let name, let why):
-            "upstream \(name): \(why)"
-        case .fleet(let why):
-            "fleet: \(why)"
-        case .stopping:
-            "the daemon is stopping"
-        case .system(let error):
-            "\(error)"
+        case .vendor(let name, let why): "vendor \(name): \(why)"
+        case .upstream(let name, let why): "upstream \(name): \(why)"
+        case .fleet(let why): "fleet: \(why)"
+        case .stopping: "the daemon is stopping"
+        case .system(let error): "\(error)"
         }
+    }
+}
+
+/// Runs `work` on a new thread; throws `system` if no thread can be created.
+@ServiceLoop
+func onThread<Value: Sendable>(
+    _ name: String,
+    _ work: @escaping @Sendable () -> Value
+) async throws(StartError) -> Value {
+    do throws(SocketError) {
+        return try await WorkerThread.run(named: name, work)
+    } catch {
+        throw .system(error)
     }
 }
 

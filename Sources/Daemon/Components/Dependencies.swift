@@ -11,9 +11,7 @@ internal import Upstream
 @ServiceLoop
 package struct Dependencies {
     var clocks: Clocks
-
     var seed: UInt64
-
     var transport: () -> any HTTPTransport
 
     /// Creates the transport to an upstream server for all protocols except HTTPS.
@@ -132,10 +130,7 @@ package struct Dependencies {
         }
     }
 
-    private static func probe(
-        _ target: AddressRanking.Target,
-        deadline: Instant
-    ) async -> Bool {
+    private static func probe(_ target: AddressRanking.Target, deadline: Instant) async -> Bool {
         guard let address = SocketAddress(octets: target.address.octets, port: target.port),
             let connection = try? await StreamConnection.connect(to: address, deadline: deadline)
         else { return false }

@@ -9,9 +9,7 @@ internal import Net
 final class VendorLog {
     private let name: String
     private let logger: Logger
-
     private var servers: [SocketAddress] = []
-
     private var isFailing = false
 
     init(_ name: String, _ logger: Logger) {
@@ -122,9 +120,7 @@ extension Daemon {
     func stopVendors() {
         for vendor in components.vendors {
             if vendor.client.statistics.state == .paused {
-                logger.notice(
-                    "vendor \(vendor.client.name): paused; the next start ends the pause"
-                )
+                logger.notice("vendor \(vendor.client.name): paused; the next start ends the pause")
             }
             vendor.client.stop()
         }

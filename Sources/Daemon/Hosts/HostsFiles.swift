@@ -19,18 +19,13 @@ final class HostsFiles {
 
     private let settings: HostsSettings
     private let logger: Logger
-
     private(set) var table = HostsTable()
-
     var onChange: (@ServiceLoop (HostsTable) -> Void)?
-
     private var watches: [FileWatch] = []
     private var alarm: Alarm?
-
     private var isStopped = false
     private var isReading = false
     private var hasChanged = false
-
     private var logged: [String: String] = [:]
 
     init(_ settings: HostsSettings, logger: Logger) {

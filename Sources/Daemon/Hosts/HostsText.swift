@@ -5,7 +5,6 @@ internal import Resolver
 /// Lines with errors in a hosts file; line numbers begin with 1.
 struct HostsFaults: Equatable {
     private(set) var first: (line: Int, reason: String)?
-
     private(set) var count = 0
 
     mutating func note(_ reason: String, line: Int) {

@@ -26,12 +26,10 @@ final class ListenerManager {
         let components: Components
         let handler: QueryHandler
         let misses: MissQueue
-
         let own: OwnQuery
     }
 
     private var places: [Place] = []
-
     private var passed: [PassedSocket] = []
 
     /// Number of workers per address.
@@ -47,9 +45,7 @@ final class ListenerManager {
     private lazy var limit = RateLimit(now: Clock.now)
 
     private var started = 0
-
     private var absent: Set<SocketAddress> = []
-
     private(set) var closed = (queries: QuerySums(), hits: LatencySum())
 
     init(_ settings: Settings, logger: Logger) {
@@ -65,7 +61,6 @@ final class ListenerManager {
     var listeners: [Listeners] { places.map(\.listeners) }
     var workers: [UDPWorker] { places.flatMap(\.workers) }
     var servers: [TCPServer] { places.compactMap(\.server) }
-
     var addresses: String { listeners.map { "\($0.address)" }.joined(separator: ", ") }
 
     // MARK: - Opening
@@ -145,11 +140,7 @@ final class ListenerManager {
     }
 
     private func absentListeners(at address: SocketAddress) throws(SocketError) -> Listeners {
-        let listeners = try Listeners(
-            binding: address,
-            workers: workersPerAddress,
-            isAbsent: true
-        )
+        let listeners = try Listeners(binding: address, workers: workersPerAddress, isAbsent: true)
         absent.insert(address)
         logger.warning(
             """
@@ -253,9 +244,7 @@ final class ListenerManager {
         for server in servers { server.stop() }
     }
 
-    func finish() {
-        for server in servers { server.finish() }
-    }
+    func finish() { for server in servers { server.finish() } }
 
     private func end(_ place: Place) {
         for worker in place.workers { worker.stop() }

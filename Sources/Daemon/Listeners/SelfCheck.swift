@@ -17,7 +17,6 @@ final class SelfCheck {
         case neverAnswered
 
         case silent
-
         case overloaded
     }
 
@@ -30,7 +29,6 @@ final class SelfCheck {
         let query: SelfCheckQuery
         let batches: [UInt64]
         let fullBuffers: [UInt64]
-
         var unread: [(socket: DatagramListener, batches: UInt64)] = []
 
         mutating func noteUnread() {
@@ -144,8 +142,7 @@ final class SelfCheck {
                 metadata: ["listener": "\(address)"]
             )
             standings[address] = .answered
-        case (_, true):
-            standings[address] = .answered
+        case (_, true): standings[address] = .answered
         case (nil, false):
             logger.warning(
                 """
@@ -154,8 +151,7 @@ final class SelfCheck {
                 """
             )
             standings[address] = .neverAnswered
-        case (.overloaded, false) where check.showsProgress:
-            break
+        case (.overloaded, false) where check.showsProgress: break
         case (.answered, false) where check.showsProgress,
             (.silent, false) where check.showsProgress:
             logger.warning(
@@ -174,8 +170,7 @@ final class SelfCheck {
                 """
             )
             standings[address] = .silent
-        case (.neverAnswered, false), (.silent, false):
-            break
+        case (.neverAnswered, false), (.silent, false): break
         }
         return standings[address] != .silent
     }
@@ -198,9 +193,7 @@ private final class SelfCheckQuery {
     /// True if this machine has no address or route for a query to the target.
     var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
 
-    func ask() {
-        for question in open { question.ask(target) }
-    }
+    func ask() { for question in open { question.ask(target) } }
 
     func wait(until deadline: Instant, _ clocks: Clocks) async {
         guard !isAnswered else { return }
@@ -261,9 +254,7 @@ private final class OneQuestion: DatagramReceiving {
 extension SocketAddress {
     /// Address to query; nil if this machine lacks the address: a query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
-        guard isUnspecified else {
-            return SettingsEnvironment.process.isLocal(self) ? self : nil
-        }
+        guard isUnspecified else { return SettingsEnvironment.process.isLocal(self) ? self : nil }
         let loopback: [UInt8] =
             isIPv6 ? [UInt8](repeating: 0, count: 15) + [1] : [127, 0, 0, 1]
         return SocketAddress(octets: loopback, port: port)

@@ -145,9 +145,7 @@ extension Daemon {
         }
     }
 
-    private func bindMetrics(
-        _ settings: MetricsSettings
-    ) throws(StartError) -> ScrapePoints.Bound {
+    private func bindMetrics(_ settings: MetricsSettings) throws(StartError) -> ScrapePoints.Bound {
         do throws(MetricsListenError) {
             return try scrapePoints.bind(settings)
         } catch {

@@ -15,13 +15,7 @@ struct PreparedReload: Sendable {
         _ wanted: Settings,
         after running: Settings
     ) async throws(StartError) -> PreparedReload {
-        do throws(SocketError) {
-            return try await WorkerThread.run(named: "reload") {
-                PreparedReload(wanted, after: running)
-            }
-        } catch {
-            throw .system(error)
-        }
+        try await onThread("reload") { PreparedReload(wanted, after: running) }
     }
 
     private init(_ wanted: Settings, after running: Settings) {
@@ -41,7 +35,6 @@ struct PreparedReload: Sendable {
 /// Replaced or discarded routes that are too many to release on the service loop.
 final class OldRoutes: Sendable {
     static let many = 1_000
-
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
     /// Returns nil if there are few routes; `renamed` maps old names of routes to new names.
@@ -66,11 +59,7 @@ extension Daemon {
     /// Maps the old place in the settings (`file:line`) of each moved route to the new place.
     func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (components.routeNames, new.routeNames)
-        do throws(SocketError) {
-            return try await WorkerThread.run(named: "reload") { before.changes(to: now) }
-        } catch {
-            throw .system(error)
-        }
+        return try await onThread("reload") { before.changes(to: now) }
     }
 
     /// Releases replaced routes when no query uses them any more; delays the next reload.

@@ -10,7 +10,6 @@ internal import Net
 @ServiceLoop
 final class FleetStateFile {
     private let file: SharedFile
-
     private nonisolated static let header = "httpdnsd fleet 1"
 
     nonisolated init(directory: String) {
@@ -36,9 +35,7 @@ final class FleetStateFile {
     private nonisolated static let identifierOctets = 16
 
     /// Returns the stored claims by vendor name; empty if there are none.
-    func claims() -> [String: BudgetClaim] {
-        (try? file.change { (nil, Self.claims($0)) }) ?? [:]
-    }
+    func claims() -> [String: BudgetClaim] { (try? file.change { (nil, Self.claims($0)) }) ?? [:] }
 
     /// Stores a claim; ignores a failure.
     ///

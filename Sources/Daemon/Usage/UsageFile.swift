@@ -15,14 +15,12 @@ internal import Net
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
-
     private let memory = UsageMemory()
 
     /// Content of the file at the latest access, and its records, which need not be parsed again.
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?
-
     private nonisolated static let header = "httpdnsd usage 1"
 
     /// Maximum number in a record, so that sums do not overflow.
