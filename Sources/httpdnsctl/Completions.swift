@@ -4,7 +4,6 @@ import Control
 
 enum Completions {
     static let lists = TopRequest.Kind.allCases.map(\.rawValue)
-
     static let rcodes = [
         "noerror", "nodata", "nxdomain", "servfail", "refused", "formerr", "notimp", "badvers",
     ]

@@ -16,7 +16,6 @@ struct Failure: Error, Equatable {
     var message: String
 
     var hint: String?
-
     var status: ExitStatus
 
     /// Error name from the daemon, such as `io.httpdnsd.Control.NotFound`.
@@ -25,7 +24,7 @@ struct Failure: Error, Equatable {
     /// True if the printed reply contains the failure; `--json` then prints no error object.
     var isInReply = false
 
-    init(message: String, hint: String? = nil, status: ExitStatus, error: String? = nil) {
+    init(message: String, hint: String? = nil, status: ExitStatus = .failed, error: String? = nil) {
         self.message = message
         self.hint = hint
         self.status = status

@@ -90,6 +90,5 @@ struct Options: ParsableArguments {
     var json = false
 
     var path: String { socket ?? root.before.socket ?? Product.defaultSocket }
-
     var printsJSON: Bool { json || root.before.json }
 }

@@ -27,16 +27,14 @@ enum Output {
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
-        throw Failure(message: "cannot write the output: \(systemMessage(fault))", status: .failed)
+        throw Failure(message: "cannot write the output: \(systemMessage(fault))")
     }
 
     static func error(_ message: String) {
         _ = write(message.hasSuffix("\n") ? message : message + "\n", to: STDERR_FILENO)
     }
 
-    static func progress(_ message: String) {
-        _ = write("\r\u{1B}[K" + message, to: STDERR_FILENO)
-    }
+    static func progress(_ message: String) { _ = write("\r\u{1B}[K" + message, to: STDERR_FILENO) }
 
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
@@ -74,7 +72,7 @@ enum JSONOutput {
                 String(decoding: try JSONText.encode(value, indented: indented), as: UTF8.self)
             )
         } catch {
-            throw Failure(message: "cannot encode the reply as JSON: \(error)", status: .failed)
+            throw Failure(message: "cannot encode the reply as JSON: \(error)")
         }
     }
 

@@ -5,7 +5,6 @@ import Control
 /// Subcommand that calls the daemon.
 protocol Verb: ParsableCommand {
     var options: Options { get }
-
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus
 }
 
@@ -31,9 +30,9 @@ extension Reply {
         do {
             return try results(as: type)
         } catch let error as MethodError {
-            throw Failure(message: error.description, status: .failed, error: error.name)
+            throw Failure(message: error.description, error: error.name)
         } catch {
-            throw Failure(message: "cannot decode the daemon's reply: \(error)", status: .failed)
+            throw Failure(message: "cannot decode the daemon's reply: \(error)")
         }
     }
 }

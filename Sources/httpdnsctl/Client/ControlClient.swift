@@ -4,9 +4,7 @@ import Glibc
 
 struct ControlClient {
     static let timeout = Duration.seconds(10)
-
     let socket: String
-
     var limit = Self.timeout
 
     /// Makes one call and returns its reply.
@@ -69,9 +67,7 @@ struct ControlClient {
     func call(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters = NoParameters()
-    ) throws(Failure) -> Reply {
-        try call(try prepared(method, arguments))
-    }
+    ) throws(Failure) -> Reply { try call(try prepared(method, arguments)) }
 
     /// Makes a call that may take minutes.
     ///

@@ -4,15 +4,9 @@ import Glibc
 
 struct ControlConnection: ~Copyable {
     private static let readOctets = 64 * 1024
-
     private let descriptor: Int32
-
     private let path: String
-
-    var timeout: Duration? {
-        didSet { deadline = timeout.map { .now.advanced(by: $0) } }
-    }
-
+    var timeout: Duration? { didSet { deadline = timeout.map { .now.advanced(by: $0) } } }
     private var deadline: ContinuousClock.Instant?
 
     /// Called when a reply is late; if the callback returns, the time limit starts again.
@@ -57,11 +51,7 @@ struct ControlConnection: ~Copyable {
                 status: .unreachable
             )
         }
-        let connection = ControlConnection(
-            descriptor: descriptor,
-            path: path,
-            timeout: timeout
-        )
+        let connection = ControlConnection(descriptor: descriptor, path: path, timeout: timeout)
         try connection.connect(to: &address, within: timeout)
         return connection
     }
@@ -93,10 +83,7 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Private
 
-    private func connect(
-        to address: inout sockaddr_un,
-        within timeout: Duration
-    ) throws(Failure) {
+    private func connect(to address: inout sockaddr_un, within timeout: Duration) throws(Failure) {
         var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
         // SAFETY: each call reads one structure, whose size it gets.
         let result = unsafe withUnsafePointer(to: &address) { pointer in
@@ -124,12 +111,7 @@ struct ControlConnection: ~Copyable {
             try wait(for: Int16(POLLOUT))
             // SAFETY: send(2) reads no more than the count of the buffer it is given.
             let count = unsafe rest.withUnsafeBytes { buffer in
-                unsafe Glibc.send(
-                    descriptor,
-                    buffer.baseAddress,
-                    buffer.count,
-                    Int32(MSG_NOSIGNAL)
-                )
+                unsafe Glibc.send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
             }
             if count < 0 {
                 if errno == EINTR || errno == EAGAIN { continue }
@@ -160,14 +142,11 @@ struct ControlConnection: ~Copyable {
                 decoder.append(buffer[..<count])
             }
         } catch let error as ProtocolError {
-            throw Failure(
-                message: "no Varlink service on \(path): \(error)",
-                status: .failed
-            )
+            throw Failure(message: "no Varlink service on \(path): \(error)")
         } catch let error as Failure {
             throw error
         } catch {
-            throw Failure(message: "\(error)", status: .failed)
+            throw Failure(message: "\(error)")
         }
     }
 

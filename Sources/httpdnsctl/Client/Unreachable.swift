@@ -26,8 +26,7 @@ enum Unreachable {
                 "the daemon accepts no connection on \(path)",
                 hint: "the daemon hangs or is overloaded: journalctl -u httpdnsd"
             )
-        default:
-            failure("cannot connect to \(path): \(systemMessage(error))", hint: nil)
+        default: failure("cannot connect to \(path): \(systemMessage(error))", hint: nil)
         }
     }
 

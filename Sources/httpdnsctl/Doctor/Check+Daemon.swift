@@ -4,42 +4,33 @@ import DNSWire
 
 extension Check {
     static let unit = Check("unit") { machine in
-        guard let unit = machine.unit else { return [.skipped("systemd is not running")] }
+        guard let unit = machine.unit else { return .skipped("systemd is not running") }
         let isUp = machine.status != nil
         var results: [Verdict] = []
         switch unit.active {
-        case "active": results.append(.ok("httpdnsd.service is active"))
+        case "active": results.ok("httpdnsd.service is active")
         case "activating" where unit.sub == "auto-restart":
-            results.append(
-                .warning(
-                    "httpdnsd.service ended (\(unit.cause)), and systemd will restart it",
-                    fix: "journalctl -u httpdnsd -n 20 shows the cause"
-                )
+            results.warning(
+                "httpdnsd.service ended (\(unit.cause)), and systemd will restart it",
+                fix: "journalctl -u httpdnsd -n 20 shows the cause"
             )
-        case "activating", "reloading": results.append(.ok("httpdnsd.service is \(unit.active)"))
+        case "activating", "reloading": results.ok("httpdnsd.service is \(unit.active)")
         case _ where isUp:
-            results.append(
-                .warning(
-                    "a daemon is running, but not as httpdnsd.service",
-                    fix: "stop that daemon, then systemctl enable --now httpdnsd"
-                )
+            results.warning(
+                "a daemon is running, but not as httpdnsd.service",
+                fix: "stop that daemon, then systemctl enable --now httpdnsd"
             )
-        case "failed":
-            results.append(failed(unit, machine))
+        case "failed": results.append(failed(unit, machine))
         default:
-            results.append(
-                .failure(
-                    "httpdnsd.service is \(unit.active)",
-                    fix: "systemctl enable --now httpdnsd"
-                )
+            results.failure(
+                "httpdnsd.service is \(unit.active)",
+                fix: "systemctl enable --now httpdnsd"
             )
         }
         if unit.isOnlyUntilBoot {
-            results.append(
-                .warning(
-                    "httpdnsd.service does not start at boot",
-                    fix: "systemctl enable httpdnsd"
-                )
+            results.warning(
+                "httpdnsd.service does not start at boot",
+                fix: "systemctl enable httpdnsd"
             )
         }
         return results
@@ -78,17 +69,15 @@ extension Check {
     static let daemon = Check("daemon") { machine in
         switch machine.daemon {
         case .failure(let failure):
-            return [
-                .failure(failure.message, fix: failure.hint ?? "systemctl status httpdnsd")
-            ]
+            return .failure(failure.message, fix: failure.hint ?? "systemctl status httpdnsd")
         case .success(let status):
             switch status.state {
-            case .ready: return [.ok("ready, up \(Units.seconds(status.uptimeSeconds))")]
+            case .ready: return .ok("ready, up \(Units.seconds(status.uptimeSeconds))")
             case .degraded:
                 let problems = status.problems.joined(separator: "; ")
-                return [.warning("degraded: \(problems)", fix: "httpdnsctl status")]
+                return .warning("degraded: \(problems)", fix: "httpdnsctl status")
             case .starting, .stopping:
-                return [.warning("\(status.state.rawValue)", fix: "retry in a few seconds")]
+                return .warning("\(status.state.rawValue)", fix: "retry in a few seconds")
             }
         }
     }
@@ -96,62 +85,52 @@ extension Check {
     static let version = Check("version") { machine in
         guard let status = machine.status else { return [] }
         guard status.version != machine.version else {
-            return [.ok("daemon and httpdnsctl have version \(machine.version)")]
+            return .ok("daemon and httpdnsctl have version \(machine.version)")
         }
-        return [
-            .warning(
-                "the daemon has version \(status.version), httpdnsctl \(machine.version)",
-                fix: "if httpdnsd was also updated: systemctl restart httpdnsd"
-            )
-        ]
+        return .warning(
+            "the daemon has version \(status.version), httpdnsctl \(machine.version)",
+            fix: "if httpdnsd was also updated: systemctl restart httpdnsd"
+        )
     }
 
     static let controlSocket = Check("control-socket") { machine in
         guard let socket = machine.socket else {
-            return [.skipped("\(machine.socketPath) does not exist")]
+            return .skipped("\(machine.socketPath) does not exist")
         }
         let who = "\(socket.path) is accessible to root and group \(socket.groupName)"
         if socket.mode & 0o002 != 0 {
-            return [
-                .warning(
-                    "\(socket.path) is accessible to all users",
-                    fix: "set control.mode to \"0660\" in httpdnsd.yaml"
-                )
-            ]
+            return .warning(
+                "\(socket.path) is accessible to all users",
+                fix: "set control.mode to \"0660\" in httpdnsd.yaml"
+            )
         }
         guard socket.isWritable else {
-            return [
-                .warning(
-                    "\(who), but not to you",
-                    fix: "use sudo, or usermod -aG \(socket.groupName) USER and log in again"
-                )
-            ]
+            return .warning(
+                "\(who), but not to you",
+                fix: "use sudo, or usermod -aG \(socket.groupName) USER and log in again"
+            )
         }
-        return [.ok(who)]
+        return .ok(who)
     }
 
     static let settings = Check("settings") { machine in
         if let file = machine.closedSettings.first {
-            return [
-                .failure(
-                    "only root can read \(file): the service, which runs as its own user, "
-                        + "cannot read it",
-                    fix: "chmod 644 \(file); secrets belong in credentials or in their own files"
-                )
-            ]
+            return .failure(
+                "only root can read \(file): the service, which runs as its own user, "
+                    + "cannot read it",
+                fix: "chmod 644 \(file); secrets belong in credentials or in their own files"
+            )
         }
         if let settingsCheck = machine.settingsCheck { return results(on: settingsCheck, machine) }
         guard machine.hasSettings else {
-            return [
-                .warning(
-                    "\(machine.settingsPath) does not exist",
-                    fix: "httpdnsd --print-config > \(machine.settingsPath)"
-                )
-            ]
+            return .warning(
+                "\(machine.settingsPath) does not exist",
+                fix: "httpdnsd --print-config > \(machine.settingsPath)"
+            )
         }
-        guard machine.isRoot else { return [.skipped("only root can read the secrets")] }
+        guard machine.isRoot else { return .skipped("only root can read the secrets") }
         guard let check = machine.settings else {
-            return [.skipped("httpdnsd is not installed, or --check timed out")]
+            return .skipped("httpdnsd is not installed, or --check timed out")
         }
         // Ignores missing credentials: systemd gives them to httpdnsd.service, but not to this
         // check.
@@ -159,26 +138,19 @@ extension Check {
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {
             let isWhole = lines.count == wrong.count
-            return [
-                .ok(
-                    "\(machine.settingsPath) is valid"
-                        + (isWhole ? "" : " (checked without credentials)")
-                )
-            ]
+            return .ok(
+                "\(machine.settingsPath) is valid"
+                    + (isWhole ? "" : " (checked without credentials)")
+            )
         }
-        return [.failure(first, fix: "httpdnsd --check shows all errors")]
+        return .failure(first, fix: "httpdnsd --check shows all errors")
     }
 
     private static func results(on settingsCheck: ReloadReply, _ machine: MachineFacts) -> [Verdict]
     {
         if let first = settingsCheck.problems.first {
             let place = first.line > 0 ? "\(first.file):\(first.line):\(first.column)" : first.file
-            return [
-                .failure(
-                    "\(place): \(first.message)",
-                    fix: "httpdnsctl check shows all errors"
-                )
-            ]
+            return .failure("\(place): \(first.message)", fix: "httpdnsctl check shows all errors")
         }
         let pending = settingsCheck.changes.map(\.path)
         guard pending.isEmpty else {
@@ -186,17 +158,15 @@ extension Check {
             let isForReload = pending.contains { path in
                 !settingsCheck.needsRestart.contains { path == $0 || path.hasPrefix("\($0).") }
             }
-            return [
-                .warning(
-                    "\(machine.settingsPath) is valid, but these changes are not yet in force: "
-                        + few,
-                    fix: isForReload
-                        ? "httpdnsctl check shows the changes, httpdnsctl reload applies them"
-                        : "systemctl restart httpdnsd"
-                )
-            ]
+            return .warning(
+                "\(machine.settingsPath) is valid, but these changes are not yet in force: "
+                    + few,
+                fix: isForReload
+                    ? "httpdnsctl check shows the changes, httpdnsctl reload applies them"
+                    : "systemctl restart httpdnsd"
+            )
         }
-        return [.ok("\(machine.settingsPath) is valid and in force")]
+        return .ok("\(machine.settingsPath) is valid and in force")
     }
 
     static let secrets = Check("secrets") { machine in
@@ -211,14 +181,12 @@ extension Check {
     static let descriptors = Check("descriptors") { machine in
         guard let limit = machine.descriptors else { return [] }
         guard limit < fewestDescriptors else {
-            return [.ok("the daemon may open \(Units.count(limit)) file descriptors")]
+            return .ok("the daemon may open \(Units.count(limit)) file descriptors")
         }
-        return [
-            .warning(
-                "the daemon may open only \(Units.count(limit)) file descriptors",
-                fix: "set LimitNOFILE=65536 in the unit (systemctl edit httpdnsd)"
-            )
-        ]
+        return .warning(
+            "the daemon may open only \(Units.count(limit)) file descriptors",
+            fix: "set LimitNOFILE=65536 in the unit (systemctl edit httpdnsd)"
+        )
     }
 
     static let kernel = Check("kernel") { machine in
@@ -234,7 +202,7 @@ extension Check {
 
     static let vendors = Check("vendors") { machine in
         guard let vendors = machine.status?.vendors else { return [] }
-        guard !vendors.isEmpty else { return [.ok("no vendor is configured")] }
+        guard !vendors.isEmpty else { return .ok("no vendor is configured") }
         return vendors.map { vendor in
             if let rest = vendor.rest {
                 let what = VendorText.rest(rest, of: vendor.name)
@@ -299,12 +267,10 @@ extension Check {
     static let upstreams = Check("upstreams") { machine in
         guard let upstreams = machine.status?.upstreams else { return [] }
         guard !upstreams.isEmpty else {
-            return [
-                .ok(
-                    "no upstream is configured: the daemon answers only names with a route to a "
-                        + "vendor, names in hosts, and special-use names"
-                )
-            ]
+            return .ok(
+                "no upstream is configured: the daemon answers only names with a route to a "
+                    + "vendor, names in hosts, and special-use names"
+            )
         }
         let isAllDown = upstreams.allSatisfy { $0.state == .down }
         return upstreams.map { upstream in

@@ -18,7 +18,7 @@ extension Check {
             ]
         }
         let error = fleet.lastError ?? "not connected yet"
-        return [.warning("the Redis server is not used: \(error)", fix: remedy(error))]
+        return .warning("the Redis server is not used: \(error)", fix: remedy(error))
     }
 
     /// Returns the remedy for an error of the Redis server.

@@ -33,12 +33,10 @@ extension Check {
                         )
                 )
             } else if isLoopback {
-                results.append(
-                    .warning(
-                        "Docker replaces the loopback nameserver with 8.8.8.8 in containers",
-                        fix: "add 172.17.0.1:53 to listen, and 172.16.0.0/12 to allow; write "
-                            + "{\"dns\": [\"172.17.0.1\"]} in /etc/docker/daemon.json"
-                    )
+                results.warning(
+                    "Docker replaces the loopback nameserver with 8.8.8.8 in containers",
+                    fix: "add 172.17.0.1:53 to listen, and 172.16.0.0/12 to allow; write "
+                        + "{\"dns\": [\"172.17.0.1\"]} in /etc/docker/daemon.json"
                 )
             }
         }
@@ -46,25 +44,21 @@ extension Check {
             let line = kubelet.split(separator: "\n").first { $0.hasPrefix("resolvConf:") }
             let path = line?.split(separator: " ").last.map(String.init) ?? "/etc/resolv.conf"
             if path == "/etc/resolv.conf", isLoopback {
-                results.append(
-                    .failure(
-                        "pods get a loopback nameserver from \(path): CoreDNS would query itself",
-                        fix: "write a resolv.conf with an address of this machine, and set "
-                            + "resolvConf in /var/lib/kubelet/config.yaml to its path"
-                    )
+                results.failure(
+                    "pods get a loopback nameserver from \(path): CoreDNS would query itself",
+                    fix: "write a resolv.conf with an address of this machine, and set "
+                        + "resolvConf in /var/lib/kubelet/config.yaml to its path"
                 )
             }
         }
         if let podman = machine.containerFiles["/etc/containers/containers.conf"] {
             let names = strings(after: "dns_servers", in: podman)
             if !names.isEmpty, !names.contains(where: reachable.contains) {
-                results.append(
-                    .warning(
-                        "podman containers use \(names.joined(separator: ", ")), not the daemon",
-                        fix:
-                            "set dns_servers in /etc/containers/containers.conf to an address that "
-                            + "the daemon listens on"
-                    )
+                results.warning(
+                    "podman containers use \(names.joined(separator: ", ")), not the daemon",
+                    fix:
+                        "set dns_servers in /etc/containers/containers.conf to an address that "
+                        + "the daemon listens on"
                 )
             }
         }
@@ -92,21 +86,17 @@ extension Check {
         for vendor in machine.status?.vendors ?? [] {
             guard let skew = vendor.clockSkewSeconds, abs(skew) >= largestSkew else { continue }
             let side = skew > 0 ? "behind" : "ahead of"
-            results.append(
-                .warning(
-                    "this machine's clock is \(Units.seconds(abs(skew))) \(side) \(vendor.name)'s",
-                    fix: fix
-                )
+            results.warning(
+                "this machine's clock is \(Units.seconds(abs(skew))) \(side) \(vendor.name)'s",
+                fix: fix
             )
         }
         switch machine.isClockSynchronised {
-        case true?: if results.isEmpty { results.append(.ok("synchronized")) }
+        case true?: if results.isEmpty { results.ok("synchronized") }
         case false?:
-            results.append(
-                .warning(
-                    "the clock is not synchronized; signatures and certificates depend on it",
-                    fix: fix
-                )
+            results.warning(
+                "the clock is not synchronized; signatures and certificates depend on it",
+                fix: fix
             )
         case nil: break
         }
@@ -114,38 +104,28 @@ extension Check {
     }
 
     static let certificates = Check("certificates") { machine in
-        if let store = machine.certificateStores.first { return [.ok("found in \(store)")] }
-        return [
-            .failure(
-                "no certificate store found: TLS connections cannot be verified",
-                fix: "apt-get install ca-certificates, or dnf install ca-certificates"
-            )
-        ]
+        if let store = machine.certificateStores.first { return .ok("found in \(store)") }
+        return .failure(
+            "no certificate store found: TLS connections cannot be verified",
+            fix: "apt-get install ca-certificates, or dnf install ca-certificates"
+        )
     }
 
     static let interception = Check("interception") { machine in
         guard let probes = machine.interceptors else {
-            return [
-                .skipped("checked only with --network, which queries addresses without a server")
-            ]
+            return .skipped("checked only with --network, which queries addresses without a server")
         }
         let answered = probes.filter(\.isAnswered)
         guard let first = answered.first else {
-            return [
-                .ok(
-                    "no answer on port 53 of an address without a server: not intercepted"
-                )
-            ]
+            return .ok("no answer on port 53 of an address without a server: not intercepted")
         }
         let list = answered.map { "\($0.server) over \($0.transport.rawValue)" }
-        return [
-            .warning(
-                "port 53 is intercepted: addresses without a server answered: "
-                    + list.joined(separator: ", "),
-                fix:
-                    "use upstreams over https:// or tls://; answers over plain "
-                    + "\(first.transport.rawValue) are forged"
-            )
-        ]
+        return .warning(
+            "port 53 is intercepted: addresses without a server answered: "
+                + list.joined(separator: ", "),
+            fix:
+                "use upstreams over https:// or tls://; answers over plain "
+                + "\(first.transport.rawValue) are forged"
+        )
     }
 }

@@ -16,19 +16,17 @@ extension Check {
             let what = "\(place(socket)) is used by \(holder(socket, isRoot: machine.isRoot))"
             guard seen.insert(what).inserted else { continue }
             if occupiesPort(socket, of: machine) {
-                results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
+                results.failure(what, fix: remedy(socket, isRoot: machine.isRoot))
             } else if machine.status == nil {
                 // The daemon's addresses are unknown; the daemon may have stopped because it could
                 // not listen.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
-                results.append(
-                    .warning(
-                        what + ", so the daemon cannot listen on that address or on \(every)",
-                        fix: remedy(socket, isRoot: machine.isRoot)
-                    )
+                results.warning(
+                    what + ", so the daemon cannot listen on that address or on \(every)",
+                    fix: remedy(socket, isRoot: machine.isRoot)
                 )
             } else if socket.process != nil || machine.isRoot {
-                results.append(.ok(what + ", which does not disturb the daemon"))
+                results.ok(what + ", which does not disturb the daemon")
             }
         }
         if isOurs { results.insert(.ok("the daemon uses port 53"), at: 0) }
@@ -103,7 +101,7 @@ extension Check {
     static let answers = Check("answers") { machine in
         // Without a daemon, an answer would be from another server.
         guard machine.status != nil else {
-            return [.skipped("not checked, because the daemon's listeners are unknown")]
+            return .skipped("not checked, because the daemon's listeners are unknown")
         }
         var results: [Verdict] = []
         var good: [String] = []
@@ -112,26 +110,20 @@ extension Check {
             switch answer.outcome {
             case .answer(.noError, _): good.append(place)
             case .answer(.refused, _):
-                results.append(
-                    .failure(
-                        "\(place) refuses this machine",
-                        fix: "add this machine's addresses to allow in httpdnsd.yaml"
-                    )
+                results.failure(
+                    "\(place) refuses this machine",
+                    fix: "add this machine's addresses to allow in httpdnsd.yaml"
                 )
             case .answer(let code, _):
-                results.append(.failure("\(place) answers \(code)", fix: "journalctl -u httpdnsd"))
+                results.failure("\(place) answers \(code)", fix: "journalctl -u httpdnsd")
             case .silence:
-                results.append(
-                    .failure(
-                        "\(place) does not answer",
-                        fix:
-                            "check the firewall rules for port \(answer.server.port): nft list ruleset"
-                    )
+                results.failure(
+                    "\(place) does not answer",
+                    fix:
+                        "check the firewall rules for port \(answer.server.port): nft list ruleset"
                 )
             case .fault(let fault):
-                results.append(
-                    .failure("\(place): \(fault)", fix: "systemctl enable --now httpdnsd")
-                )
+                results.failure("\(place): \(fault)", fix: "systemctl enable --now httpdnsd")
             }
         }
         if !good.isEmpty {

@@ -87,7 +87,6 @@ extension Gatherer {
     ]
 
     private static let desktopDirectories = ["/etc/dconf/db/local.d", "/etc/dconf/db/site.d"]
-
     private static let maximumProxies = 20
 
     /// Returns the proxies of environment variables and of the desktop.

@@ -19,32 +19,26 @@ extension Check {
             if owner == ResolverOwner.resolved.name, isPointed(machine.resolver, in: machine) {
                 let links = machine.resolver.greedyLinks.joined(separator: ", ")
                 guard links.isEmpty else {
-                    return [
-                        .failure(
-                            "systemd-resolved also sends all names to the servers of \(links) "
-                                + "(domain ~.)",
-                            fix: setup
-                        )
-                    ]
+                    return .failure(
+                        "systemd-resolved also sends all names to the servers of \(links) "
+                            + "(domain ~.)",
+                        fix: setup
+                    )
                 }
                 guard machine.resolver.knowsLinks else {
-                    return [
-                        .warning(
-                            "points to systemd-resolved; resolvectl domain failed, so it is not "
-                                + "known whether a link has the domain ~.",
-                            fix: "find out why resolvectl domain fails"
-                        )
-                    ]
+                    return .warning(
+                        "points to systemd-resolved; resolvectl domain failed, so it is not "
+                            + "known whether a link has the domain ~.",
+                        fix: "find out why resolvectl domain fails"
+                    )
                 }
-                return [.ok("points to systemd-resolved, which forwards to the daemon")]
+                return .ok("points to systemd-resolved, which forwards to the daemon")
             }
-            return [
-                .failure(
-                    "programs use \(first), not the daemon "
-                        + "(resolv.conf manager: \(ResolverOwner.label(owner)))",
-                    fix: setup
-                )
-            ]
+            return .failure(
+                "programs use \(first), not the daemon "
+                    + "(resolv.conf manager: \(ResolverOwner.label(owner)))",
+                fix: setup
+            )
         }
         return [.ok("points to \(first)")] + options(file, machine)
     }
@@ -73,24 +67,18 @@ extension Check {
             let value = parts.count == 2 ? Int(parts[1]) : nil
             switch (parts.first, value) {
             case ("ndots", let dots?) where dots > 1 && !file.search.isEmpty:
-                results.append(
-                    .warning(
-                        "ndots:\(dots) makes glibc try \(file.search.count) search domains "
-                            + "before the name",
-                        fix: "remove ndots from the options in /etc/resolv.conf"
-                    )
+                results.warning(
+                    "ndots:\(dots) makes glibc try \(file.search.count) search domains "
+                        + "before the name",
+                    fix: "remove ndots from the options in /etc/resolv.conf"
                 )
             case ("timeout", let seconds?) where seconds < 2:
-                results.append(
-                    .warning(
-                        "timeout:\(seconds) is too short for names that resolve slowly",
-                        fix: "set timeout:2 or more"
-                    )
+                results.warning(
+                    "timeout:\(seconds) is too short for names that resolve slowly",
+                    fix: "set timeout:2 or more"
                 )
             case ("use-vc", _):
-                results.append(
-                    .warning("use-vc opens a TCP connection per name", fix: "remove use-vc")
-                )
+                results.warning("use-vc opens a TCP connection per name", fix: "remove use-vc")
             default: break
             }
         }
@@ -107,40 +95,34 @@ extension Check {
     static let setup = Check("setup") { machine in
         guard machine.lostOriginals.isEmpty else {
             let paths = machine.lostOriginals.joined(separator: ", ")
-            return [
-                .warning(
-                    "the original contents of \(paths) are not in the setup journal",
-                    fix: "httpdnsctl setup revert --force replaces these files by defaults"
-                )
-            ]
+            return .warning(
+                "the original contents of \(paths) are not in the setup journal",
+                fix: "httpdnsctl setup revert --force replaces these files by defaults"
+            )
         }
         let former = ResolverFacts.Paths.former.filter {
             machine.resolver.files[$0]?.isFromSetup ?? false
         }
         guard former.isEmpty else {
-            return [
-                .warning(
-                    "an earlier version of httpdnsctl wrote " + former.joined(separator: ", "),
-                    fix: "httpdnsctl setup apply"
-                )
-            ]
+            return .warning(
+                "an earlier version of httpdnsctl wrote " + former.joined(separator: ", "),
+                fix: "httpdnsctl setup apply"
+            )
         }
         guard machine.journal != nil else { return [] }
-        guard !machine.changedFiles.isEmpty else { return [.ok("unchanged since the setup")] }
-        return [
-            .warning(
-                "changed since the setup: " + machine.changedFiles.joined(separator: ", "),
-                fix: "httpdnsctl setup apply --force, or httpdnsctl setup revert --force"
-            )
-        ]
+        guard !machine.changedFiles.isEmpty else { return .ok("unchanged since the setup") }
+        return .warning(
+            "changed since the setup: " + machine.changedFiles.joined(separator: ", "),
+            fix: "httpdnsctl setup apply --force, or httpdnsctl setup revert --force"
+        )
     }
 
     static let nsswitch = Check("nsswitch") { machine in
         guard let text = machine.nsswitch else {
-            return [.ok("nsswitch.conf does not exist: glibc uses DNS, then files")]
+            return .ok("nsswitch.conf does not exist: glibc uses DNS, then files")
         }
         guard let line = text.split(separator: "\n").last(where: { $0.hasPrefix("hosts:") }) else {
-            return [.ok("nsswitch.conf has no hosts line: glibc uses DNS, then files")]
+            return .ok("nsswitch.conf has no hosts line: glibc uses DNS, then files")
         }
         let words = line.prefix { $0 != "#" }.dropFirst(6)
             .split { $0 == " " || $0 == "\t" }.map(String.init)
@@ -159,32 +141,26 @@ extension Check {
         }
         let before = services[..<dns]
         if before.contains("resolve"), usesResolved, !isPointed(machine.resolver, in: machine) {
-            return [
-                .failure(
-                    "'\(order)' uses systemd-resolved first, which does not forward to the daemon",
-                    fix: "remove 'resolve' and its action, or run httpdnsctl setup apply"
-                )
-            ]
+            return .failure(
+                "'\(order)' uses systemd-resolved first, which does not forward to the daemon",
+                fix: "remove 'resolve' and its action, or run httpdnsctl setup apply"
+            )
         }
         let links = machine.resolver.greedyLinks.joined(separator: ", ")
         if before.contains("resolve"), !links.isEmpty {
-            return [
-                .failure(
-                    "'\(order)' uses systemd-resolved, which sends all names to the servers of "
-                        + "\(links) (domain ~.)",
-                    fix: "remove 'resolve' and its action, or ~. from the domains of \(links)"
-                )
-            ]
+            return .failure(
+                "'\(order)' uses systemd-resolved, which sends all names to the servers of "
+                    + "\(links) (domain ~.)",
+                fix: "remove 'resolve' and its action, or ~. from the domains of \(links)"
+            )
         }
         if let mdns = before.first(where: { $0.hasPrefix("mdns") && !$0.hasSuffix("_minimal") }) {
-            return [
-                .warning(
-                    "'\(order)' sends a multicast query for every name (\(mdns))",
-                    fix: "use \(mdns)_minimal in /etc/nsswitch.conf"
-                )
-            ]
+            return .warning(
+                "'\(order)' sends a multicast query for every name (\(mdns))",
+                fix: "use \(mdns)_minimal in /etc/nsswitch.conf"
+            )
         }
-        return [.ok(order)]
+        return .ok(order)
     }
 
     static let environment = Check("environment") { machine in
@@ -203,39 +179,32 @@ extension Check {
             line.split { $0 == " " || $0 == "\t" }.starts(with: ["enable-cache", "hosts", "no"])
         }
         if let name = nscd.first, !keeps {
-            results.append(
-                .warning(
-                    "\(name) caches answers, which httpdnsctl flush does not remove",
-                    fix: "set 'enable-cache hosts no' in /etc/nscd.conf, then systemctl restart "
-                        + name
-                )
+            results.warning(
+                "\(name) caches answers, which httpdnsctl flush does not remove",
+                fix: "set 'enable-cache hosts no' in /etc/nscd.conf, then systemctl restart "
+                    + name
             )
         }
         let services =
             (machine.nsswitch ?? "").split(separator: "\n")
             .last { $0.hasPrefix("hosts:") }?.split { $0 == " " || $0 == "\t" } ?? []
         if machine.processes.contains("sssd_nss"), services.contains("sss") {
-            results.append(
-                .warning(
-                    "the hosts line uses sssd, which can cache answers",
-                    fix: "remove sss from the hosts line of /etc/nsswitch.conf"
-                )
+            results.warning(
+                "the hosts line uses sssd, which can cache answers",
+                fix: "remove sss from the hosts line of /etc/nsswitch.conf"
             )
         }
         return results
     }
 
     private static let slow = Duration.seconds(1)
-
     static let getaddrinfo = Check("getaddrinfo") { machine in
-        guard let lookup = machine.lookup else { return [.skipped("getent is not installed")] }
+        guard let lookup = machine.lookup else { return .skipped("getent is not installed") }
         guard let duration = lookup.duration else {
-            return [
-                .failure(
-                    "getaddrinfo(\(lookup.name)) timed out",
-                    fix: "check resolv-conf and nsswitch above; strace -f getent ahosts NAME"
-                )
-            ]
+            return .failure(
+                "getaddrinfo(\(lookup.name)) timed out",
+                fix: "check resolv-conf and nsswitch above; strace -f getent ahosts NAME"
+            )
         }
         // getaddrinfo omits addresses of families that this machine lacks.
         let families = Set(lookup.addresses.map(\.octets.count))
@@ -247,37 +216,31 @@ extension Check {
                 let texts = addresses.map(\.description).sorted().joined(separator: " ")
                 return texts.isEmpty ? "no address" : texts
             }
-            return [
-                .warning(
-                    "\(lookup.name): programs get \(list(lookup.addresses)), but the daemon "
-                        + "answers \(list(expected))",
-                    fix:
-                        "check /etc/hosts, and the services before dns in /etc/nsswitch.conf"
-                )
-            ]
+            return .warning(
+                "\(lookup.name): programs get \(list(lookup.addresses)), but the daemon "
+                    + "answers \(list(expected))",
+                fix:
+                    "check /etc/hosts, and the services before dns in /etc/nsswitch.conf"
+            )
         }
         if lookup.expected == nil, lookup.seenByDaemon == 0 {
-            return [
-                .failure(
-                    "queries of getaddrinfo do not reach the daemon",
-                    fix:
-                        "check resolv-conf and nsswitch above; with systemd-resolved: resolvectl status"
-                )
-            ]
+            return .failure(
+                "queries of getaddrinfo do not reach the daemon",
+                fix:
+                    "check resolv-conf and nsswitch above; with systemd-resolved: resolvectl status"
+            )
         }
         let milliseconds = Units.milliseconds(duration / .milliseconds(1))
         guard duration < slow else {
-            return [
-                .warning(
-                    "getaddrinfo(\(lookup.name)) took \(milliseconds)",
-                    fix: "another service or server, which is queried first, does not answer: see "
-                        + "nsswitch and resolv-conf above"
-                )
-            ]
+            return .warning(
+                "getaddrinfo(\(lookup.name)) took \(milliseconds)",
+                fix: "another service or server, which is queried first, does not answer: see "
+                    + "nsswitch and resolv-conf above"
+            )
         }
         guard lookup.expected != nil || lookup.seenByDaemon != nil else {
-            return [.ok("getaddrinfo took \(milliseconds); the answering server is unknown")]
+            return .ok("getaddrinfo took \(milliseconds); the answering server is unknown")
         }
-        return [.ok("getaddrinfo uses the daemon: \(milliseconds)")]
+        return .ok("getaddrinfo uses the daemon: \(milliseconds)")
     }
 }

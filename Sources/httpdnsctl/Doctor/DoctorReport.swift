@@ -2,7 +2,6 @@
 
 struct DoctorReport: Encodable {
     let state: Finding.State
-
     let findings: [Finding]
 
     init(_ findings: [Finding]) {
@@ -24,8 +23,8 @@ struct DoctorReport: Encodable {
                 }
             table.add(
                 cell,
-                Table.Cell(finding.check),
-                Table.Cell(finding.what),
+                finding.check,
+                finding.what,
                 notes: finding.fix.map { ["fix: " + $0] } ?? []
             )
         }

@@ -2,11 +2,8 @@
 
 struct Finding: Encodable, Equatable, Sendable {
     var check: String
-
     var state: State
-
     var what: String
-
     var fix: String?
 
     enum State: String, Encodable, Sendable {
@@ -21,14 +18,12 @@ struct Finding: Encodable, Equatable, Sendable {
 
 struct Check: Sendable {
     let name: String
-
     private let look: @Sendable (MachineFacts) -> [Verdict]
 
     struct Verdict: Equatable, Sendable {
         var state: Finding.State
         var what: String
         var fix: String?
-
         static func ok(_ what: String) -> Verdict { Verdict(state: .ok, what: what) }
 
         static func warning(_ what: String, fix: String) -> Verdict {
@@ -48,9 +43,7 @@ struct Check: Sendable {
     }
 
     func findings(_ facts: MachineFacts) -> [Finding] {
-        look(facts).map {
-            Finding(check: name, state: $0.state, what: $0.what, fix: $0.fix)
-        }
+        look(facts).map { Finding(check: name, state: $0.state, what: $0.what, fix: $0.fix) }
     }
 
     /// All checks, in the order of the report.
@@ -69,4 +62,15 @@ struct Check: Sendable {
         all.filter { facts.isLive || ofFiles.contains($0.name) }
             .flatMap { $0.findings(facts) }
     }
+}
+
+/// Results with one verdict, and functions that append a verdict.
+extension [Check.Verdict] {
+    static func ok(_ what: String) -> Self { [.ok(what)] }
+    static func warning(_ what: String, fix: String) -> Self { [.warning(what, fix: fix)] }
+    static func failure(_ what: String, fix: String) -> Self { [.failure(what, fix: fix)] }
+    static func skipped(_ why: String) -> Self { [.skipped(why)] }
+    mutating func ok(_ what: String) { append(.ok(what)) }
+    mutating func warning(_ what: String, fix: String) { append(.warning(what, fix: fix)) }
+    mutating func failure(_ what: String, fix: String) { append(.failure(what, fix: fix)) }
 }

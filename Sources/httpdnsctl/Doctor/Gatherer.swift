@@ -9,11 +9,8 @@ import Glibc
 /// resolver gets a query for a random name below `test.`.
 struct Gatherer {
     let tree: FileTree
-
     let client: ControlClient
-
     var options = Options()
-
     var progress: (String) -> Void = { _ in }
 
     struct Options {
@@ -24,7 +21,6 @@ struct Gatherer {
     }
 
     static let limit = Duration.seconds(10)
-
     private let deadline = ContinuousClock.now.advanced(by: Self.limit)
 
     init(tree: FileTree, client: ControlClient, options: Options) {
@@ -42,9 +38,7 @@ struct Gatherer {
         }
         machine.resolver = try ResolverFacts(of: tree, before: nil, seesSetup: true)
         for entry in machine.journal?.entries ?? [] where try tree.state(entry.path) != entry.after
-        {
-            machine.changedFiles.append(entry.path)
-        }
+        { machine.changedFiles.append(entry.path) }
         machine.nsswitch = tree.text("/etc/nsswitch.conf")
         machine.nscd = tree.text("/etc/nscd.conf")
         for path in Self.containerFiles { machine.containerFiles[path] = tree.text(path) }

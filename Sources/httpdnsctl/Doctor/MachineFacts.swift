@@ -13,38 +13,24 @@ struct MachineFacts: Sendable {
     )
 
     var version = Product.version
-
     var answers: [ListenerAnswer] = []
-
     var sockets: [PortSocket] = []
-
     var processes: Set<String> = []
-
     var resolver = ResolverFacts()
-
     var journal: SetupJournal?
 
     /// Files that `setup apply` wrote, without their originals in a journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
-
     var nsswitch: String?
-
     var nscd: String?
-
     var environment: [String: String] = [:]
-
     var proxies: [ProxySetting] = []
-
     var lookup: SystemLookup?
-
     var containerFiles: [String: String] = [:]
-
     var unit: UnitState?
-
     var socket: FileAccess?
-
     var socketPath = Product.defaultSocket
 
     /// Reply of the daemon to the method `Check`; nil if the daemon did not check the file.
@@ -54,21 +40,13 @@ struct MachineFacts: Sendable {
     var settings: Subprocess.Outcome?
 
     var settingsPath = Self.settings
-
     var closedSettings: [String] = []
-
     var hasSettings = true
-
     var secrets: [FileAccess] = []
-
     var descriptors: Int?
-
     var isClockSynchronised: Bool?
-
     var certificateStores: [String] = []
-
     var interceptors: [Interception]?
-
     static let settings = "/etc/httpdnsd/httpdnsd.yaml"
 
     // MARK: - Parts
@@ -110,9 +88,7 @@ struct MachineFacts: Sendable {
         var result = "success"
         var code = 0
         var hasOwnUser = false
-
         var exitCode: Int? { result == "exit-code" ? code : nil }
-
         var cause: String { exitCode.map { "exit code \($0)" } ?? result }
     }
 

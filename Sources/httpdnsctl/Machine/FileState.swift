@@ -3,15 +3,10 @@
 /// Content, owner and mode of a file or link, for a later restore.
 struct FileState: Codable, Equatable, Sendable {
     var kind: Kind
-
     var octets: [UInt8] = []
-
     var target = ""
-
     var mode: UInt32 = 0
-
     var user: UInt32 = 0
-
     var group: UInt32 = 0
 
     /// Modification time; `==` ignores the time.

@@ -108,29 +108,21 @@ extension FileTree {
             close(descriptor)
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw Failure(message: "another httpdnsctl setup is running", status: .failed)
+            throw Failure(message: "another httpdnsctl setup is running")
         }
         return try body()
     }
 
     // MARK: - Steps
 
-    private func makeLink(
-        _ state: FileState,
-        at place: String,
-        for path: String
-    ) throws(Failure) {
+    private func makeLink(_ state: FileState, at place: String, for path: String) throws(Failure) {
         // SAFETY: symlink(2) and lchown(2) read C strings that live during the calls.
         guard unsafe symlink(state.target, place) == 0,
             unsafe lchown(place, state.user, state.group) == 0
         else { throw Self.fault("write", path, errno) }
     }
 
-    private func makeFile(
-        _ state: FileState,
-        at place: String,
-        for path: String
-    ) throws(Failure) {
+    private func makeFile(_ state: FileState, at place: String, for path: String) throws(Failure) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
         // SAFETY: open(2) reads a C string that lives during the call.
         let descriptor = unsafe open(place, flags, 0o600)

@@ -42,7 +42,7 @@ struct FileTree: Sendable {
                 }
                 links += 1
                 guard links <= Self.maximumLinks else {
-                    throw Failure(message: "too many symbolic links in \(path)", status: .failed)
+                    throw Failure(message: "too many symbolic links in \(path)")
                 }
                 if target.hasPrefix("/") { done = [] }
                 rest += target.split(separator: "/").map(String.init).reversed()
@@ -133,7 +133,7 @@ struct FileTree: Sendable {
             guard count > 0 else { return octets }
             octets += buffer[..<count]
             guard octets.count <= Self.maximumOctets else {
-                throw Failure(message: "\(path) is too large", status: .failed)
+                throw Failure(message: "\(path) is too large")
             }
         }
     }
@@ -179,14 +179,9 @@ struct FileTree: Sendable {
                 "use sudo"
             case EPERM: "check if the file is immutable: lsattr \(path)"
             case EBUSY: "the file is a mount point, as in containers: change the mounted file"
-            case EROFS:
-                "make the file system writable (mount -o remount,rw), or change the image"
+            case EROFS: "make the file system writable (mount -o remount,rw), or change the image"
             default: nil
             }
-        return Failure(
-            message: "cannot \(verb) \(path): \(systemMessage(number))",
-            hint: hint,
-            status: .failed
-        )
+        return Failure(message: "cannot \(verb) \(path): \(systemMessage(number))", hint: hint)
     }
 }

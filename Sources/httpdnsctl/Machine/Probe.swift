@@ -44,9 +44,7 @@ enum Probe {
         guard Readiness.wait(descriptor, for: POLLOUT, until: deadline) else { return .silence }
         // SAFETY: send(2) reads at most the count of the array.
         guard unsafe send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL)) >= 0
-        else {
-            return .fault(systemMessage(errno))
-        }
+        else { return .fault(systemMessage(errno)) }
         return reply(on: descriptor, to: question, header.id, transport, until: deadline)
     }
 

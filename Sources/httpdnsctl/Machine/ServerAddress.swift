@@ -3,7 +3,6 @@ import DNSWire
 
 struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     var address: IPAddress
-
     var port: UInt16 = 53
 
     init(_ address: IPAddress, port: UInt16 = 53) {

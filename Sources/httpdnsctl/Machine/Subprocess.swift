@@ -7,12 +7,10 @@ enum Subprocess {
         var status: Int32?
 
         var output: String
-
         var duration: Duration = .zero
     }
 
     private static let maximumOctets = 1 << 20
-
     private static let directories = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
     static func path(_ program: String) -> String? {

@@ -14,21 +14,17 @@ enum BillText {
 
     private static func vendors(_ reply: BillReply, _ palette: Palette) -> String {
         let period = reply.period == "month" ? "COST OF MONTH" : "COST OF DAY"
-        var table = Table(
-            "VENDOR",
-            ">UNITS TODAY",
-            ">UNITS THIS MONTH",
-            ">\(period)",
-            ">SINCE START"
-        )
+        var table = Table([
+            "VENDOR", ">UNITS TODAY", ">UNITS THIS MONTH", ">\(period)", ">SINCE START",
+        ])
         for vendor in reply.vendors {
             let units = vendor.units
             table.add(
                 Table.Cell(vendor.name, .heading),
-                Table.Cell(units.today.map(Units.count) ?? "unknown"),
-                Table.Cell(units.month.map(Units.count) ?? "unknown"),
-                Table.Cell(vendor.cost.map(Units.money) ?? "unknown"),
-                Table.Cell(range(units)),
+                units.today.map(Units.count) ?? "unknown",
+                units.month.map(Units.count) ?? "unknown",
+                vendor.cost.map(Units.money) ?? "unknown",
+                range(units),
                 notes: [rules(vendor.rules)] + saved(vendor.saved)
                     + (vendor.counted.map { [counted($0)] } ?? [])
                     + (vendor.problem.map { [$0] } ?? [])
@@ -89,9 +85,9 @@ enum BillText {
         var table = Table("ROUTE", ">UNITS", ">SHARE")
         for route in routes {
             table.add(
-                Table.Cell(TopText.route(route.route, route.domain)),
-                Table.Cell(Units.count(route.units ?? 0)),
-                Table.Cell(Units.percent(route.units ?? 0, of: vendor.units.atMost))
+                TopText.route(route.route, route.domain),
+                Units.count(route.units ?? 0),
+                Units.percent(route.units ?? 0, of: vendor.units.atMost)
             )
         }
         return table.text(palette)
@@ -101,11 +97,7 @@ enum BillText {
         guard !vendor.names.isEmpty else { return nil }
         var table = Table("NAME", ">UNITS", ">CALLS")
         for name in vendor.names {
-            table.add(
-                Table.Cell(name.name),
-                Table.Cell(Units.count(name.units ?? 0)),
-                Table.Cell(Units.count(name.calls))
-            )
+            table.add(name.name, Units.count(name.units ?? 0), Units.count(name.calls))
         }
         return table.text(palette)
     }
@@ -116,9 +108,9 @@ enum BillText {
         for entry in advice {
             table.add(
                 Table.Cell(entry.setting, .heading),
-                Table.Cell(entry.vendor),
-                Table.Cell(Units.count(entry.unitsPerDay)),
-                Table.Cell("\(entry.changePercent) %"),
+                entry.vendor,
+                Units.count(entry.unitsPerDay),
+                "\(entry.changePercent) %",
                 notes: ["disadvantage: \(entry.givesUp)"]
             )
         }

@@ -8,13 +8,13 @@ enum ExplainText {
             steps.add(
                 Table.Cell("\(index + 1)", .faint),
                 Table.Cell(step.stage == "special" ? "special use" : step.stage, .heading),
-                Table.Cell(step.result),
+                step.result,
                 notes: step.notes
             )
         }
         let (answer, notes) = self.answer(reply.answer)
-        steps.add("", Table.Cell("answer", .heading), Table.Cell(answer), notes: notes)
-        steps.add("", Table.Cell("cost", .heading), Table.Cell(cost(reply.cost)))
+        steps.add("", Table.Cell("answer", .heading), answer, notes: notes)
+        steps.add("", Table.Cell("cost", .heading), cost(reply.cost))
         var text = steps.text(palette)
         if let live = reply.live { text += "\n" + report(live, palette) }
         return text
@@ -65,13 +65,13 @@ enum ExplainText {
         var table = Table(">AFTER", "WHY", "SERVER", ">TOOK", "CONNECTION", "STATUS", "RESULT")
         for attempt in live.attempts {
             table.add(
-                Table.Cell(Units.milliseconds(attempt.afterMs)),
-                Table.Cell(attempt.why),
+                Units.milliseconds(attempt.afterMs),
+                attempt.why,
                 Table.Cell("\(attempt.name) \(attempt.server)", .heading),
-                Table.Cell(attempt.tookMs.map(Units.milliseconds) ?? "-"),
-                Table.Cell(attempt.reused.map { $0 ? "reused" : "new" } ?? "-"),
-                Table.Cell(attempt.status.map { "\($0)" } ?? "-"),
-                Table.Cell(attempt.result),
+                attempt.tookMs.map(Units.milliseconds) ?? "-",
+                attempt.reused.map { $0 ? "reused" : "new" } ?? "-",
+                attempt.status.map { "\($0)" } ?? "-",
+                attempt.result,
                 notes: [attempt.request, times(attempt)].compactMap(\.self)
             )
         }

@@ -20,24 +20,18 @@ enum FleetText {
         var table = Table("FLEET", "")
         table.add(
             "reads",
-            Table.Cell(
-                "\(Units.count(fleet.reads)), \(Units.count(fleet.found)) found,"
-                    + " \(Units.count(fleet.notFound)) not found"
-            )
+            "\(Units.count(fleet.reads)), \(Units.count(fleet.found)) found,"
+                + " \(Units.count(fleet.notFound)) not found"
         )
         table.add(
             "calls",
-            Table.Cell(
-                "\(Units.count(fleet.led)) made for the fleet,"
-                    + " \(Units.count(fleet.waited)) of other machines awaited,"
-                    + " \(Units.count(fleet.waitedInVain)) of them without answer"
-            )
+            "\(Units.count(fleet.led)) made for the fleet,"
+                + " \(Units.count(fleet.waited)) of other machines awaited,"
+                + " \(Units.count(fleet.waitedInVain)) of them without answer"
         )
         table.add(
             "answers",
-            Table.Cell(
-                "\(Units.count(fleet.published)) published, \(Units.count(fleet.received)) received"
-            )
+            "\(Units.count(fleet.published)) published, \(Units.count(fleet.received)) received"
         )
         table.add(
             "failures",

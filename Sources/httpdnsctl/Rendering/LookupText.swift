@@ -14,14 +14,14 @@ enum LookupText {
             let variant = isCommon ? "" : " (queries with \(entry.variant))"
             table.add(
                 Table.Cell(entry.name, .heading),
-                Table.Cell(entry.type),
+                entry.type,
                 Table.Cell(entry.rcode, entry.rcode == "noerror" ? .plain : .doubtful),
                 entry.stale
                     ? Table.Cell("stale", .doubtful)
                     : Table.Cell(Units.seconds(entry.ttlSeconds)),
-                Table.Cell(Units.seconds(entry.ageSeconds)),
-                Table.Cell(Units.count(entry.hits)),
-                Table.Cell(entry.source + server + label + proof + made + variant),
+                Units.seconds(entry.ageSeconds),
+                Units.count(entry.hits),
+                entry.source + server + label + proof + made + variant,
                 notes: entry.records
             )
         }

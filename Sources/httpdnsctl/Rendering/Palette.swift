@@ -2,7 +2,6 @@
 
 struct Palette {
     let isEnabled: Bool
-
     var width: Int?
 
     init(isEnabled: Bool, width: Int? = nil) {

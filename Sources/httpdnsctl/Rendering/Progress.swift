@@ -4,9 +4,7 @@ import Glibc
 struct Progress {
     private static let patience = Duration.seconds(1)
     private static let interval = Duration.milliseconds(100)
-
     private let isWanted = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) != 1
-
     private let start = ContinuousClock.now
     private var shownAt: ContinuousClock.Instant?
 

@@ -17,9 +17,9 @@ enum RatesText {
             let (change, isLess) = value.subtractingReportingOverflow(before[name] ?? 0)
             guard !isLess, change > 0 else { continue }
             table.add(
-                Table.Cell(name),
-                Table.Cell(Units.count(change)),
-                Table.Cell(Units.decimal(Double(change) / elapsed, digits: 1) + "/s")
+                name,
+                Units.count(change),
+                Units.decimal(Double(change) / elapsed, digits: 1) + "/s"
             )
         }
         let title =

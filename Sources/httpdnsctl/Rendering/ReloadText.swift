@@ -18,14 +18,10 @@ enum ReloadText {
     }
 
     /// Prints the errors in the settings and throws a `Failure`, unless `isWell` is true.
-    static func complain(
-        _ reply: ReloadReply,
-        _ end: String,
-        unless isWell: Bool
-    ) throws(Failure) {
+    static func complain(_ reply: ReloadReply, _ end: String, unless isWell: Bool) throws(Failure) {
         guard !isWell else { return }
         for problem in reply.problems { Output.error(text(problem)) }
-        var failure = Failure(message: end, status: .failed)
+        var failure = Failure(message: end)
         failure.isInReply = true
         throw failure
     }

@@ -11,9 +11,9 @@ enum RoutesText {
             let covered = reply.pattern.map { ["covered by `\($0)`"] } ?? []
             table.add(
                 Table.Cell(route.domains.joined(separator: ", "), .heading),
-                Table.Cell(list(route.vendors)),
-                Table.Cell(route.vendors.isEmpty ? "-" : route.fallback),
-                Table.Cell(route.upstreams.isEmpty ? "default" : list(route.upstreams)),
+                list(route.vendors),
+                route.vendors.isEmpty ? "-" : route.fallback,
+                route.upstreams.isEmpty ? "default" : list(route.upstreams),
                 Table.Cell(route.place, .faint),
                 notes: covered + except
             )

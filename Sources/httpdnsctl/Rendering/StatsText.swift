@@ -22,7 +22,7 @@ enum StatsText {
 
     private static func queries(_ stats: QueryStats, _ palette: Palette) -> String {
         var table = Table("QUERIES", "", ">COUNT", ">SHARE")
-        table.add("total", "", Table.Cell(Units.count(stats.total)), "")
+        table.add("total", "", Units.count(stats.total), "")
         for (title, counts) in [
             ("by source", stats.bySource), ("by rcode", stats.byRcode),
             ("by transport", stats.byTransport),
@@ -32,9 +32,9 @@ enum StatsText {
             for (name, count) in descending(counts) {
                 table.add(
                     Table.Cell(title, .faint),
-                    Table.Cell(name),
-                    Table.Cell(Units.count(count)),
-                    Table.Cell(Units.percent(count, of: stats.total))
+                    name,
+                    Units.count(count),
+                    Units.percent(count, of: stats.total)
                 )
                 title = ""
             }
@@ -42,9 +42,9 @@ enum StatsText {
         if stats.earlyFallback > 0 {
             table.add(
                 Table.Cell("of upstream", .faint),
-                Table.Cell("early fallback"),
-                Table.Cell(Units.count(stats.earlyFallback)),
-                Table.Cell(Units.percent(stats.earlyFallback, of: stats.total))
+                "early fallback",
+                Units.count(stats.earlyFallback),
+                Units.percent(stats.earlyFallback, of: stats.total)
             )
         }
         return table.text(palette)
@@ -60,8 +60,8 @@ enum StatsText {
                 Table.Cell(times.count == 0 ? "-" : Units.microseconds($0))
             }
             table.add(
-                Table.Cell(name),
-                Table.Cell(Units.count(times.count)),
+                name,
+                Units.count(times.count),
                 cells[0],
                 cells[1],
                 cells[2],
@@ -77,58 +77,45 @@ enum StatsText {
         let asked = stats.hits + stats.misses
         table.add(
             "holds",
-            Table.Cell(
-                Units.count(stats.entries, "entry", "entries")
-                    + " (\(Units.count(stats.negativeEntries)) negative)"
-            )
+            Units.count(stats.entries, "entry", "entries")
+                + " (\(Units.count(stats.negativeEntries)) negative)"
         )
         table.add(
             "memory",
-            Table.Cell(
-                "\(Units.octets(stats.octets)) of \(Units.octets(stats.limitOctets))"
-                    + " (\(Units.percent(stats.octets, of: stats.limitOctets))),"
-                    + " index \(Units.octets(stats.indexOctets))"
-            )
+            "\(Units.octets(stats.octets)) of \(Units.octets(stats.limitOctets))"
+                + " (\(Units.percent(stats.octets, of: stats.limitOctets))),"
+                + " index \(Units.octets(stats.indexOctets))"
         )
         table.add(
             "hits",
-            Table.Cell(
-                "\(Units.count(stats.hits)) of \(Units.count(asked, "query", "queries"))"
-                    + " (\(Units.percent(stats.hits, of: asked)))"
-            )
+            "\(Units.count(stats.hits)) of \(Units.count(asked, "query", "queries"))"
+                + " (\(Units.percent(stats.hits, of: asked)))"
         )
         table.add(
             "changes",
-            Table.Cell(
-                "\(Units.count(stats.insertions)) inserted, \(Units.count(stats.evictions))"
-                    + " evicted, \(Units.count(stats.expired)) expired"
-            )
+            "\(Units.count(stats.insertions)) inserted, \(Units.count(stats.evictions))"
+                + " evicted, \(Units.count(stats.expired)) expired"
         )
         if let snapshot = stats.snapshot { table.add("snapshot", SnapshotText.cell(snapshot)) }
         return table.text(palette)
     }
 
     private static func vendors(_ vendors: [VendorStats], _ palette: Palette) -> String {
-        var table = Table(
-            "VENDOR",
-            ">NAME LOOKUPS",
-            ">WITH ADDRESS",
-            ">EMPTY",
-            ">UNANSWERED",
-            ">CALLS",
-            ">FAILED CALLS"
-        )
+        var table = Table([
+            "VENDOR", ">NAME LOOKUPS", ">WITH ADDRESS", ">EMPTY", ">UNANSWERED", ">CALLS",
+            ">FAILED CALLS",
+        ])
         for vendor in vendors {
             table.add(
-                Table.Cell(vendor.name),
-                Table.Cell(Units.count(vendor.lookups)),
-                Table.Cell(Units.count(vendor.successes)),
-                Table.Cell(Units.count(vendor.empty)),
+                vendor.name,
+                Units.count(vendor.lookups),
+                Units.count(vendor.successes),
+                Units.count(vendor.empty),
                 Table.Cell(
                     Units.count(vendor.unanswered),
                     vendor.unanswered == 0 ? .plain : .doubtful
                 ),
-                Table.Cell(Units.count(vendor.calls)),
+                Units.count(vendor.calls),
                 failed(vendor.failures),
                 notes: (vendor.protected ? [] : ["unprotected: its answers can be forged"])
                     + breakdown("failed", vendor.failures)
@@ -146,9 +133,9 @@ enum StatsText {
         var table = Table("BILLED", ">CALLS", ">NAMES", ">SHARE", "ROUTE")
         for vendor in vendors {
             table.add(
-                Table.Cell(vendor.name),
-                Table.Cell(Units.count(vendor.billableCalls)),
-                Table.Cell(Units.count(vendor.billableNames)),
+                vendor.name,
+                Units.count(vendor.billableCalls),
+                Units.count(vendor.billableNames),
                 "",
                 "all"
             )
@@ -156,9 +143,9 @@ enum StatsText {
                 table.add(
                     "",
                     "",
-                    Table.Cell(Units.count(cost.names)),
-                    Table.Cell(Units.percent(cost.names, of: vendor.billableNames)),
-                    Table.Cell(TopText.route(cost.route, cost.domain))
+                    Units.count(cost.names),
+                    Units.percent(cost.names, of: vendor.billableNames),
+                    TopText.route(cost.route, cost.domain)
                 )
             }
         }
@@ -166,23 +153,17 @@ enum StatsText {
     }
 
     private static func upstreams(_ upstreams: [UpstreamStats], _ palette: Palette) -> String {
-        var table = Table(
-            "UPSTREAM",
-            "",
-            ">QUERIES",
-            ">ANSWERED",
-            ">FAILED",
-            ">TCP RETRIES",
-            ">FOREIGN"
-        )
+        var table = Table([
+            "UPSTREAM", "", ">QUERIES", ">ANSWERED", ">FAILED", ">TCP RETRIES", ">FOREIGN",
+        ])
         for upstream in upstreams {
             table.add(
-                Table.Cell(upstream.name),
+                upstream.name,
                 upstream.protected ? "protected" : Table.Cell("unprotected", .doubtful),
-                Table.Cell(Units.count(upstream.queries)),
-                Table.Cell(Units.count(upstream.successes)),
+                Units.count(upstream.queries),
+                Units.count(upstream.successes),
                 failed(upstream.failures),
-                Table.Cell(Units.count(upstream.tcpRetries)),
+                Units.count(upstream.tcpRetries),
                 foreign(upstream.foreignReplies),
                 notes: breakdown("failed", upstream.failures)
                     + connections(upstream.connectionsOpened, upstream.connectionsReused)
@@ -199,21 +180,17 @@ enum StatsText {
         var table = Table("", "")
         table.add(
             Table.Cell("MISSES", .heading),
-            Table.Cell(
-                "\(Units.count(stats.misses.inFlight)) in flight,"
-                    + " \(Units.count(stats.misses.merged)) merged,"
-                    + " \(Units.count(stats.misses.dropped)) dropped"
-            )
+            "\(Units.count(stats.misses.inFlight)) in flight,"
+                + " \(Units.count(stats.misses.merged)) merged,"
+                + " \(Units.count(stats.misses.dropped)) dropped"
         )
         table.add(
             Table.Cell("REFRESH", .heading),
-            Table.Cell(
-                "\(Units.count(stats.refresh.started)) started,"
-                    + " \(Units.count(stats.refresh.done)) done,"
-                    + " \(Units.count(stats.refresh.failed)) failed,"
-                    + " \(Units.count(stats.refresh.overBudget)) over budget,"
-                    + " \(Units.count(stats.refresh.held)) not sent"
-            )
+            "\(Units.count(stats.refresh.started)) started,"
+                + " \(Units.count(stats.refresh.done)) done,"
+                + " \(Units.count(stats.refresh.failed)) failed,"
+                + " \(Units.count(stats.refresh.overBudget)) over budget,"
+                + " \(Units.count(stats.refresh.held)) not sent"
         )
         if !stats.packets.isEmpty {
             table.add(Table.Cell("PACKETS", .heading), packets(stats.packets))
@@ -221,7 +198,7 @@ enum StatsText {
         if let acceleration = stats.acceleration {
             table.add(Table.Cell("ACCELERATION", .heading), AccelerationText.cell(acceleration))
         }
-        table.add(Table.Cell("NETWORK", .heading), Table.Cell(NetworkText.render(stats.network)))
+        table.add(Table.Cell("NETWORK", .heading), NetworkText.render(stats.network))
         if let log = stats.log {
             table.add(
                 Table.Cell("LOG", .heading),
@@ -233,12 +210,10 @@ enum StatsText {
         }
         table.add(
             Table.Cell("PROCESS", .heading),
-            Table.Cell(
-                "\(Units.octets(stats.process.rssOctets)) resident,"
-                    + " \(Units.count(stats.process.descriptors, "descriptor", "descriptors")),"
-                    + " \(Units.count(stats.process.threads, "thread", "threads")),"
-                    + " \(Units.decimal(stats.process.cpuSeconds, digits: 2)) s CPU time"
-            )
+            "\(Units.octets(stats.process.rssOctets)) resident,"
+                + " \(Units.count(stats.process.descriptors, "descriptor", "descriptors")),"
+                + " \(Units.count(stats.process.threads, "thread", "threads")),"
+                + " \(Units.decimal(stats.process.cpuSeconds, digits: 2)) s CPU time"
         )
         return table.text(palette)
     }

@@ -28,7 +28,7 @@ enum StatusText {
             table.add("acceleration", AccelerationText.cell(acceleration))
         }
         if status.network.lastAgeSeconds != nil {
-            table.add("network", Table.Cell(NetworkText.render(status.network)))
+            table.add("network", NetworkText.render(status.network))
         }
         if let resolvers = NetworkText.resolvers(status.network) {
             table.add("network DNS", resolvers)
@@ -85,24 +85,18 @@ enum StatusText {
     }
 
     private static func vendors(_ vendors: [VendorStatus], _ palette: Palette) -> String {
-        var table = Table(
-            "VENDOR",
-            "STATE",
-            ">CALLS",
-            ">FAILED",
-            ">MEDIAN",
-            ">BILLABLE",
-            "KIND, CHANNEL",
-            "REMARKS"
-        )
+        var table = Table([
+            "VENDOR", "STATE", ">CALLS", ">FAILED", ">MEDIAN", ">BILLABLE", "KIND, CHANNEL",
+            "REMARKS",
+        ])
         for vendor in vendors {
             table.add(
-                Table.Cell(vendor.name),
+                vendor.name,
                 health(vendor.state),
-                Table.Cell(Units.count(vendor.calls)),
+                Units.count(vendor.calls),
                 "",
                 "",
-                Table.Cell(Units.count(vendor.billableCalls)),
+                Units.count(vendor.billableCalls),
                 vendor.protected
                     ? Table.Cell(channel(of: vendor))
                     : Table.Cell("\(channel(of: vendor)) (unprotected)", .doubtful),
@@ -111,11 +105,11 @@ enum StatusText {
             )
             for server in vendor.servers {
                 table.add(
-                    Table.Cell("  " + server.address),
+                    "  " + server.address,
                     health(server.state),
-                    Table.Cell(Units.count(server.calls)),
+                    Units.count(server.calls),
                     failures(server.failures),
-                    Table.Cell(server.latencyMsP50.map(Units.milliseconds) ?? "-"),
+                    server.latencyMsP50.map(Units.milliseconds) ?? "-",
                     "",
                     server.current ? "used first" : "",
                     lastError(server.lastError, age: server.lastErrorAgeSeconds)

@@ -3,13 +3,11 @@
 struct Table {
     struct Column {
         let title: String
-
         let isNumeric: Bool
     }
 
     struct Cell: ExpressibleByStringLiteral {
         let text: String
-
         let tone: Palette.Tone
 
         init(_ text: String, _ tone: Palette.Tone = .plain) {
@@ -21,13 +19,14 @@ struct Table {
     }
 
     private let columns: [Column]
-
     private var rows: [(cells: [Cell], notes: [String])] = []
 
     // MARK: - Making
 
     /// Creates a table with column titles; the prefix `>` marks a numeric column.
-    init(_ titles: String...) {
+    init(_ titles: String...) { self.init(titles) }
+
+    init(_ titles: [String]) {
         columns = titles.map { title in
             title.hasPrefix(">")
                 ? Column(title: String(title.dropFirst()), isNumeric: true)
@@ -37,9 +36,9 @@ struct Table {
 
     // MARK: - Changing
 
-    mutating func add(_ cells: Cell..., notes: [String] = []) {
-        precondition(cells.count == columns.count, "a row has one cell per column")
-        rows.append((cells, notes.map(printable)))
+    mutating func add(_ contents: any TableContent..., notes: [String] = []) {
+        precondition(contents.count == columns.count, "a row has one cell per column")
+        rows.append((contents.map(\.cell), notes.map(printable)))
     }
 
     // MARK: - Reading
@@ -127,4 +126,17 @@ struct Table {
         }
         return text + "\n"
     }
+}
+
+/// Content of a cell: a text, or a cell with a tone.
+protocol TableContent {
+    var cell: Table.Cell { get }
+}
+
+extension String: TableContent {
+    var cell: Table.Cell { Table.Cell(self) }
+}
+
+extension Table.Cell: TableContent {
+    var cell: Table.Cell { self }
 }

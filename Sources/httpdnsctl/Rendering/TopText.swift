@@ -7,11 +7,11 @@ enum TopText {
         for entry in reply.entries {
             table.add(
                 Table.Cell(entry.name, .heading),
-                Table.Cell(calls(entry)),
-                Table.Cell(Units.percent(entry.calls, of: reply.total)),
-                Table.Cell(entry.units.map(Units.count) ?? "-"),
-                Table.Cell(entry.vendor),
-                Table.Cell(route(entry.route, entry.domain))
+                calls(entry),
+                Units.percent(entry.calls, of: reply.total),
+                entry.units.map(Units.count) ?? "-",
+                entry.vendor,
+                route(entry.route, entry.domain)
             )
         }
         let title =
@@ -34,10 +34,10 @@ enum TopText {
                 : (Units.count(entry.misses), Units.microseconds(UInt64(entry.slowestUs)))
             table.add(
                 Table.Cell(entry.name, .heading),
-                Table.Cell(Units.count(entry.queries)),
-                Table.Cell(Units.percent(entry.queries, of: reply.total)),
-                Table.Cell(last.0),
-                Table.Cell(last.1)
+                Units.count(entry.queries),
+                Units.percent(entry.queries, of: reply.total),
+                last.0,
+                last.1
             )
         }
         return title(reply, palette) + table.text(palette)
@@ -47,12 +47,12 @@ enum TopText {
         var table = Table(">TOOK", "NAME", "TYPE", "RCODE", "FROM", "CLIENT")
         for entry in reply.entries {
             table.add(
-                Table.Cell(Units.microseconds(UInt64(entry.tookUs))),
+                Units.microseconds(UInt64(entry.tookUs)),
                 Table.Cell(entry.name, .heading),
-                Table.Cell(entry.type),
-                Table.Cell(entry.rcode),
-                Table.Cell(entry.from),
-                Table.Cell(entry.client)
+                entry.type,
+                entry.rcode,
+                entry.from,
+                entry.client
             )
         }
         return title(reply, palette) + table.text(palette)

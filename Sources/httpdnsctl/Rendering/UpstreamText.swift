@@ -3,23 +3,16 @@ import Control
 
 enum UpstreamText {
     static func table(_ upstreams: [UpstreamStatus], _ palette: Palette) -> String {
-        var table = Table(
-            "UPSTREAM",
-            "STATE",
-            ">QUERIES",
-            ">ANSWERED",
-            ">FAILED",
-            ">LATENCY",
-            "URL",
-            "REMARKS"
-        )
+        var table = Table([
+            "UPSTREAM", "STATE", ">QUERIES", ">ANSWERED", ">FAILED", ">LATENCY", "URL", "REMARKS",
+        ])
         for upstream in upstreams {
             let lone = upstream.servers.count == 1 ? upstream.servers.first : nil
             table.add(
-                Table.Cell(upstream.name),
+                upstream.name,
                 StatusText.health(upstream.state),
-                Table.Cell(Units.count(upstream.calls)),
-                Table.Cell(Units.count(upstream.calls - min(upstream.calls, upstream.failures))),
+                Units.count(upstream.calls),
+                Units.count(upstream.calls - min(upstream.calls, upstream.failures)),
                 StatusText.failures(upstream.failures),
                 latency(lone?.latencyMs ?? upstream.latencyMsP50),
                 how(upstream),
@@ -30,10 +23,10 @@ enum UpstreamText {
             guard lone == nil else { continue }
             for server in upstream.servers {
                 table.add(
-                    Table.Cell("  " + server.url),
+                    "  " + server.url,
                     state(server),
-                    Table.Cell(Units.count(server.queries)),
-                    Table.Cell(Units.count(server.successes)),
+                    Units.count(server.queries),
+                    Units.count(server.successes),
                     StatusText.failures(server.failures),
                     latency(server.latencyMs),
                     server.protected

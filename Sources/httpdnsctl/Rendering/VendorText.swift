@@ -37,9 +37,7 @@ enum VendorText {
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }
 
-    private static func calls(_ number: UInt64) -> String {
-        Units.count(number, "call", "calls")
-    }
+    private static func calls(_ number: UInt64) -> String { Units.count(number, "call", "calls") }
 
     static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {
         let bounds =

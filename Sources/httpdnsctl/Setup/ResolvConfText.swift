@@ -10,9 +10,7 @@ struct ResolvConfText: Equatable, Sendable {
     var search: [String] = []
 
     var options: [String] = []
-
     var others: [String] = []
-
     static let maximumServers = 3
 
     init(_ text: String) {

@@ -3,7 +3,6 @@
 /// Settings files of systemd-resolved.
 struct ResolvedSettings: Equatable, Sendable {
     private(set) var servers: [String] = []
-
     private(set) var domains: [String] = []
 
     /// Last assignment of each setting except `DNS` and `Domains`.
@@ -17,7 +16,6 @@ struct ResolvedSettings: Equatable, Sendable {
     }
 
     private static let ofSetup: Set = ["DNS", "FallbackDNS", "Domains", "DNSOverTLS"]
-
     init(_ text: String = "") { add(text) }
 
     /// Reads the main file, then the drop-ins in the order of their names, as systemd does.

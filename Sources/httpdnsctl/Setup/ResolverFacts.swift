@@ -8,7 +8,6 @@ struct ResolverFacts: Sendable {
     var resolvedPath = Paths.resolvConf
 
     var text: String?
-
     var isImmutable = false
 
     /// True if resolv.conf is a mount point, which cannot be replaced.
@@ -75,7 +74,6 @@ struct ResolverFacts: Sendable {
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
         static let dhclientServers = "/run/httpdnsd-dhclient"
         static let networkServers = "/etc/httpdnsd/network-resolv.conf"
-
         static let records = [
             dhcpcdServers, "/run/resolvconf/interfaces", "/run/resolvconf/interface",
         ]
@@ -87,9 +85,7 @@ struct ResolverFacts: Sendable {
         ]
 
         /// Files that only earlier versions of setup wrote or changed.
-        static let former = [
-            formerResolvedDropIn, formerNetworkManagerConfig, dhcpcdConfig,
-        ]
+        static let former = [formerResolvedDropIn, formerNetworkManagerConfig, dhcpcdConfig]
 
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,

@@ -138,8 +138,7 @@ enum ResolverOwner: Equatable, Sendable {
         let paths = ResolverFacts.Paths.self
         return switch self {
         // The kernel truncates program names to 15 octets.
-        case .resolved:
-            facts.runs("systemd-resolve") || facts.present.contains(paths.resolvedStart)
+        case .resolved: facts.runs("systemd-resolve") || facts.present.contains(paths.resolvedStart)
         case .networkManager:
             facts.runs("NetworkManager") || facts.present.contains(paths.networkManagerStart)
         case .openresolv, .resolvconf: facts.present.contains(paths.resolvconf)

@@ -7,11 +7,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
     static let damagedPath = path + ".damaged"
-
     var version = 1
-
     var owner: String
-
     var entries: [Entry]
 
     /// Directories that the setup created, the outermost first.
@@ -46,11 +43,10 @@ struct SetupJournal: Codable, Equatable, Sendable {
                 message: "\(path) is damaged: \(error)",
                 hint:
                     "restore the original files in the journal by hand, then remove it; or "
-                    + "use --force, which renames it to \(damagedPath) and restores defaults",
-                status: .failed
+                    + "use --force, which renames it to \(damagedPath) and restores defaults"
             )
         }
-        throw Failure(message: "\(path) was written by a newer version", status: .failed)
+        throw Failure(message: "\(path) was written by a newer version")
     }
 
     static func setAsideDamaged(in tree: FileTree) throws(Failure) {
@@ -65,7 +61,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         do {
             octets = try JSONText.encode(self, indented: true)
         } catch {
-            throw Failure(message: "cannot encode the journal as JSON: \(error)", status: .failed)
+            throw Failure(message: "cannot encode the journal as JSON: \(error)")
         }
         var state = FileState(kind: .file, octets: octets + [0x0A], mode: 0o600)
         (state.user, state.group) = FileState.owner

@@ -37,8 +37,7 @@ extension SetupMachine {
         if let fault {
             throw Failure(
                 message: "all files were restored, but \(fault.message)",
-                hint: fault.hint,
-                status: .failed
+                hint: fault.hint
             )
         }
     }
@@ -80,8 +79,7 @@ extension SetupMachine {
         throw Failure(
             message: "another program removes the nameservers from \(entry.path); "
                 + "\(SetupJournal.path) has the original",
-            hint: "stop this program, then run `httpdnsctl setup revert --force`",
-            status: .failed
+            hint: "stop this program, then run `httpdnsctl setup revert --force`"
         )
     }
 

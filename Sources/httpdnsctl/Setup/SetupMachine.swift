@@ -8,7 +8,6 @@ extension FileState {
 
 struct SetupMachine {
     let tree: FileTree
-
     var run: ([String]) -> String? = Self.runCommand
 
     /// Returns why the daemon no longer resolves names after a change; nil if it resolves names.
@@ -77,7 +76,7 @@ struct SetupMachine {
                 }
                 try completion(of: plan)
                 try check(journal)
-                if let fault = resolution(plan) { throw Failure(message: fault, status: .failed) }
+                if let fault = resolution(plan) { throw Failure(message: fault) }
             } catch {
                 do throws(Failure) {
                     try restore(journal)
@@ -85,24 +84,19 @@ struct SetupMachine {
                     throw Failure(
                         message: "\(error.message); cannot restore all files: "
                             + second.message,
-                        hint: "fix the cause, then run `httpdnsctl setup revert`",
-                        status: .failed
+                        hint: "fix the cause, then run `httpdnsctl setup revert`"
                     )
                 }
                 throw Failure(
                     message: error.message + "; all files were restored",
-                    hint: error.hint,
-                    status: .failed
+                    hint: error.hint
                 )
             }
             return .applied
         }
     }
 
-    private func journal(
-        for plan: SetupPlan,
-        after old: SetupJournal
-    ) -> SetupJournal {
+    private func journal(for plan: SetupPlan, after old: SetupJournal) -> SetupJournal {
         var entries = plan.changes.map { change in
             var after = change.after
             // Keeps nameservers that an earlier setup saved as chosen by the operator. The network
@@ -183,8 +177,7 @@ struct SetupMachine {
             throw Failure(
                 message: "the original contents of \(paths) are not in the setup journal",
                 hint: "`httpdnsctl setup revert --force` replaces these files by defaults; "
-                    + "--dry-run shows the defaults",
-                status: .failed
+                    + "--dry-run shows the defaults"
             )
         }
         try checkRestorable(lost)
@@ -215,11 +208,7 @@ struct SetupMachine {
         do throws(Failure) {
             try tree.checkWritable(path)
         } catch {
-            throw Failure(
-                message: error.message + "; nothing was changed",
-                hint: error.hint,
-                status: .failed
-            )
+            throw Failure(message: error.message + "; nothing was changed", hint: error.hint)
         }
     }
 
@@ -232,7 +221,7 @@ struct SetupMachine {
 
     private func check(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
-            throw Failure(message: "another program overwrote \(entry.path)", status: .failed)
+            throw Failure(message: "another program overwrote \(entry.path)")
         }
     }
 
@@ -247,7 +236,7 @@ struct SetupMachine {
             guard plan.owner == .resolvconf || plan.owner == .openresolv, fault(in: plan) == nil
             else { throw error }
         }
-        if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
+        if let fault = fault(in: plan) { throw Failure(message: fault) }
     }
 
     /// Returns the reason why programs would not use the daemon; nil if there is none.
@@ -273,10 +262,7 @@ struct SetupMachine {
         guard isLive else { return }
         for command in commands {
             guard let fault = run(command) else { continue }
-            throw Failure(
-                message: "'\(command.joined(separator: " "))' failed: \(fault)",
-                status: .failed
-            )
+            throw Failure(message: "'\(command.joined(separator: " "))' failed: \(fault)")
         }
     }
 
@@ -296,8 +282,7 @@ struct SetupMachine {
         Failure(
             message: "changed since the setup: \(paths.joined(separator: ", "))",
             hint:
-                "`httpdnsctl setup --dry-run` shows the differences; --force replaces the files",
-            status: .failed
+                "`httpdnsctl setup --dry-run` shows the differences; --force replaces the files"
         )
     }
 }

@@ -208,9 +208,7 @@ extension SetupPlan {
 
 extension ResolvConfText {
     /// Nameservers except loopback addresses and invalid addresses.
-    var networkServers: [String] {
-        nameservers.filter(Self.isOfNetwork)
-    }
+    var networkServers: [String] { nameservers.filter(Self.isOfNetwork) }
 
     static func isOfNetwork(_ server: String) -> Bool {
         !(ServerAddress(server).map(\.address.isLoopback) ?? true)

@@ -46,20 +46,14 @@ extension SetupPlan {
         if let cause {
             notes.append("\(cause): programs use the daemon directly")
             if facts.hasNSSResolve {
-                obstacles.append(
-                    Obstacle(
-                        what: "\(cause), also for programs that use nss-resolve",
-                        fix: "remove 'resolve' and its action from the hosts line in "
-                            + "/etc/nsswitch.conf"
-                    )
+                block(
+                    "\(cause), also for programs that use nss-resolve",
+                    fix: "remove 'resolve' and its action from the hosts line in "
+                        + "/etc/nsswitch.conf"
                 )
             }
         }
-        change(
-            Paths.resolvedDropIn,
-            to: .file(lines.joined(separator: "\n") + "\n"),
-            facts
-        )
+        change(Paths.resolvedDropIn, to: .file(lines.joined(separator: "\n") + "\n"), facts)
         if facts.present.contains(Paths.systemd) {
             commands = [["systemctl", "try-reload-or-restart", "systemd-resolved.service"]]
         }
@@ -120,11 +114,9 @@ extension SetupPlan {
             )
         }
         for path in settings.later {
-            obstacles.append(
-                Obstacle(
-                    what: "\(path) is read after \(Paths.resolvedDropIn) and overrides it",
-                    fix: "rename this file, so that its name sorts before zz-httpdnsd.conf"
-                )
+            block(
+                "\(path) is read after \(Paths.resolvedDropIn) and overrides it",
+                fix: "rename this file, so that its name sorts before zz-httpdnsd.conf"
             )
         }
     }
@@ -192,9 +184,7 @@ extension SetupPlan {
             facts
         )
         commands = [["systemctl", "daemon-reload"], ["sh", "-c", add]]
-        undo = [
-            ["systemctl", "daemon-reload"], [Paths.resolvconf, "-d", Self.resolvconfRecord],
-        ]
+        undo = [["systemctl", "daemon-reload"], [Paths.resolvconf, "-d", Self.resolvconfRecord]]
     }
 
     private static let resolvconfRecord = "lo.httpdnsd"
@@ -218,9 +208,7 @@ extension SetupPlan {
     /// Plans a static resolv.conf, and hooks that keep DHCP clients from overwriting it.
     mutating func planFile(_ facts: ResolverFacts) {
         if owner != .openresolv { planLeases(facts) }
-        var after = FileState.file(
-            ResolvConfText(facts.text ?? "").pointing(at: servers)
-        )
+        var after = FileState.file(ResolvConfText(facts.text ?? "").pointing(at: servers))
         if facts.resolvConf.kind == .file {
             after.mode = facts.resolvConf.mode
             after.user = facts.resolvConf.user

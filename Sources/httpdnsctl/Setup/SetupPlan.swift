@@ -3,11 +3,8 @@
 /// Changes that make the programs of a machine use the daemon.
 struct SetupPlan: Equatable, Sendable {
     var owner: ResolverOwner
-
     var servers: [ServerAddress]
-
     var changes: [Change] = []
-
     var commands: [[String]] = []
 
     /// Commands to run after a revert; if nil, `commands` are run again.
@@ -18,7 +15,6 @@ struct SetupPlan: Equatable, Sendable {
     var renewals: [[String]] = []
 
     var notes: [String] = []
-
     var obstacles: [Obstacle] = []
 
     struct Change: Equatable, Sendable {
@@ -54,9 +50,7 @@ extension SetupPlan {
         case .resolvconf: planResolvconf(facts)
         case .dhclient, .dhcpcd, .plain: planFile(facts)
         case .foreign(let name, let advice):
-            obstacles.append(
-                Obstacle(what: "\(name) manages and overwrites /etc/resolv.conf", fix: advice)
-            )
+            block("\(name) manages and overwrites /etc/resolv.conf", fix: advice)
             planFile(facts)
         }
         if !renewals.isEmpty { undo = (undo ?? commands) + renewals }
@@ -71,34 +65,32 @@ extension SetupPlan {
 
     // MARK: - Checking
 
+    mutating func block(_ what: String, fix: String, yieldsToForce: Bool = true) {
+        obstacles.append(Obstacle(what: what, fix: fix, yieldsToForce: yieldsToForce))
+    }
+
     private mutating func checkFiles(_ facts: ResolverFacts) {
         for change in changes where change.before.kind == .other {
-            obstacles.append(
-                Obstacle(
-                    what: "\(change.path) is neither a file nor a link",
-                    fix: "move it to another place",
-                    yieldsToForce: false
-                )
+            block(
+                "\(change.path) is neither a file nor a link",
+                fix: "move it to another place",
+                yieldsToForce: false
             )
         }
         guard changes.contains(where: { $0.path == Paths.resolvConf }) else { return }
         if facts.isImmutable {
-            obstacles.append(
-                Obstacle(
-                    what: "/etc/resolv.conf is immutable",
-                    fix: "chattr -i /etc/resolv.conf",
-                    yieldsToForce: false
-                )
+            block(
+                "/etc/resolv.conf is immutable",
+                fix: "chattr -i /etc/resolv.conf",
+                yieldsToForce: false
             )
         }
         if facts.isMounted {
-            obstacles.append(
-                Obstacle(
-                    what: "/etc/resolv.conf is a mount point, as in a container",
-                    fix:
-                        "set the DNS server when you create the container, for example docker run --dns",
-                    yieldsToForce: false
-                )
+            block(
+                "/etc/resolv.conf is a mount point, as in a container",
+                fix:
+                    "set the DNS server when you create the container, for example docker run --dns",
+                yieldsToForce: false
             )
         }
     }
@@ -106,12 +98,10 @@ extension SetupPlan {
     /// Adds an obstacle if a port is not 53, because resolv.conf(5) has no ports.
     mutating func checkPort() {
         guard let server = servers.first(where: { $0.port != 53 }) else { return }
-        obstacles.append(
-            Obstacle(
-                what: "the daemon listens on \(server), but resolv.conf supports only port 53",
-                fix: "set listen to 127.0.0.1:53 in httpdnsd.yaml",
-                yieldsToForce: false
-            )
+        block(
+            "the daemon listens on \(server), but resolv.conf supports only port 53",
+            fix: "set listen to 127.0.0.1:53 in httpdnsd.yaml",
+            yieldsToForce: false
         )
     }
 }

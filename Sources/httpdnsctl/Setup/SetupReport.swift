@@ -2,17 +2,11 @@
 
 struct SetupReport: Encodable {
     var result: SetupMachine.Result
-
     var owner: String
-
     var servers: [String] = []
-
     var changes: [Change] = []
-
     var commands: [[String]] = []
-
     var notes: [String] = []
-
     var obstacles: [SetupPlan.Obstacle] = []
 
     struct Change: Encodable {
@@ -40,11 +34,7 @@ struct SetupReport: Encodable {
         if result != .nothingToRevert { commands = journal?.undo ?? journal?.commands ?? [] }
     }
 
-    private static func change(
-        _ path: String,
-        from old: FileState,
-        to new: FileState
-    ) -> Change {
+    private static func change(_ path: String, from old: FileState, to new: FileState) -> Change {
         Change(
             path: path,
             before: old.kind,
@@ -57,12 +47,8 @@ struct SetupReport: Encodable {
 
     func text(_ palette: Palette) -> String {
         var table = Table("", "")
-        if !owner.isEmpty {
-            table.add("resolv.conf manager", Table.Cell(ResolverOwner.label(owner)))
-        }
-        if !servers.isEmpty {
-            table.add("nameservers", Table.Cell(servers.joined(separator: ", ")))
-        }
+        if !owner.isEmpty { table.add("resolv.conf manager", ResolverOwner.label(owner)) }
+        if !servers.isEmpty { table.add("nameservers", servers.joined(separator: ", ")) }
         var text = table.text(palette)
         for change in changes {
             text += "\n"
@@ -92,8 +78,7 @@ struct SetupReport: Encodable {
                 ? "already configured; nothing to do"
                 : "dry run, nothing was changed; "
                     + "run `httpdnsctl setup apply` or `revert` to make these changes"
-        case .applied:
-            "done; check with `httpdnsctl doctor`, undo with `httpdnsctl setup revert`"
+        case .applied: "done; check with `httpdnsctl doctor`, undo with `httpdnsctl setup revert`"
         case .unchanged: "already configured; nothing to do"
         case .reverted: "done; all files are as before the setup"
         case .defaultsRestored:

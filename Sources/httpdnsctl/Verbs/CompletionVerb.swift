@@ -28,7 +28,5 @@ struct CompletionVerb: ParsableCommand {
     @Argument(help: "Shell: bash, zsh or fish.")
     var shell: Shell
 
-    func run() throws {
-        try Output.write(Httpdnsctl.completionScript(for: shell.inParser) + "\n")
-    }
+    func run() throws { try Output.write(Httpdnsctl.completionScript(for: shell.inParser) + "\n") }
 }

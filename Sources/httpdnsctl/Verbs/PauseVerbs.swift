@@ -12,9 +12,7 @@ struct PausedServer: ParsableArguments {
     @Flag(name: .long, help: "Select the upstream, even if a vendor has the same name.")
     var upstream = false
 
-    var request: PauseRequest {
-        upstream ? PauseRequest(upstream: name) : PauseRequest(name: name)
-    }
+    var request: PauseRequest { upstream ? PauseRequest(upstream: name) : PauseRequest(name: name) }
 }
 
 struct PauseVerb: Verb {
@@ -38,7 +36,6 @@ struct PauseVerb: Verb {
     )
 
     @OptionGroup var options: Options
-
     @OptionGroup var server: PausedServer
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
@@ -65,7 +62,6 @@ struct ResumeVerb: Verb {
     )
 
     @OptionGroup var options: Options
-
     @OptionGroup var server: PausedServer
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {

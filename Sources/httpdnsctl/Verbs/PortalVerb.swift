@@ -51,10 +51,7 @@ struct PortalVerb: Verb {
     }
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
-        let request = PortalRequest(
-            forSeconds: time.flatMap(Self.seconds),
-            off: off ? true : nil
-        )
+        let request = PortalRequest(forSeconds: time.flatMap(Self.seconds), off: off ? true : nil)
         let reply = try client.call(.portal, request)
         try show(reply, as: PortalReply.self) { reply, _ in
             guard reply.active else { return "captive portal mode: off\n" }

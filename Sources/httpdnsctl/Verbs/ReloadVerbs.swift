@@ -81,9 +81,7 @@ struct CheckVerb: Verb {
     private static func text(of file: String) throws(Failure) -> String {
         // SAFETY: open(2) reads a C string that lives during the call.
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw Failure(message: "\(file): \(systemMessage(errno))", status: .failed)
-        }
+        guard descriptor >= 0 else { throw Failure(message: "\(file): \(systemMessage(errno))") }
         defer { close(descriptor) }
         var octets: [UInt8] = []
         var block = [UInt8](repeating: 0, count: 16 * 1024)
@@ -94,20 +92,19 @@ struct CheckVerb: Verb {
             }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw Failure(message: "\(file): \(systemMessage(errno))", status: .failed)
+                throw Failure(message: "\(file): \(systemMessage(errno))")
             }
             guard count > 0 else { break }
             octets += block[..<count]
             guard octets.count <= ControlLimits.callOctets else {
                 throw Failure(
                     message: "\(file) is too long to send to the daemon",
-                    hint: "use httpdnsd --config \(file) --check",
-                    status: .failed
+                    hint: "use httpdnsd --config \(file) --check"
                 )
             }
         }
         guard let text = String(validating: octets, as: UTF8.self) else {
-            throw Failure(message: "\(file) is not UTF-8", status: .failed)
+            throw Failure(message: "\(file) is not UTF-8")
         }
         return text
     }

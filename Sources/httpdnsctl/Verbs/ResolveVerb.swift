@@ -78,7 +78,7 @@ struct ResolveVerb: Verb {
                 progress.show("\(Units.count(told)) of \(Units.count(names.count)) names")
             }
             guard told.isMultiple(of: Self.namesInCall) || told == names.count else {
-                throw Failure(message: "the daemon did not reply to all names", status: .failed)
+                throw Failure(message: "the daemon did not reply to all names")
             }
         }
         return resolved == names.count ? .ok : .failed
