@@ -28,8 +28,7 @@ struct Account: Sendable, Equatable {
             case .keyAES: "1234567890123456"
             case .token: "987654321"
             case .alibabaID: "100000"
-            case .alibabaSecret:
-                "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+            case .alibabaSecret: "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
             case .alibabaAES: "000102030405060708090a0b0c0d0e0f"
             case .alibabaAccessKeyID: "testid"
             case .alibabaAccessKeySecret: "testsecret"

@@ -3,7 +3,6 @@ import Foundation
 
 struct Admin {
     let emulator: Emulator
-
     static func owns(_ path: String) -> Bool { path.hasPrefix("/_emulator/") }
 
     func response(to request: Request) -> Response {
@@ -48,8 +47,7 @@ struct Admin {
             (_, "/_emulator/reload"), (_, "/_emulator/clock"), (_, "/_emulator/bill"):
             return Response(status: 405)
 
-        default:
-            return Response(status: 404)
+        default: return Response(status: 404)
         }
     }
 

@@ -13,7 +13,6 @@ final class Bill: Sendable {
     }
 
     private let state = Lock(State())
-
     var alibabaResolutions: (http: Int, https: Int) { state.withLock(\.alibaba) }
 
     func add(_ items: [Charge.Item], rate: Rate, isHTTPS: Bool) {
@@ -119,12 +118,7 @@ struct Charge: Sendable {
     /// item counts for the first name.
     ///
     /// - Parameter isRefused: true if the reply is an error.
-    func items(
-        for names: [String],
-        in zone: Zone,
-        isHTTPS: Bool,
-        isRefused: Bool
-    ) -> [Item] {
+    func items(for names: [String], in zone: Zone, isHTTPS: Bool, isRefused: Bool) -> [Item] {
         let counted: [(name: String, family: Family?)] =
             switch rate.unit {
             case .answer where !isRefused:

@@ -5,7 +5,6 @@ import Foundation
 /// Digests for the signatures of vendors, in lower-case hexadecimal or in Base64.
 enum Digest {
     static func md5(_ text: String) -> String { hash(text, "MD5") }
-
     static func sha256(_ text: String) -> String { hash(text, "SHA256") }
 
     static func hmacSHA256(_ text: String, key: [UInt8]) -> String {

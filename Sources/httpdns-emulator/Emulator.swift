@@ -7,19 +7,12 @@ final class Emulator: Sendable {
     private let vendors: [any Vendor]
 
     private let zoneFile: String?
-
     private let zone: Lock<(zone: Zone, loaded: Calls.Loaded)>
-
     let faults: FaultPlan
-
     let calls = Calls()
-
     let bill: Bill
-
     let clock: Clock
-
     let connections = OpenConnections()
-
     private let logsCalls: Bool
 
     // MARK: - Making
@@ -65,11 +58,7 @@ final class Emulator: Sendable {
             return Reply(response: Response(status: 404))
         }
         let call = vendor.call(request, at: clock.now)
-        let firing = faults.firing(
-            path: request.path,
-            names: call.names,
-            isLookup: call.isLookup
-        )
+        let firing = faults.firing(path: request.path, names: call.names, isLookup: call.isLookup)
         calls.count(call, of: request, faults: firing.count, onNewConnection: onNewConnection)
 
         let damage = Damage(firing.map(\.kind))
@@ -103,14 +92,11 @@ final class Emulator: Sendable {
     }
 
     func vendor(of request: Request) -> (any Vendor)? { vendors.first { $0.serves(request) } }
-
     var loaded: Calls.Loaded { zone.withLock { $0.loaded } }
 
     // MARK: - Logging
 
-    func log(_ line: @autoclosure () -> String) {
-        if logsCalls { Self.complain(line()) }
-    }
+    func log(_ line: @autoclosure () -> String) { if logsCalls { Self.complain(line()) } }
 
     static func complain(_ line: String) {
         FileHandle.standardError.write(Data((line + "\n").utf8))

@@ -8,25 +8,20 @@ enum Limits {
     static let headOctets = 32 * 1024
 
     static let bodyOctets = 64 * 1024
-
     static let readOctets = 4096
-
     static let drainedOctets = 1024 * 1024
-
     static let writeOctets = 64 * 1024
 
     /// Maximum content of the fault `huge`, which is sent in parts.
     static let hugeOctets = 1 << 40
 
     static let delayMilliseconds = 3_600_000
-
     static let faults = 256
 
     /// Maximum number of counted names; further names are counted as `(other)`.
     static let countedNames = 10_000
 
     static let aliases = 16
-
     static let fileOctets = 64 * 1024 * 1024
 
     /// Maximum TTL (RFC 2181 §8).

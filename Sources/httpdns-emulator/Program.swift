@@ -43,10 +43,7 @@ struct Program: AsyncParsableCommand {
     var keyAes: String?
 
     @Option(
-        help: .init(
-            "Token of the Tencent HTTPS channel. (default: 987654321)",
-            valueName: "number"
-        )
+        help: .init("Token of the Tencent HTTPS channel. (default: 987654321)", valueName: "number")
     )
     var token: String?
 

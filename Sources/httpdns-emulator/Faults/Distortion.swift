@@ -120,7 +120,5 @@ enum Gzip {
     }
 
     private static func littleEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8]
-    {
-        (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
-    }
+    { (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
 }

@@ -2,9 +2,7 @@
 
 struct Fault: Sendable, Equatable {
     var kind: Kind
-
     var conditions: [Condition] = []
-
     var text: String
 
     enum Kind: Sendable, Equatable {
@@ -138,9 +136,7 @@ extension Fault {
         Int(text).flatMap { (0...most).contains($0) ? $0 : nil }
     }
 
-    private static func positive(_ text: String) -> Int? {
-        Int(text).flatMap { $0 > 0 ? $0 : nil }
-    }
+    private static func positive(_ text: String) -> Int? { Int(text).flatMap { $0 > 0 ? $0 : nil } }
 }
 
 extension String {

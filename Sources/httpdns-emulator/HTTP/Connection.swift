@@ -109,8 +109,7 @@ struct Connection: Sendable {
         case .close:
             break
 
-        case .reset:
-            try socket.socket.setValue(.zero, for: LingerOption())
+        case .reset: try socket.socket.setValue(.zero, for: LingerOption())
         }
         return false
     }
@@ -131,7 +130,6 @@ struct Connection: Sendable {
     // MARK: - Details
 
     private static let emptyLine = Array("\r\n\r\n".utf8)
-
     private static let noise = [0x00, 0x01, 0xFE, 0xFF] + Array("this is not HTTP\r\n\r\n".utf8)
 
     private static func text(of address: Socket.Address) -> String {
@@ -145,7 +143,6 @@ struct Connection: Sendable {
 /// SO_LINGER option; with 0 s, close sends RST (`socket(7)`).
 private struct LingerOption: SocketOption {
     let name = SO_LINGER
-
     func makeValue(from value: linger) -> Duration { .seconds(Int(value.l_linger)) }
 
     func makeSocketValue(from value: Duration) -> linger {

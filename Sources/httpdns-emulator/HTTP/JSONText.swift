@@ -22,7 +22,6 @@ enum JSONText: Sendable {
     }
 
     static func strings(_ texts: [String]) -> JSONText { .array(texts.map { .string($0) }) }
-
     static func number(_ number: Int) -> JSONText { .number(String(number)) }
 
     /// Returns the character, escaped if necessary (RFC 8259 §7).

@@ -5,9 +5,7 @@ import Glibc
 
 struct Listener: Sendable {
     private let pool: any AsyncSocketPool
-
     private let socket: Socket
-
     let address: String
 
     init(_ endpoint: Endpoint) async throws {
@@ -16,10 +14,8 @@ struct Listener: Sendable {
         self.pool = pool
         socket =
             switch endpoint.address.family {
-            case .v4:
-                try Self.bound(to: .inet(ip4: endpoint.address.text, port: endpoint.port))
-            case .v6:
-                try Self.bound(to: .inet6(ip6: endpoint.address.text, port: endpoint.port))
+            case .v4: try Self.bound(to: .inet(ip4: endpoint.address.text, port: endpoint.port))
+            case .v6: try Self.bound(to: .inet6(ip6: endpoint.address.text, port: endpoint.port))
             }
         address =
             switch try socket.sockname() {

@@ -11,9 +11,7 @@ struct Parameters: Sendable {
     }
 
     init(_ values: [String: String]) { self.values = values }
-
     subscript(name: String) -> String? { values[name] }
-
     func text(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     func sorted(where passes: (String) -> Bool) -> [(name: String, value: String)] {

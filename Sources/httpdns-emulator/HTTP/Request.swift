@@ -14,7 +14,6 @@ struct Request: Sendable {
     var headers: [String: String]
 
     var body: [UInt8] = []
-
     var client: String
 
     /// True if the connection persists after the reply (RFC 9112 §9.3).
@@ -51,9 +50,7 @@ extension Request {
         var lines = String(decoding: head, as: UTF8.self)
             .split(separator: "\r\n", omittingEmptySubsequences: false)
         let words = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 3, !words[0].isEmpty, words[1].hasPrefix("/") else {
-            throw .malformed
-        }
+        guard words.count == 3, !words[0].isEmpty, words[1].hasPrefix("/") else { throw .malformed }
         guard words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0" else { throw .version }
 
         var headers: [String: String] = [:]
@@ -70,11 +67,7 @@ extension Request {
         // HTTP/1.1 requires Host (RFC 9112 §3.2).
         guard headers["host"] != nil || words[2] == "HTTP/1.0" else { throw .malformed }
 
-        let target = words[1].split(
-            separator: "?",
-            maxSplits: 1,
-            omittingEmptySubsequences: false
-        )
+        let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let connection = (headers["connection"] ?? "").lowercased()
         self.method = String(words[0])
         self.path = String(target[0])

@@ -54,9 +54,7 @@ struct Response: Sendable {
 
 struct Reply: Sendable {
     var response: Response
-
     var delay: Duration = .zero
-
     var delivery = Delivery.whole
 
     enum Delivery: Sendable, Equatable {

@@ -18,9 +18,7 @@ extension Alibaba {
             }
         }
 
-        init(_ endpoint: Endpoint) {
-            (address, port) = (endpoint.address, endpoint.port)
-        }
+        init(_ endpoint: Endpoint) { (address, port) = (endpoint.address, endpoint.port) }
     }
 
     /// Regions in Alibaba Cloud document 616049; `global` is the region nearest to the client.
@@ -80,8 +78,7 @@ extension Alibaba {
             guard left > -TimeInterval(Self.pastSeconds) else { throw .signatureExpired }
             guard left <= TimeInterval(Self.aheadSeconds) else { throw .invalidDuration }
             return true
-        default:
-            throw .missingArgument
+        default: throw .missingArgument
         }
     }
 }

@@ -74,8 +74,7 @@ extension Alibaba {
             let honest = Digest.hmacSHA256(content, key: key)
             try check(signature, honest, expiry, at: time)
             return true
-        default:
-            throw .missingArgument
+        default: throw .missingArgument
         }
     }
 

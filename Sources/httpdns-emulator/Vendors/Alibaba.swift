@@ -8,7 +8,6 @@ import Foundation
 /// expired counts as wrong.
 struct Alibaba: Vendor {
     var account = Account()
-
     var manner = Manner()
 
     /// Behaviour that the documents do not specify.

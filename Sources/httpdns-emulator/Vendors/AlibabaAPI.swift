@@ -7,7 +7,6 @@ import Foundation
 /// since the start or the reset.
 struct AlibabaAPI: Vendor {
     var account = Account()
-
     let bill: Bill
 
     enum Code: String, Error {
@@ -16,7 +15,6 @@ struct AlibabaAPI: Vendor {
         case expired = "InvalidTimeStamp.Expired"
         case missing = "MissingParameter"
         case action = "InvalidAction.NotFound"
-
         var status: Int { self == .invalidKey || self == .action ? 404 : 400 }
     }
 

@@ -11,7 +11,6 @@ import Foundation
 /// - No `tag` is configured, and `detail` adds nothing.
 struct Baidu: Vendor {
     var account = Account()
-
     static let batchNames = 10
 
     /// Error; the raw value is the `msg` of the reply.
@@ -25,10 +24,7 @@ struct Baidu: Vendor {
     }
 
     func serves(_ request: Request) -> Bool { request.path == "/v4/resolve" }
-
-    func failure(_ code: String) -> Response {
-        Response(json: ["msg": .string(code)])
-    }
+    func failure(_ code: String) -> Response { Response(json: ["msg": .string(code)]) }
 
     func call(_ request: Request, at time: Date) -> Call {
         do throws(Refusal) {

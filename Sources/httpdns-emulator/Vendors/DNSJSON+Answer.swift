@@ -73,9 +73,7 @@ extension DNSJSON {
         if !found, let end = chain.end {
             members.append(("Authority", .array([authority(end, distortion)])))
         }
-        if let subnet = question.subnet {
-            members.append(("edns_client_subnet", .string(subnet)))
-        }
+        if let subnet = question.subnet { members.append(("edns_client_subnet", .string(subnet))) }
         return .object(members)
     }
 

@@ -8,7 +8,6 @@ import Foundation
 /// unverified: methods other than GET cause 405.
 struct DNSJSON: Vendor {
     var account = Account()
-
     var manner = Manner()
 
     struct Manner: Sendable, Equatable {
@@ -22,7 +21,6 @@ struct DNSJSON: Vendor {
     /// Billing rule; AliDNS bills an HTTPS request as five units.
     enum Billing: String, CaseIterable, Sendable {
         case request, alidns
-
         var rate: Rate { self == .alidns ? .alidns : .request }
     }
 

@@ -127,10 +127,7 @@ struct DNSJSONOptions: ParsableArguments {
     var jsonQuestion = DNSJSON.QuestionForm.array
 
     @Option(
-        help: .init(
-            "Names in replies have a final dot (dotted) or none (bare).",
-            valueName: "form"
-        )
+        help: .init("Names in replies have a final dot (dotted) or none (bare).", valueName: "form")
     )
     var jsonNames = DNSJSON.NameForm.dotted
 

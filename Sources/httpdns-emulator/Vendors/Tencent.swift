@@ -7,12 +7,8 @@ import Foundation
 /// 379/116336 (`/conf`). ``Manual`` lists unverified behaviour.
 struct Tencent: Vendor {
     var account = Account()
-
     var manner = Manner()
-
-    func serves(_ request: Request) -> Bool {
-        request.path == "/d" || request.path == "/conf"
-    }
+    func serves(_ request: Request) -> Bool { request.path == "/d" || request.path == "/conf" }
 
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
@@ -132,9 +128,7 @@ struct Tencent: Vendor {
         _ distortion: Distortion
     ) throws(Cipher.Failure) -> Response {
         guard !text.isEmpty, let (cipher, key) = key(channel) else { return Response(text: text) }
-        return Response(
-            text: Hex.encode(try distortion.seal(Array(text.utf8), cipher, key: key))
-        )
+        return Response(text: Hex.encode(try distortion.seal(Array(text.utf8), cipher, key: key)))
     }
 
     private var conf: String {

@@ -7,9 +7,7 @@ import Foundation
 /// ``Manual`` lists unverified behaviour.
 struct Volcengine: Vendor {
     var account = Account()
-
     static let batchNames = 10
-
     private static let emptySeconds = 60
 
     enum Refusal: Int, Error, Sendable {

@@ -9,9 +9,7 @@ enum Family: String, Sendable {
 /// IP address with its original text, which need not be canonical (RFC 5952).
 struct Address: Sendable, Equatable {
     let text: String
-
     let octets: [UInt8]
-
     var family: Family { octets.count == 4 ? .v4 : .v6 }
 
     /// Parses an address (`inet_pton(3)`); a zone index or a form such as `127.1` is invalid.
