@@ -132,10 +132,7 @@ struct ControlServerTests {
                 #"{"method":"io.httpdnsd.Control.Stats","parameters":{"every-seconds":0}}"#,
                 "io.httpdnsd.Control.InvalidArgument"
             ),
-            (
-                #"{"method":"io.httpdnsd.Control.Flush"}"#,
-                "io.httpdnsd.Control.InvalidArgument"
-            ),
+            (#"{"method":"io.httpdnsd.Control.Flush"}"#, "io.httpdnsd.Control.InvalidArgument"),
             (
                 #"{"method":"io.httpdnsd.Control.Flush","parameters":{"name":"bad..example.com"}}"#,
                 "io.httpdnsd.Control.InvalidArgument"
@@ -179,19 +176,13 @@ struct ControlServerTests {
                 #"{"method":"io.httpdnsd.Control.Pause","parameters":{"vendor":"nobody"}}"#,
                 "io.httpdnsd.Control.NotFound"
             ),
-            (
-                #"{"method":"io.httpdnsd.Control.Resume"}"#,
-                "io.httpdnsd.Control.InvalidArgument"
-            ),
+            (#"{"method":"io.httpdnsd.Control.Resume"}"#, "io.httpdnsd.Control.InvalidArgument"),
             (
                 #"{"method":"org.varlink.service.GetInterfaceDescription","#
                     + #""parameters":{"interface":"org.example"}}"#,
                 "org.varlink.service.InterfaceNotFound"
             ),
-            (
-                #"{"method":"org.varlink.service.GetNothing"}"#,
-                "org.varlink.service.MethodNotFound"
-            ),
+            (#"{"method":"org.varlink.service.GetNothing"}"#, "org.varlink.service.MethodNotFound"),
         ]
     )
     @ServiceLoop

@@ -67,9 +67,7 @@ struct FixedHandler: ControlHandling {
     func explain(
         _ request: ExplainRequest,
         isLive: Bool
-    ) async throws(MethodError) -> ExplainReply {
-        isLive ? Samples.explained : Samples.foretold
-    }
+    ) async throws(MethodError) -> ExplainReply { isLive ? Samples.explained : Samples.foretold }
 
     func resolve(
         _ request: ResolveRequest,

@@ -126,12 +126,7 @@ struct ScrapeRequestTests {
 }
 
 extension ScrapeRequestTests.Case {
-    init(
-        _ label: String,
-        _ head: String,
-        _ decision: ScrapeRequest.Decision,
-        keeps: Bool = false
-    ) {
+    init(_ label: String, _ head: String, _ decision: ScrapeRequest.Decision, keeps: Bool = false) {
         self.init(label: label, head: head, decision: decision, keeps: keeps)
     }
 }

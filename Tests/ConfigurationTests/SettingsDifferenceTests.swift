@@ -56,9 +56,7 @@ struct SettingsDifferenceTests {
         }
         let (old, new) = (try text("secret1"), try text("secret2"))
         #expect(old.changes(to: new).map(\.kind) == [.secret, .secret])
-        #expect(
-            old.changes(to: new).map(\.path) == ["vendors.j.url", "upstreams.v.url"]
-        )
+        #expect(old.changes(to: new).map(\.path) == ["vendors.j.url", "upstreams.v.url"])
         let added = try settings("", "upstreams: [{name: x, url: \"udp://192.0.2.1\"}]\n")
         let shown = difference(added, new) + difference(new, added) + [new.shownText]
         #expect(shown.joined().contains("https://192.0.2.3/q?…&token=…"))
@@ -161,9 +159,7 @@ struct SettingsDifferenceTests {
 
             """
         )
-        #expect(
-            difference(try settings(), turned) == ["changed upstreams: one, two -> two, one"]
-        )
+        #expect(difference(try settings(), turned) == ["changed upstreams: one, two -> two, one"])
         let list = "allow: [\"127.0.0.0/8\", \"::1/128\"]\n"
         let other = "allow: [\"::1/128\", \"127.0.0.0/8\"]\n"
         #expect(difference(try settings(list), try settings(other)).count == 1)

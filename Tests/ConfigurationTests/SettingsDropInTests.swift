@@ -115,9 +115,7 @@ struct SettingsDropInTests {
         )
         #expect(loaded.vendors.map(\.name) == ["a", "b"])
         #expect(loaded.vendors.map(\.timeout) == [.seconds(1), .seconds(2)])
-        #expect(
-            loaded.vendors.map { texts($0.servers) } == [["192.0.2.2:443"], ["192.0.2.1:443"]]
-        )
+        #expect(loaded.vendors.map { texts($0.servers) } == [["192.0.2.2:443"], ["192.0.2.1:443"]])
         #expect(loaded.vendors.map(\.place.description) == ["f:2", "g:1"])
     }
 
@@ -130,10 +128,7 @@ struct SettingsDropInTests {
                 "vendors: {a: {kind: baidu}}",
                 "vendors: {a: {kind: json, timeout: 0s}}"
             ),
-            [
-                "g:1:21: `a` already json f:2",
-                "h:1:36: `vendors.a.timeout` 100ms 5s `0s`",
-            ]
+            ["g:1:21: `a` already json f:2", "h:1:36: `vendors.a.timeout` 100ms 5s `0s`"]
         )
     }
 

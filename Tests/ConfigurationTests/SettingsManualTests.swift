@@ -59,10 +59,7 @@ struct SettingsManualTests {
         let loaded = try settings(
             // The manual shows both `url` and `from`, but an upstream may have only one of them.
             of: uncommented(SettingsManual.text).replacing("    from: network\n", with: "")
-                .replacing(
-                    "/etc/httpdnsd/",
-                    with: folder.path + "/"
-                )
+                .replacing("/etc/httpdnsd/", with: folder.path + "/")
         )
         #expect(loaded.vendors.map(\.name) == VendorKind.allCases.map(\.rawValue))
         #expect(loaded.vendors.map(\.account.kind) == VendorKind.allCases)

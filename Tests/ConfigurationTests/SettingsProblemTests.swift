@@ -7,9 +7,7 @@ import Testing
 @Suite("Errors in a settings file are all reported, with their places")
 struct SettingsProblemTests {
     @Test("values of the wrong type", arguments: Self.values)
-    func checkValues(_ bad: BadText) {
-        expectErrors(problems(in: bad.text), bad.errors)
-    }
+    func checkValues(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     static let values: [BadText] = [
         BadText(
@@ -62,16 +60,8 @@ struct SettingsProblemTests {
             "f:11:22: `rebinding.protect` `maybe`",
             "f:11:38: `.example.com` \"*.example.com\""
         ),
-        BadText(
-            "unknown key",
-            isp + "lisen: []",
-            "f:2:1: unknown `lisen` `listen`"
-        ),
-        BadText(
-            "no similar key",
-            isp + "cache: {colour: red}",
-            "f:2:9: unknown `colour` `cache`"
-        ),
+        BadText("unknown key", isp + "lisen: []", "f:2:1: unknown `lisen` `listen`"),
+        BadText("no similar key", isp + "cache: {colour: red}", "f:2:9: unknown `colour` `cache`"),
         BadText(
             "a misspelt section is not reported as missing",
             "upstream: []",
@@ -83,11 +73,7 @@ struct SettingsProblemTests {
             "f:2:9: `listen` list `127.0.0.1:53` [\"127.0.0.1:53\"]"
         ),
         BadText("too few", isp + "listen: []", "f:2:9: `listen` 1 32 0"),
-        BadText(
-            "a host name",
-            isp + "listen: [localhost:53]",
-            "f:2:10: `listen` `localhost:53`"
-        ),
+        BadText("a host name", isp + "listen: [localhost:53]", "f:2:10: `listen` `localhost:53`"),
         BadText(
             "port out of range",
             isp + "listen: [\"192.0.2.1:99999\"]\nallow: [192.0.2.0/24]",
@@ -98,21 +84,9 @@ struct SettingsProblemTests {
             isp + "allow: [192.0.2.1/24]",
             "f:2:9: `allow` `192.0.2.1/24` bits `192.0.2.0/24`"
         ),
-        BadText(
-            "no address at all",
-            isp + "allow: [all]",
-            "f:2:9: `allow` 192.0.2.0/24 `all`"
-        ),
-        BadText(
-            "workers",
-            isp + "workers: atuo",
-            "f:2:10: `workers` `auto` 256 `atuo` `auto`"
-        ),
-        BadText(
-            "no workers",
-            isp + "workers: 0",
-            "f:2:10: `workers` `auto` 256 `0`"
-        ),
+        BadText("no address at all", isp + "allow: [all]", "f:2:9: `allow` 192.0.2.0/24 `all`"),
+        BadText("workers", isp + "workers: atuo", "f:2:10: `workers` `auto` 256 `atuo` `auto`"),
+        BadText("no workers", isp + "workers: 0", "f:2:10: `workers` `auto` 256 `0`"),
         BadText(
             "a size without unit",
             isp + "cache: {size: 64}",
@@ -178,9 +152,7 @@ struct SettingsProblemTests {
     ]
 
     @Test("upstreams", arguments: Self.upstreams)
-    func checkUpstreams(_ bad: BadText) {
-        expectErrors(problems(in: bad.text), bad.errors)
-    }
+    func checkUpstreams(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     static let upstreams: [BadText] = [
         BadText(
@@ -234,9 +206,7 @@ struct SettingsProblemTests {
     ]
 
     @Test("routes", arguments: Self.routes)
-    func checkRoutes(_ bad: BadText) {
-        expectErrors(problems(in: bad.text), bad.errors)
-    }
+    func checkRoutes(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     static let routes: [BadText] = [
         BadText(

@@ -39,9 +39,7 @@ struct SettingsSecretTests {
 
         expectErrors(
             problems(in: text),
-            [
-                "f:3:37: `vendors.t.token` $CREDENTIALS_DIRECTORY LoadCredential=tencent-token:PATH"
-            ]
+            ["f:3:37: `vendors.t.token` $CREDENTIALS_DIRECTORY LoadCredential=tencent-token:PATH"]
         )
         for name in ["..", "a/b", "../x", ""] {
             let found = problems(
@@ -98,17 +96,13 @@ struct SettingsSecretTests {
         _ = try settings(of: vendor("channel: aes, id: 1, key: {file: \(sixteen)}"))
         expectErrors(
             problems(in: vendor("channel: aes, id: 1, key: {file: \(nine)}")),
-            [
-                "f:3:56: 9 aes 16"
-            ]
+            ["f:3:56: 9 aes 16"]
         )
         let text = vendor("channel: aes, id: 1, key: {file: \(nine)}")
         #expect(errors(in: text).map(\.describesSecret) == [true])
         expectErrors(
             problems(in: vendor("channel: des, id: 1, key: {file: \(nine)}")),
-            [
-                "f:3:56: 9 des 8"
-            ]
+            ["f:3:56: 9 des 8"]
         )
     }
 
@@ -117,10 +111,7 @@ struct SettingsSecretTests {
         expectErrors(problems(in: vendor("channel: https")), ["f:3:11: `t` needs `token`"])
         expectErrors(
             problems(in: vendor("channel: aes")),
-            [
-                "f:3:11: `t` needs `id`",
-                "f:3:11: `t` needs `key`",
-            ]
+            ["f:3:11: `t` needs `id`", "f:3:11: `t` needs `key`"]
         )
     }
 
@@ -144,9 +135,7 @@ struct SettingsSecretTests {
         expectErrors(problems(in: vendor("token: 1")), ["f:3:37: `vendors.t.token` {file: PATH}"])
         expectErrors(
             problems(in: vendor("token: {fiel: /x}")),
-            [
-                "f:3:37: `vendors.t.token` `file`"
-            ]
+            ["f:3:37: `vendors.t.token` `file`"]
         )
     }
 

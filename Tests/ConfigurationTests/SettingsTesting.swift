@@ -6,9 +6,7 @@ import Testing
 func problems(
     in text: String,
     environment: SettingsEnvironment = SettingsEnvironment()
-) -> [String] {
-    problems(in: [UInt8](text.utf8), environment: environment)
-}
+) -> [String] { problems(in: [UInt8](text.utf8), environment: environment) }
 
 func problems(
     in octets: [UInt8],

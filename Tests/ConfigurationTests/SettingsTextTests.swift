@@ -8,31 +8,13 @@ import Testing
 @Suite("Hostile or damaged text is refused")
 struct SettingsTextTests {
     @Test("unsupported YAML features are errors", arguments: Self.texts)
-    func checkTexts(_ bad: BadText) {
-        expectErrors(problems(in: bad.text), bad.errors)
-    }
+    func checkTexts(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     static let texts: [BadText] = [
-        BadText(
-            "the root is a list",
-            "- a",
-            "f:1:1: mapping list"
-        ),
-        BadText(
-            "the root is text",
-            "hello",
-            "f:1:1: mapping `hello`"
-        ),
-        BadText(
-            "an empty document",
-            "---\n",
-            "f:1:4: value mapping"
-        ),
-        BadText(
-            "a second document",
-            isp + "---\n" + isp,
-            "f:2:1: second"
-        ),
+        BadText("the root is a list", "- a", "f:1:1: mapping list"),
+        BadText("the root is text", "hello", "f:1:1: mapping `hello`"),
+        BadText("an empty document", "---\n", "f:1:4: value mapping"),
+        BadText("a second document", isp + "---\n" + isp, "f:2:1: second"),
         BadText(
             "a key twice",
             isp + "log: {level: info,\n  level: debug}\n" + isp,
@@ -47,11 +29,7 @@ struct SettingsTextTests {
             "f:4:10: tags `!`",
             "f:5:10: tags `!`"
         ),
-        BadText(
-            "a merge key",
-            isp + "<<: {}",
-            "f:2:1: unknown `<<`"
-        ),
+        BadText("a merge key", isp + "<<: {}", "f:2:1: unknown `<<`"),
         BadText(
             "keys that are no text",
             isp + "? [1]\n: 2\n? {a: b}\n: 3",
@@ -70,32 +48,16 @@ struct SettingsTextTests {
             "upstreams: [\n  {name: isp\n\n",
             "f:3:1: `{` line 2 `}`"
         ),
-        BadText(
-            "a tab",
-            "upstreams:\n\t- x",
-            "f:2:1: spaces, not tabs"
-        ),
+        BadText("a tab", "upstreams:\n\t- x", "f:2:1: spaces, not tabs"),
         BadText("NUL", isp + "log: \0", "f:2:6: U+0000"),
-        BadText(
-            "escape sequence",
-            isp + "# \u{1b}[31m",
-            "f:2:3: U+001B"
-        ),
-        BadText(
-            "return without newline",
-            "a: 1\rb: 2",
-            "f:1:5: U+000D"
-        ),
+        BadText("escape sequence", isp + "# \u{1b}[31m", "f:2:3: U+001B"),
+        BadText("return without newline", "a: 1\rb: 2", "f:1:5: U+000D"),
         BadText(
             "a line separator that editors do not show",
             isp + "# é\u{2028}x: 1",
             "f:2:4: U+2028"
         ),
-        BadText(
-            "a byte order mark inside",
-            isp + "\u{feff}",
-            "f:2:1: U+FEFF"
-        ),
+        BadText("a byte order mark inside", isp + "\u{feff}", "f:2:1: U+FEFF"),
     ]
 
     @Test("invalid UTF-8 is reported with its place")
@@ -172,10 +134,7 @@ struct SettingsTextTests {
         }
     }
 
-    @Test(
-        "nesting is refused at the limit",
-        arguments: ["[", "{a: ", "- ", "? "]
-    )
+    @Test("nesting is refused at the limit", arguments: ["[", "{a: ", "- ", "? "])
     func depth(opening: String) {
         let text =
             isp + "x: " + (opening == "[" || opening == "{a: " ? "" : "\n  ")
@@ -233,11 +192,7 @@ struct SettingsTextTests {
         environment.isDirectory = { $0 == "/srv" }
         let text = isp + "cache: {snapshot: /srv}\n"
         do throws(SettingsErrors) {
-            _ = try Settings(
-                parsing: Array(text.utf8),
-                fileName: "f",
-                environment: environment
-            )
+            _ = try Settings(parsing: Array(text.utf8), fileName: "f", environment: environment)
             Issue.record("no error")
         } catch {
             #expect("\(error)".contains("f:2:19: /srv is a directory"))
@@ -267,12 +222,7 @@ struct SettingsTextTests {
             ).warnings.map { "\($0)" }
         }
         #expect(try warnings("/var/lib/httpdnsd/cache.snapshot").isEmpty)
-        expectErrors(
-            try warnings("/missing/cache.snapshot"),
-            [
-                "f:2:19: /missing `auto`"
-            ]
-        )
+        expectErrors(try warnings("/missing/cache.snapshot"), ["f:2:19: /missing `auto`"])
     }
 
     @Test("--check warns about a file that only root can read", .enabled(if: geteuid() == 0))
@@ -288,8 +238,6 @@ struct SettingsTextTests {
             #expect(isWarned == isClosed, "\(warnings)")
         }
         try #require(chmod(path, 0o600) == 0)
-        #expect(
-            try Settings.load(file: path, environment: SettingsEnvironment()).warnings.isEmpty
-        )
+        #expect(try Settings.load(file: path, environment: SettingsEnvironment()).warnings.isEmpty)
     }
 }

@@ -44,9 +44,7 @@ struct SettingsTranslationTests {
             "on", "2001:db8:0:0:100::/96",
         ]
     )
-    func noPrefixes(_ text: String) {
-        #expect(problems(in: isp + "nat64: \"\(text)\"").count == 1)
-    }
+    func noPrefixes(_ text: String) { #expect(problems(in: isp + "nat64: \"\(text)\"").count == 1) }
 
     @Test("both families cannot be suppressed")
     func bothFamilies() {

@@ -7,9 +7,7 @@ import Testing
 
 @Suite("Settings of upstreams")
 struct SettingsUpstreamTests {
-    private static func entry(_ options: String) -> String {
-        "upstreams: [{name: a, \(options)}]"
-    }
+    private static func entry(_ options: String) -> String { "upstreams: [{name: a, \(options)}]" }
 
     @Test(
         "an upstream URL has a protocol, a name and an address",
@@ -30,9 +28,7 @@ struct SettingsUpstreamTests {
         ]
     )
     func literals(_ url: String, _ servers: [String], _ isUnprotected: Bool) throws {
-        let upstream = try #require(
-            try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first
-        )
+        let upstream = try #require(try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first)
         #expect(upstream.url.text == url)
         #expect(texts(upstream.servers) == servers)
         #expect(upstream.url.isUnprotected == isUnprotected)
@@ -106,9 +102,7 @@ struct SettingsUpstreamTests {
             "https://dns.example/" + String(repeating: "a", count: 1024),
         ]
     )
-    func noURL(_ url: String) {
-        #expect(throws: Mismatch.self) { try UpstreamURL(reading: url) }
-    }
+    func noURL(_ url: String) { #expect(throws: Mismatch.self) { try UpstreamURL(reading: url) } }
 
     @Test(
         "a validating upstream must have a protected transport",
@@ -125,9 +119,7 @@ struct SettingsUpstreamTests {
             let column = 43 + url.utf8.count
             expectErrors(
                 problems(in: text),
-                [
-                    "f:1:\(column): `validates` requires encrypted `\(url)`"
-                ]
+                ["f:1:\(column): `validates` requires encrypted `\(url)`"]
             )
             let plain = Self.entry("url: \"\(url)\", validates: false")
             #expect(try settings(of: plain).upstreams.first?.validates == false)
@@ -162,9 +154,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test("an error has its place and a hint", arguments: Self.mistakes)
-    func checkMistakes(_ bad: BadText) {
-        expectErrors(problems(in: bad.text), bad.errors)
-    }
+    func checkMistakes(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     private static let mistakes: [BadText] = [
         BadText(

@@ -40,10 +40,7 @@ struct SettingsValueTests {
         #expect(try settings(of: isp + "cache: {size: \(text)}").cache.size == octets)
     }
 
-    @Test(
-        "booleans",
-        arguments: [("on", true), ("true", true), ("off", false), ("false", false)]
-    )
+    @Test("booleans", arguments: [("on", true), ("true", true), ("off", false), ("false", false)])
     func booleans(text: String, value: Bool) throws {
         #expect(try settings(of: isp + "log: {queries: \(text)}").log.queries == value)
         #expect(try settings(of: isp + "log: {queries: \"\(text)\"}").log.queries == value)

@@ -235,9 +235,7 @@ struct SettingsVendorTests {
         let vendor = "kind: alibaba, account: 1, price: "
         expectErrors(
             messages(vendor + "{per-10000: 0.04}"),
-            [
-                "`v` `price.currency` `currency: CNY`"
-            ]
+            ["`v` `price.currency` `currency: CNY`"]
         )
         expectErrors(messages(vendor + "{currency: USD}"), ["`v` `price.per-10000`"])
         #expect(messages(vendor + "{per-10000: 0.04, currency: CNY}").isEmpty)
@@ -289,9 +287,7 @@ struct SettingsVendorTests {
         expectErrors(messages(account + ", scheme: http", hasHTTP3: true), ["TLS"])
         expectErrors(
             messages(account + ", proxy: \"http://192.0.2.1:1\"", hasHTTP3: true),
-            [
-                "proxy `http: auto`"
-            ]
+            ["proxy `http: auto`"]
         )
         #expect(self.messages(account + ", http: 3").isEmpty == LibraryVersion.hasHTTP3)
     }
@@ -303,11 +299,7 @@ struct SettingsVendorTests {
         #expect(loaded.vendors.first?.alibaba.sdns == ["city": "hangzhou", "no": "1="])
         expectErrors(
             messages(vendor + "{\"a b\": c, d: \"e f\", g: [1]}"),
-            [
-                "`vendors.v.sdns` a b",
-                "`vendors.v.sdns` d",
-                "`vendors.v.sdns.g` list",
-            ]
+            ["`vendors.v.sdns` a b", "`vendors.v.sdns` d", "`vendors.v.sdns.g` list"]
         )
         let long = String(repeating: "x", count: 600)
         expectErrors(messages(vendor + "{a: \(long), b: \(long)}"), ["`sdns` 1000"])
@@ -320,9 +312,7 @@ struct SettingsVendorTests {
         expectErrors(messages(abroad + ", token: $number"), ["https `channel` `des`"])
         expectErrors(
             messages(abroad + ", channel: des, key: $eight, conf: on"),
-            [
-                "`conf` needs `servers`"
-            ]
+            ["`conf` needs `servers`"]
         )
     }
 
@@ -351,10 +341,7 @@ struct SettingsVendorTests {
         expectErrors(messages("token: $number, url: 1"), ["`vendors.v.kind` missing"])
         expectErrors(
             messages("kind: alibab, account: 1, aes-key: 1, colour: red"),
-            [
-                "`vendors.v.kind` `alibab` `alibaba`",
-                "unknown `colour` `vendors.v`",
-            ]
+            ["`vendors.v.kind` `alibab` `alibaba`", "unknown `colour` `vendors.v`"]
         )
     }
 
@@ -378,15 +365,11 @@ struct SettingsVendorTests {
     func alibaba() throws {
         expectErrors(
             messages("kind: alibaba, account: 1, encryption: gcm"),
-            [
-                "`v` needs `aes-key`"
-            ]
+            ["`v` needs `aes-key`"]
         )
         expectErrors(
             messages("kind: alibaba, account: 1, encryption: cbc, aes-key: $hex, api: v1"),
-            [
-                "`api: v1` `encryption: none`"
-            ]
+            ["`api: v1` `encryption: none`"]
         )
         let odd = try settings(of: text("kind: alibaba, account: 1, scheme: http, aes-key: $hex"))
         #expect(
@@ -405,10 +388,7 @@ struct SettingsVendorTests {
     func secrets() {
         expectErrors(
             messages("kind: alibaba, account: 1, secret: $words, encryption: gcm, aes-key: $short"),
-            [
-                "`vendors.v.secret` hexadecimal",
-                "`vendors.v.aes-key` 32 16",
-            ]
+            ["`vendors.v.secret` hexadecimal", "`vendors.v.aes-key` 32 16"]
         )
         let rule = "`vendors.v.secret` 1 to 128 ASCII"
         expectErrors(messages("kind: baidu, account: 1, secret: $words"), [rule])
@@ -419,9 +399,7 @@ struct SettingsVendorTests {
         let json = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
         expectErrors(
             messages(json + ", account: 1, access-key-id: 1, secret: $long"),
-            [
-                "`vendors.v.secret` 128"
-            ]
+            ["`vendors.v.secret` 128"]
         )
     }
 
@@ -431,17 +409,12 @@ struct SettingsVendorTests {
         for url in ["dns.example", "ftp://dns.example/", "https://u@dns.example/", "https://a/#f"] {
             expectErrors(
                 messages("kind: json, url: \"\(url)\", \(servers)"),
-                [
-                    "`vendors.v.url` `\(url.withoutSecrets)`"
-                ]
+                ["`vendors.v.url` `\(url.withoutSecrets)`"]
             )
         }
         expectErrors(
             messages("kind: json, url: \"https://dns.example/d\", \(servers), account: 1"),
-            [
-                "`v` needs `access-key-id`",
-                "`v` needs `secret`",
-            ]
+            ["`v` needs `access-key-id`", "`v` needs `secret`"]
         )
         let plain = try settings(of: text("kind: json, url: \"http://dns.example/d\", \(servers)"))
         #expect(
@@ -455,10 +428,7 @@ struct SettingsVendorTests {
     func accounts() {
         expectErrors(
             messages("kind: alibaba, account: \"1/2\", tls-name: \"a b\""),
-            [
-                "`vendors.v.account` 1 128 `1/2`",
-                "`vendors.v.tls-name` `a b`",
-            ]
+            ["`vendors.v.account` 1 128 `1/2`", "`vendors.v.tls-name` `a b`"]
         )
     }
 
@@ -486,10 +456,7 @@ struct SettingsVendorTests {
             (account + ", billable: off", false),
         ] {
             let settings = try #require(try settings(of: text(api + options)).vendors.first)
-            #expect(
-                try settings.account.any.vendor().facts.isBillable == isBillable,
-                "\(options)"
-            )
+            #expect(try settings.account.any.vendor().facts.isBillable == isBillable, "\(options)")
         }
     }
 

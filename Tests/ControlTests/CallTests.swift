@@ -193,18 +193,11 @@ struct CallTests {
                 reason:
                     "no such list; use one of: names, misses, slow, fallback, clients, cost"
             )
-        ) {
-            try TopRequest(kind: "quick").selection()
-        }
+        ) { try TopRequest(kind: "quick").selection() }
         for count in [-1, 0, 1025] {
             #expect(
-                throws: MethodError.invalidArgument(
-                    argument: "count",
-                    reason: "must be 1 to 1024"
-                )
-            ) {
-                try TopRequest(kind: "cost", count: count).selection()
-            }
+                throws: MethodError.invalidArgument(argument: "count", reason: "must be 1 to 1024")
+            ) { try TopRequest(kind: "cost", count: count).selection() }
         }
     }
 }

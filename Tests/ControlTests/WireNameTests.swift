@@ -66,9 +66,7 @@ struct WireNameTests {
             + #""protected":true,"rest":{"by":"operator"},"servers":[],"state":"paused"}],"#
             + #""version":"0.1.0"}"#
         #expect(try text(Samples.status) == expected)
-        #expect(
-            try JSONText.decode(StatusReply.self, from: Array(expected.utf8)) == Samples.status
-        )
+        #expect(try JSONText.decode(StatusReply.self, from: Array(expected.utf8)) == Samples.status)
     }
 
     @Test("cache snapshot in Status and Stats")
@@ -213,9 +211,7 @@ struct WireNameTests {
                 == #"{"live":true,"name":"a","type":"MX"}"#
         )
         #expect(try text(ResolveRequest(names: ["a"])) == #"{"names":["a"]}"#)
-        #expect(
-            try text(ResolveRequest(names: ["a"], type: "A")) == #"{"names":["a"],"type":"A"}"#
-        )
+        #expect(try text(ResolveRequest(names: ["a"], type: "A")) == #"{"names":["a"],"type":"A"}"#)
     }
 
     @Test("Reload and Check")
@@ -266,9 +262,7 @@ struct WireNameTests {
         #expect(try text(FlushRequest(.tree("a"))) == #"{"tree":"a"}"#)
         #expect(try text(FlushRequest(.negative)) == #"{"negative":true}"#)
         #expect(try text(FlushRequest(.stale)) == #"{"stale":true}"#)
-        #expect(
-            try text(FlushRequest(.source("a"), soft: true)) == #"{"soft":true,"source":"a"}"#
-        )
+        #expect(try text(FlushRequest(.source("a"), soft: true)) == #"{"soft":true,"source":"a"}"#)
         #expect(try text(LookupRequest(name: "a")) == #"{"name":"a"}"#)
         #expect(try text(StatsRequest()) == "{}")
     }

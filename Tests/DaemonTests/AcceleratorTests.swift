@@ -40,9 +40,7 @@ struct AcceleratorTests {
     }
 
     @Test
-    func `mode off logs nothing`() async throws {
-        #expect(try await start(.off).isEmpty)
-    }
+    func `mode off logs nothing`() async throws { #expect(try await start(.off).isEmpty) }
 
     @Test
     func `mode required refuses to start`() async throws {

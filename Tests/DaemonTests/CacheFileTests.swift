@@ -18,9 +18,7 @@ struct CacheFileTests {
     let hours = TestClock()
     var path: String { folder.path + "/cache.snapshot" }
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     @ServiceLoop
     @discardableResult

@@ -80,11 +80,7 @@ struct ManyRoutesTests {
         let outcome = prepared.outcome
         #expect(outcome.changes.count + outcome.unlistedChanges == 2 * Self.count / 100)
         #expect(outcome.problems.isEmpty && outcome.needsRestart.isEmpty)
-        let new = try await Components.make(
-            prepared.settled,
-            in: .system,
-            succeeding: components
-        )
+        let new = try await Components.make(prepared.settled, in: .system, succeeding: components)
         #expect(new.settings.routes.count == Self.count)
         for number in [0, 100, Self.count - 100] {
             #expect(try Self.upstreams(number, new) == ["second"], "\(number)")

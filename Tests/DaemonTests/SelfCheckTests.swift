@@ -17,10 +17,7 @@ struct SelfCheckTests {
     private let check: SelfCheck
 
     init() throws {
-        listeners = try Listeners(
-            binding: try #require(SocketAddress("127.0.0.1:0")),
-            workers: 1
-        )
+        listeners = try Listeners(binding: try #require(SocketAddress("127.0.0.1:0")), workers: 1)
         check = SelfCheck(
             asking: own,
             clocks: .system,
@@ -34,9 +31,7 @@ struct SelfCheckTests {
             var batch = DatagramBatch(for: listener)
             guard batch.receive(from: listener) > 0 else { return }
             let query = batch.copy(0)
-            if let reply = own.reply(to: query.octets) {
-                listener.send(reply, inReplyTo: query)
-            }
+            if let reply = own.reply(to: query.octets) { listener.send(reply, inReplyTo: query) }
         }
     }
 
@@ -54,9 +49,7 @@ struct SelfCheckTests {
     }
 
     @Test
-    func `an address that never answered passes the check`() async {
-        #expect(await passes())
-    }
+    func `an address that never answered passes the check`() async { #expect(await passes()) }
 
     @Test
     func `a busy address passes without a reply until it receives no more queries`() async throws {

@@ -15,9 +15,7 @@ import Testing
 struct SnapshotLoadingTests {
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Returns a daemon that has not yet loaded the snapshot of the former daemon.
     @ServiceLoop

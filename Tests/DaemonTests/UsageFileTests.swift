@@ -13,9 +13,7 @@ struct UsageFileTests {
     private let folder = try? TemporaryFolder()
     private let today: Int64 = 20_000
 
-    private func file() throws -> UsageFile {
-        UsageFile(directory: try #require(folder).path)
-    }
+    private func file() throws -> UsageFile { UsageFile(directory: try #require(folder).path) }
 
     private var path: String { (folder?.path ?? "") + "/usage.state" }
 
@@ -143,9 +141,7 @@ struct UsageFileTests {
         #expect(file.update("a", today: today, durably: true) { _ in false } != nil)
         let content = try Data(contentsOf: URL(filePath: path))
         #expect(UsageFile.records(Array(content))?["a"] == UsageRecord(day: today))
-        let names = try FileManager.default.contentsOfDirectory(
-            atPath: try #require(folder).path
-        )
+        let names = try FileManager.default.contentsOfDirectory(atPath: try #require(folder).path)
         #expect(names == ["usage.state"])
     }
 

@@ -54,9 +54,7 @@ struct BillTests {
         #expect(try Self.bill(emulator) == expected)
     }
 
-    @Test(
-        arguments: ["/100000/resolve?host=%&query=4,6", "/v2/d?id=100000&m=0&dn=%&q=4,6"]
-    )
+    @Test(arguments: ["/100000/resolve?host=%&query=4,6", "/v2/d?id=100000&m=0&dn=%&q=4,6"])
     func `a batch at Alibaba counts each name with an address`(_ path: String) throws {
         let emulator = try RunningEmulator()
         let names = "WWW.example.com,four.example.com,none.example.com,x.example,six.example.com"
@@ -89,11 +87,7 @@ struct BillTests {
     @Test(arguments: [
         ("request", false, 1), ("request", true, 1), ("alidns", false, 1), ("alidns", true, 5),
     ])
-    func `DNS in JSON bills each request`(
-        _ rule: String,
-        _ isHTTPS: Bool,
-        _ units: Int
-    ) throws {
+    func `DNS in JSON bills each request`(_ rule: String, _ isHTTPS: Bool, _ units: Int) throws {
         let emulator = try RunningEmulator("--json-billing", rule)
         for (name, type) in [
             ("alias.example.com.", "A"), ("alias.example.com", "AAAA"), ("x.example", "AAAA"),

@@ -67,9 +67,7 @@ struct CipherTests {
     @Test func `a message without padding is undecryptable`() throws {
         let block = [UInt8](repeating: 0, count: 16)
         let message = try Cipher.aes.seal(block, key: aesKey, padded: false)
-        #expect(throws: Cipher.Failure.undecryptable) {
-            try Cipher.aes.open(message, key: aesKey)
-        }
+        #expect(throws: Cipher.Failure.undecryptable) { try Cipher.aes.open(message, key: aesKey) }
     }
 
     @Test func `a key of the wrong length is rejected`() {
@@ -82,16 +80,12 @@ struct CipherTests {
         let octets = try #require(Hex.decode(AlibabaVector.encrypted[1].1))
         let text = Array(#"{"dn":"www.aliyun.com","q":"4,6"}"#.utf8)
         #expect(try Cipher.gcm.open(octets, key: key) == text)
-        #expect(
-            try Cipher.gcm.seal(text, key: key, initialVector: Array(octets[..<12])) == octets
-        )
+        #expect(try Cipher.gcm.seal(text, key: key, initialVector: Array(octets[..<12])) == octets)
         #expect(try Cipher.gcm.seal(text, key: key) != Cipher.gcm.seal(text, key: key))
         for index in [0, 12, octets.count - 1] {
             var spoilt = octets
             spoilt[index] ^= 1
-            #expect(throws: Cipher.Failure.undecryptable) {
-                try Cipher.gcm.open(spoilt, key: key)
-            }
+            #expect(throws: Cipher.Failure.undecryptable) { try Cipher.gcm.open(spoilt, key: key) }
         }
         #expect(throws: Cipher.Failure.undecryptable) {
             try Cipher.gcm.open(Array(octets[..<28]), key: key)

@@ -17,9 +17,7 @@ struct DNSJSONTests {
         #","Authority":[{"name":"example.com.","type":6,"TTL":60,"#
         + #""data":"ns.example.com. hostmaster.example.com. 1 3600 600 86400 60"}]}"#
 
-    @Test(
-        arguments: ["", "&type=1", "&type=A", "&type=a", "&type=TYPE1", "&cd=0&do=false&type=1"]
-    )
+    @Test(arguments: ["", "&type=1", "&type=A", "&type=a", "&type=TYPE1", "&cd=0&do=false&type=1"])
     func `a type is a number, a mnemonic, or A`(_ parameters: String) throws {
         let emulator = try RunningEmulator()
         let reply = try emulator.get("/resolve?name=www.example.com" + parameters)
@@ -91,9 +89,7 @@ struct DNSJSONTests {
         #expect(reply.status == 200)
         #expect(reply.headers["content-type"] == "application/dns-json")
         #expect(try emulator.get(path + "&ct=application/dns-json").text == reply.text)
-        #expect(
-            try emulator.calls().channels == ["json-dns-query": 2, "json-refused": 1]
-        )
+        #expect(try emulator.calls().channels == ["json-dns-query": 2, "json-refused": 1])
     }
 
     @Test func `the client subnet is used and echoed; the first of two parameters counts`() throws {

@@ -5,19 +5,14 @@ import Testing
 @testable import httpdns_emulator
 
 enum OpenSSL {
-    static func md5(_ text: String) throws -> String {
-        try digest(["dgst", "-md5", "-r"], text)
-    }
+    static func md5(_ text: String) throws -> String { try digest(["dgst", "-md5", "-r"], text) }
 
     static func sha256(_ text: String) throws -> String {
         try digest(["dgst", "-sha256", "-r"], text)
     }
 
     static func hmac(_ text: String, key: String) throws -> String {
-        try digest(
-            ["dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:" + key, "-r"],
-            text
-        )
+        try digest(["dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:" + key, "-r"], text)
     }
 
     static func openCBC(_ message: [UInt8], key: String) throws -> String {

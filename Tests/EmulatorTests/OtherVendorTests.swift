@@ -72,9 +72,7 @@ struct BaiduTests {
         for path in try [
             Self.url(eleven), Self.url("a..com"), Self.url("a.com", "&type=AAAA"),
             Self.url("a.com", "&ip=x"), Self.url("a.com", "&detail=1"),
-        ] {
-            #expect(try emulator.get(path).text == #"{"msg":"param error"}"#)
-        }
+        ] { #expect(try emulator.get(path).text == #"{"msg":"param error"}"#) }
         let tagged = try Self.url("mine").replacing("&dn=", with: "&tag=")
         #expect(try emulator.get(tagged).text == #"{"msg":"tag not found"}"#)
         #expect(try emulator.get(Self.url("a.com"), "--request", "PUT").status == 405)
@@ -138,9 +136,7 @@ struct VolcengineTests {
             Self.url("www.a.com") + "&type=A", Self.url("www.a.com", id: "1024"),
             Self.url("www.a.com", timestamp: "1566808387000"), Self.url("www.a.com", type: "1"),
             Self.url("www.a.com", ip: "x"), Self.url("a..com"), Self.url(eleven),
-        ] {
-            #expect(try emulator.get(path).status == 403, "\(path)")
-        }
+        ] { #expect(try emulator.get(path).status == 403, "\(path)") }
         #expect(try emulator.get(Self.url("www.a.com"), "--request", "PUT").status == 405)
         #expect(try emulator.calls().channels == ["volcengine-refused": 11])
     }

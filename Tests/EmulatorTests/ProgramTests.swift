@@ -97,9 +97,7 @@ struct ProgramTests {
         let emulator = try RunningEmulator()
         let call = "\(emulator.url)/d?token=987654321&dn="
         let nothing = "\(emulator.url)/nowhere"
-        let reply = try Curl([
-            nothing, call + "www.qq.com", call + "Four.example.com,www.qq.com",
-        ])
+        let reply = try Curl([nothing, call + "www.qq.com", call + "Four.example.com,www.qq.com"])
         #expect(reply.exit == 0)
         _ = try emulator.get("/conf?token=987654321")
         let calls = try emulator.calls()

@@ -90,11 +90,7 @@ final class RunningEmulator {
     }
 
     func misbehave(_ faults: String...) throws {
-        let reply = try get(
-            "/_emulator/faults",
-            "--data-binary",
-            faults.joined(separator: "\n")
-        )
+        let reply = try get("/_emulator/faults", "--data-binary", faults.joined(separator: "\n"))
         try #require(reply.status == 200, "\(reply.text)")
     }
 

@@ -131,9 +131,7 @@ struct TencentTests {
             ("S5", asked + cloud + "&ttl=1&clientip=1&query=1" + ip),
             ("S6", asked + Vector["R3"].des + "&ttl=1&clientip=1" + ip),
             ("S6", asked + Vector["R3"].des.uppercased() + "&ttl=1&clientip=1&ip=1.2.3.4"),
-        ] {
-            #expect(try emulator.get(request).text == Vector[label].des, "\(label)")
-        }
+        ] { #expect(try emulator.get(request).text == Vector[label].des, "\(label)") }
     }
 
     @Test func `the default of alg is DES, and a POST form is accepted`() throws {

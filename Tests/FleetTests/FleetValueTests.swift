@@ -109,9 +109,7 @@ struct FleetValueTests {
             FleetKey(name, .both, view: "v", testSeal()),
             FleetKey(name, .v4, view: "w", testSeal()),
             FleetKey(name, .v4, view: "v", testSeal(8)),
-        ] {
-            #expect(other != key)
-        }
+        ] { #expect(other != key) }
         let text = String(decoding: key.value, as: UTF8.self)
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }

@@ -184,9 +184,7 @@ struct LeaseExplorationTests {
         case .claim:
             let isWon = world.holder == nil
             if isWon { world.machines[index].holds = true }
-            world.machines[index].replies.append(
-                .claimed(isWon: isWon, hasValue: world.hasValue)
-            )
+            world.machines[index].replies.append(.claimed(isWon: isWon, hasValue: world.hasValue))
         case .publish:
             world.hasValue = true
             for other in world.machines.indices where other != index {
@@ -206,11 +204,7 @@ struct LeaseExplorationTests {
         perform(actions, index, &world)
     }
 
-    private func perform(
-        _ actions: [LeaseMachine.Action],
-        _ index: Int,
-        _ world: inout World
-    ) {
+    private func perform(_ actions: [LeaseMachine.Action], _ index: Int, _ world: inout World) {
         for action in actions {
             switch action {
             case .read: world.machines[index].commands.append(.read)
@@ -273,9 +267,7 @@ struct LeaseExplorationTests {
     }
 
     @Test("while Redis works, one call serves all machines, and a failed call allows one more call")
-    func undisturbed() throws {
-        #expect(try explore(World.Event.undisturbed) > 500)
-    }
+    func undisturbed() throws { #expect(try explore(World.Event.undisturbed) > 500) }
 
     @Test("with slow Redis or a slow vendor, each client gets one answer, and no lease is left")
     func late() throws {

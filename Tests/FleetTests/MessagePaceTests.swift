@@ -36,7 +36,5 @@ struct MessagePaceTests {
     }
 
     @Test("a thousand answers per second are read without a pause")
-    func usual() {
-        #expect(time(of: 10_000, octets: 300, every: .milliseconds(1)) == .seconds(10))
-    }
+    func usual() { #expect(time(of: 10_000, octets: 300, every: .milliseconds(1)) == .seconds(10)) }
 }

@@ -23,9 +23,7 @@ struct OracleTests {
             at server: SocketAddress,
             now wallSeconds: Int64,
             entropy: Entropy
-        ) throws(VendorError) -> HTTPRequest {
-            throw .unusableName
-        }
+        ) throws(VendorError) -> HTTPRequest { throw .unusableName }
 
         func answers(
             to lookup: VendorQuery,

@@ -48,9 +48,7 @@ struct ReplayTests {
         let path = Self.folder.appending(path: kind).path
         guard FileManager.default.fileExists(atPath: path) else { return }
         for name in try FileManager.default.contentsOfDirectory(atPath: path)
-        where !name.hasSuffix(".md") {
-            #expect(names.contains(name), "\(kind)/\(name)")
-        }
+        where !name.hasSuffix(".md") { #expect(names.contains(name), "\(kind)/\(name)") }
     }
 
     @Test("the seeds have less than 1 MiB")

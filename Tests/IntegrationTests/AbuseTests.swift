@@ -16,9 +16,7 @@ struct AbuseTests {
 
     // MARK: - Clients
 
-    private static func crowd(
-        _ daemon: TestDaemon
-    ) throws -> (descriptors: Int, rssOctets: Int) {
+    private static func crowd(_ daemon: TestDaemon) throws -> (descriptors: Int, rssOctets: Int) {
         let crowd = try Child(
             "python3",
             [
@@ -48,9 +46,7 @@ struct AbuseTests {
         try check(daemon)
         let process = try daemon.stats()["process"]
         try crowd.stop()
-        return (
-            try #require(process["descriptors"].int), try #require(process["rss-octets"].int)
-        )
+        return (try #require(process["descriptors"].int), try #require(process["rss-octets"].int))
     }
 
     @Test("10,000 idle connections: at most 257 stay open")
@@ -117,9 +113,7 @@ struct AbuseTests {
         return reply + [0xC0, 12, 0, 1, 0, 1, 0, 0, 1, 0, 0, 4, 192, 0, 2, last]
     }
 
-    @Test(
-        "forged answers from another address or port are ignored"
-    )
+    @Test("forged answers from another address or port are ignored")
     func otherSources() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(

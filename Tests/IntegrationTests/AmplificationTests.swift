@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite(
-    "Rate limit for remote clients",
-    .needs(.ip, .python3, .unshare),
-    .hangLimit
-)
+@Suite("Rate limit for remote clients", .needs(.ip, .python3, .unshare), .hangLimit)
 struct AmplificationTests {
     private static let flood = """
         import socket, struct, sys

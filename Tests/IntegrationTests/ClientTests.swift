@@ -32,10 +32,7 @@ private final class Machine: Sendable {
             ".": start + "@ NS ns.example.net.\n",
             "2.0.192.in-addr.arpa": start + "@ NS ns.example.net.\n1 PTR www.example.com.\n",
         ]
-        upstream = try TestUpstream(
-            zones: TestUpstream.zones.merging(zones) { $1 },
-            in: namespace
-        )
+        upstream = try TestUpstream(zones: TestUpstream.zones.merging(zones) { $1 }, in: namespace)
         // A retry on a slow machine would change the number of calls.
         let vendor = try VendorText(
             .aes,
@@ -76,11 +73,7 @@ private final class Machine: Sendable {
     }
 }
 
-@Suite(
-    "Clients configured by resolv.conf only",
-    .needs(.unshare, .ip, .nsd, .curl),
-    .hangLimit
-)
+@Suite("Clients configured by resolv.conf only", .needs(.unshare, .ip, .nsd, .curl), .hangLimit)
 struct ClientTests {
     private static let www: Set<String> = ["192.0.2.1", "192.0.2.2", "2001:db8::1"]
 

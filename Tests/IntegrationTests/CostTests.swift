@@ -109,9 +109,7 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test(
-        "a hit counts for its vendor; a name without addresses saves a call"
-    )
+    @Test("a hit counts for its vendor; a name without addresses saves a call")
     func avoided() throws {
         let harness = try ProgramHarness()
         for _ in 0..<3 { _ = try harness.daemon.dig("www.example.com", "A") }
@@ -238,9 +236,7 @@ struct CostTests {
         let text = try daemon.control("status").output
         #expect(text.contains("until `httpdnsctl resume tencent`"), "\(text)")
         #expect(try daemon.stats()["vendors"].array.first?["unanswered"].int == 1)
-        #expect(
-            try daemon.control("pause", "tencent").output == "tencent is already paused\n"
-        )
+        #expect(try daemon.control("pause", "tencent").output == "tencent is already paused\n")
 
         let resumed = try daemon.control("resume", "tencent", "--json")
         #expect(try JSON(resumed.output)["changed"].bool == true)
@@ -326,10 +322,7 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test(
-        "status shows address refreshes",
-        arguments: [true, false]
-    )
+    @Test("status shows address refreshes", arguments: [true, false])
     func refresh(works: Bool) throws {
         let service = try TestEmulator(zone: ProgramHarness.zone)
         let start = try TestEmulator(

@@ -97,9 +97,7 @@ struct DoctorTests {
         let etc =
             "printf '198.51.100.7 printer.example.com\\n' > /run/hosts"
             + " && mount --bind /run/hosts /etc/hosts"
-        #expect(
-            try namespace.run("sh", ["-c", "mount -t tmpfs none /run && " + etc]).status == 0
-        )
+        #expect(try namespace.run("sh", ["-c", "mount -t tmpfs none /run && " + etc]).status == 0)
         end = try namespace.run(Product.control, arguments + name)
         #expect(
             end.output.contains(
@@ -117,10 +115,7 @@ struct DoctorTests {
         let arguments = ["--socket", "/run/none.sock"]
         let quiet = try findings(namespace, arguments)
         #expect(quiet["interception"]?.first?["state"].string == "skipped")
-        let end = try namespace.run(
-            Product.control,
-            arguments + ["doctor", "--network"]
-        )
+        let end = try namespace.run(Product.control, arguments + ["doctor", "--network"])
         #expect(end.status == 4)
         #expect(end.output.contains("answered: 192.0.2.1 over udp, 192.0.2.1 over tcp"))
         try stranger.program.stop()

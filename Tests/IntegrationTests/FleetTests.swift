@@ -46,10 +46,7 @@ struct FleetTests {
     @Test("machines that resolve a name at the same time share one call")
     func together() throws {
         let redis = try TestRedis()
-        let fleet = try FleetHarness(
-            "servers: [\"\(redis.address)\"]",
-            faults: ["delay=300"]
-        )
+        let fleet = try FleetHarness("servers: [\"\(redis.address)\"]", faults: ["delay=300"])
         try fleet.connected()
         let names = (0..<20).map { "n\($0).many.example.com" }
         let sockets = try fleet.daemons.map { try Socket(.datagram, to: $0.port) }
@@ -147,10 +144,7 @@ struct FleetTests {
     @Test("with `group: auto`, sharing begins when the vendor has shown the client's network")
     func automatic() throws {
         let redis = try TestRedis()
-        let fleet = try FleetHarness(
-            "servers: [\"\(redis.address)\"]",
-            extras: ["", "", ""]
-        )
+        let fleet = try FleetHarness("servers: [\"\(redis.address)\"]", extras: ["", "", ""])
         try fleet.connected()
         // The reply to the first call shows the client's network; this reply is shared.
         _ = try fleet.daemons[0].dig("www.example.com", "A")

@@ -32,9 +32,7 @@ struct FreshnessTests {
 
     @Test("a popular name is refreshed before it expires")
     func prefetch() throws {
-        let harness = try ProgramHarness(
-            settings: "cache: {maximum-ttl: 10s, prefetch: {at: 50%}}"
-        )
+        let harness = try ProgramHarness(settings: "cache: {maximum-ttl: 10s, prefetch: {at: 50%}}")
         let daemon = harness.daemon
         var asked = 0
         while try daemon.stats()["refresh", "done"].int == 0 {

@@ -103,9 +103,7 @@ struct HostileTests {
     }
 
     @Test("mutated queries as datagrams")
-    func mutated() throws {
-        try survives { try Self.flood($0, Self.mutants(2_000, seed: 1)) }
-    }
+    func mutated() throws { try survives { try Self.flood($0, Self.mutants(2_000, seed: 1)) } }
 
     @Test("random datagrams of 1 to 65,507 octets")
     func random() throws {
@@ -187,10 +185,7 @@ struct HostileTests {
             for batch in 0..<10 {
                 try client.sendFramed(
                     (0..<50).map { number in
-                        RawMessage.query(
-                            "forty.example.org",
-                            id: UInt16(batch * 50 + number)
-                        )
+                        RawMessage.query("forty.example.org", id: UInt16(batch * 50 + number))
                     }
                 )
             }

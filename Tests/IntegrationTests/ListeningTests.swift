@@ -159,10 +159,7 @@ struct ListeningTests {
 
     @Test("on the unspecified address a reply comes from the queried address")
     func unspecified() throws {
-        let daemon = try TestDaemon(
-            unusedUpstream + "\nallow: [127.0.0.0/8]",
-            listen: "0.0.0.0:0"
-        )
+        let daemon = try TestDaemon(unusedUpstream + "\nallow: [127.0.0.0/8]", listen: "0.0.0.0:0")
         for server in ["127.0.0.1", "127.0.0.2", "127.3.2.1"] {
             let local = try daemon.dig("localhost", "A", "+notcp", server: server)
             #expect(local.data("A") == ["127.0.0.1"], "\(local.text)")
@@ -172,10 +169,7 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test(
-        "a client outside `allow` gets REFUSED",
-        arguments: ["+notcp", "+tcp"]
-    )
+    @Test("a client outside `allow` gets REFUSED", arguments: ["+notcp", "+tcp"])
     func refused(transport: String) throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(

@@ -97,10 +97,7 @@ struct LogTests {
         }
     }
 
-    @Test(
-        "a failure is logged once, with its consequence",
-        .timeLimit(.minutes(15))
-    )
+    @Test("a failure is logged once, with its consequence", .timeLimit(.minutes(15)))
     func failures() throws {
         let harness = try ProgramHarness(firstFaults: ["status=500"])
         for number in 0..<3 { _ = try harness.daemon.dig("\(number).many.example.com", "A") }

@@ -22,10 +22,7 @@ struct ManyRoutesMemoryTests {
     }
 
     private static func memory(_ key: String, of daemon: TestDaemon) throws -> Int {
-        let text = try String(
-            contentsOfFile: "/proc/\(daemon.program.pid)/status",
-            encoding: .utf8
-        )
+        let text = try String(contentsOfFile: "/proc/\(daemon.program.pid)/status", encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(key + ":") })
         return try #require(Int(line.filter(\.isNumber))) >> 10
     }

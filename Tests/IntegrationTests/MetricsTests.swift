@@ -67,9 +67,7 @@ struct MetricsTests {
         return start + line.components(separatedBy: "served at \(start)")[1]
     }
 
-    @Test(
-        "the client library of Prometheus reads both formats, over TCP and the Unix socket"
-    )
+    @Test("the client library of Prometheus reads both formats, over TCP and the Unix socket")
     func live() throws {
         let scratch = try Scratch()
         let path = scratch.file("metrics.sock")

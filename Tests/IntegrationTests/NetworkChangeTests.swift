@@ -19,9 +19,7 @@ private final class Cable: Sendable {
         emulator = try TestEmulator(zone: "*.example.com 300 A 192.0.2.77\n", in: vendor)
         let authority = try Authority()
         front = try TestNginx(
-            [
-                .front(for: ["IP:192.0.2.1", "DNS:vendor.example.net"])
-            ],
+            [.front(for: ["IP:192.0.2.1", "DNS:vendor.example.net"])],
             backend: emulator.address,
             authority: authority,
             listen: ["192.0.2.1:443"],
@@ -57,11 +55,7 @@ private final class Cable: Sendable {
     func counters() throws -> JSON { try #require(try daemon.stats()["vendors"].array.first) }
 }
 
-@Suite(
-    "Network changes",
-    .needs(.unshare, .ip, .nginx, .openssl, .curl, .dig),
-    .hangLimit
-)
+@Suite("Network changes", .needs(.unshare, .ip, .nginx, .openssl, .curl, .dig), .hangLimit)
 struct NetworkChangeTests {
     @Test("an address change delays a new name by less than 1 s")
     func swapped() throws {

@@ -67,10 +67,7 @@ private final class TwoLinks: Sendable {
         }
         servers = [
             try unbound(Self.lan, "local-data: \"www.example.com. 300 IN A 203.0.113.1\""),
-            try unbound(
-                Self.vpn,
-                "local-data: \"app.corp.example.com. 300 IN A 203.0.113.2\""
-            ),
+            try unbound(Self.vpn, "local-data: \"app.corp.example.com. 300 IN A 203.0.113.2\""),
         ]
     }
 
@@ -152,10 +149,7 @@ private final class ScriptedBus: Sendable {
         _ = try bus.line(with: "unix:")
         service = try Child(
             "/usr/bin/python3",
-            [
-                "-u", "-m", "dbusmock", "--system", scripted.name, scripted.path,
-                scripted.interface,
-            ],
+            ["-u", "-m", "dbusmock", "--system", scripted.name, scripted.path, scripted.interface],
             environment: ["DBUS_SYSTEM_BUS_ADDRESS": address],
             in: machine
         )
@@ -316,9 +310,7 @@ struct NetworkResolverTests {
     func endOfNetworkManager() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.networkManager, in: links.machine, links.scratch)
-        try bus.add([
-            ("tun0", TwoLinks.vpn, "~corp.example.com"), ("cable", TwoLinks.lan, "lan"),
-        ])
+        try bus.add([("tun0", TwoLinks.vpn, "~corp.example.com"), ("cable", TwoLinks.lan, "lan")])
         try TwoLinks.shell(
             links.machine,
             """

@@ -109,11 +109,7 @@ struct PrivilegeTests {
         let upstream = try TestUpstream()
         let settings = "\(upstream.text)\ncache: {snapshot: \(snapshot)}"
         for life in 1...2 {
-            let daemon = try TestDaemon(
-                settings,
-                controlledAt: socket,
-                under: command
-            )
+            let daemon = try TestDaemon(settings, controlledAt: socket, under: command)
             #expect(try daemon.dig("mail.example.org", "A").data("A") == ["198.51.100.26"])
             let stats = try daemon.stats()
             #expect(stats["queries", "by-source", life == 1 ? "upstream" : "cache"].int == 1)

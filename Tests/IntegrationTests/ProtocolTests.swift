@@ -2,11 +2,7 @@
 import Foundation
 import Testing
 
-@Suite(
-    "Replies to every kind of message (RFC 1035, RFC 8906, RFC 9619)",
-    .needs(.dig),
-    .hangLimit
-)
+@Suite("Replies to every kind of message (RFC 1035, RFC 8906, RFC 9619)", .needs(.dig), .hangLimit)
 struct ProtocolTests {
     /// Both transports are required (RFC 1123 §6.1.3.2).
     private static let transports = [Socket.Kind.datagram, .stream]
@@ -29,10 +25,7 @@ struct ProtocolTests {
         [0x12, 0x34, UInt8(flags >> 8), UInt8(flags & 0xFF)] + [UInt8](repeating: 0, count: 8)
     }
 
-    @Test(
-        "a malformed query gets FORMERR with its ID and EDNS",
-        arguments: transports
-    )
+    @Test("a malformed query gets FORMERR with its ID and EDNS", arguments: transports)
     func malformed(kind: Socket.Kind) throws {
         let daemon = try TestDaemon(unusedUpstream)
         let good = RawMessage.query("localhost", edns: 0)
@@ -77,10 +70,7 @@ struct ProtocolTests {
         try daemon.stop()
     }
 
-    @Test(
-        "an unknown opcode gets NOTIMP",
-        arguments: transports
-    )
+    @Test("an unknown opcode gets NOTIMP", arguments: transports)
     func opcodes(kind: Socket.Kind) throws {
         let daemon = try TestDaemon(unusedUpstream)
         // Also NOTIFY (RFC 1996) and UPDATE (RFC 2136).
@@ -122,11 +112,7 @@ struct ProtocolTests {
     }
 }
 
-@Suite(
-    "EDNS is hop-by-hop (RFC 6891 §6.1.1)",
-    .needs(.dig),
-    .hangLimit
-)
+@Suite("EDNS is hop-by-hop (RFC 6891 §6.1.1)", .needs(.dig), .hangLimit)
 struct HopByHopTests {
     private static func settings(_ upstream: Socket) -> String {
         "upstreams: [{name: recorder, url: \"udp://127.0.0.1:\(upstream.port)\"}]"
@@ -171,14 +157,9 @@ struct HopByHopTests {
         try daemon.stop()
     }
 
-    @Test(
-        "a failure has an EDE",
-        arguments: ["+notcp", "+tcp"]
-    )
+    @Test("a failure has an EDE", arguments: ["+notcp", "+tcp"])
     func reasons(transport: String) throws {
-        let daemon = try TestDaemon(
-            "\(unusedUpstream)\nallow: [127.0.0.1/32]"
-        )
+        let daemon = try TestDaemon("\(unusedUpstream)\nallow: [127.0.0.1/32]")
         let failed = try daemon.dig("www.example.org", "A", transport)
         #expect(failed.status == "SERVFAIL", "\(failed.text)")
         #expect(failed.text.contains("EDE: 23 (Network Error): (no upstream could be reached)"))
@@ -191,11 +172,7 @@ struct HopByHopTests {
     }
 }
 
-@Suite(
-    "Cookies beyond loopback (RFC 7873 §5.2, RFC 9018)",
-    .needs(.dig),
-    .hangLimit
-)
+@Suite("Cookies beyond loopback (RFC 7873 §5.2, RFC 9018)", .needs(.dig), .hangLimit)
 struct CookieTests {
     private static let settings = """
         \(unusedUpstream)
@@ -207,19 +184,11 @@ struct CookieTests {
         return line.map { String($0.dropFirst("; COOKIE: ".count).prefix { $0 != " " }) }
     }
 
-    @Test(
-        "dig accepts the cookie and the answer",
-        arguments: ["+notcp", "+tcp"]
-    )
+    @Test("dig accepts the cookie and the answer", arguments: ["+notcp", "+tcp"])
     func good(transport: String) throws {
         let daemon = try TestDaemon(Self.settings, listen: "0.0.0.0:0")
         for attempt in ["miss", "hit"] {
-            let first = try daemon.dig(
-                "name.invalid",
-                "A",
-                transport,
-                "+cookie=0102030405060708"
-            )
+            let first = try daemon.dig("name.invalid", "A", transport, "+cookie=0102030405060708")
             #expect(first.status == "NXDOMAIN", "\(attempt): \(first.text)")
             #expect(first.text.contains(" (good)"), "\(attempt): \(first.text)")
             let cookies = try #require(Self.cookies(first))

@@ -15,11 +15,7 @@ struct ProveTests {
             to: "secret",
             mode: 0o600
         )
-        let key = try scratch.write(
-            "000102030405060708090a0b0c0d0e0f",
-            to: "key",
-            mode: 0o600
-        )
+        let key = try scratch.write("000102030405060708090a0b0c0d0e0f", to: "key", mode: 0o600)
         return try TestDaemon(
             """
             vendors:
@@ -47,9 +43,7 @@ struct ProveTests {
         for label in [
             "families: A and AAAA", "unknown name", "batch of two names", "client-subnet",
             "signature with another key", "expired signature", "channel v2 cbc http",
-        ] {
-            #expect(end.output.contains("agrees   \(label)"), "\(end.output)")
-        }
+        ] { #expect(end.output.contains("agrees   \(label)"), "\(end.output)") }
         // The emulator has no TLS: nothing listens on port 443.
         #expect(end.output.contains("skipped  channel v2 https https"), "\(end.output)")
         #expect(end.output.contains("not tested (cannot connect"), "\(end.output)")

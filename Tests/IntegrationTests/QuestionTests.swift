@@ -61,10 +61,7 @@ struct QuestionTests {
         #expect((attempts[1]["secured-ms"].value == nil) == (channel != .https))
         let request = try #require(attempts[1]["request"].string)
         #expect(request.hasPrefix("GET http") && request.contains("/d?dn=…&"), "\(request)")
-        #expect(
-            request.split(separator: "&").allSatisfy { $0.hasSuffix("=…") },
-            "\(request)"
-        )
+        #expect(request.split(separator: "&").allSatisfy { $0.hasSuffix("=…") }, "\(request)")
 
         let second = try daemon.control("explain", "www.example.com", "--live", "--json")
         let again = try JSON(second.output)

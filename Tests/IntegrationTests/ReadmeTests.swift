@@ -109,9 +109,7 @@ struct ReadmeTests {
     }
 
     @Test("each block of README.md has a test")
-    func count() throws {
-        #expect(try Self.blocks().count == 5)
-    }
+    func count() throws { #expect(try Self.blocks().count == 5) }
 
     @Test("build, run and install")
     func two() throws {

@@ -106,9 +106,7 @@ struct ReloadTests {
             let datagram = try socket.receive()
             try stream.sendFramed([RawMessage.query("own.example.org")])
             for reply in [datagram, try stream.receiveFramed()]
-            where reply.last != (isSecond ? 2 : 1) {
-                wrong.append("round \(round): \(reply)")
-            }
+            where reply.last != (isSecond ? 2 : 1) { wrong.append("round \(round): \(reply)") }
         }
         let (answered, faults) = load.end()
         #expect(wrong == [])

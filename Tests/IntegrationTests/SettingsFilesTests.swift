@@ -125,9 +125,7 @@ struct SettingsFilesTests {
         for (name, secret) in [
             ("tencent.token", "987654321"), ("alibaba.secret", "00112233445566778899aabbccddeeff"),
             ("alibaba.aes", "ffeeddccbbaa99887766554433221100"),
-        ] {
-            try scratch.write(secret, to: name, mode: 0o600)
-        }
+        ] { try scratch.write(secret, to: name, mode: 0o600) }
         for name in names + ["minimal.yaml"] {
             let folder = name == "minimal.yaml" ? "config" : "config/examples"
             let text = try repository("\(folder)/\(name)")

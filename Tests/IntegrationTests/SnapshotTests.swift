@@ -133,11 +133,7 @@ struct SnapshotTests {
     func silentDisk() throws {
         let namespace = try Namespace()
         let machine = try Machine(in: namespace)
-        let disk = try Child(
-            "python3",
-            ["-c", Self.silentDisk, machine.directory],
-            in: namespace
-        )
+        let disk = try Child("python3", ["-c", Self.silentDisk, machine.directory], in: namespace)
         _ = try disk.line(with: "mounted")
         let daemon = try machine.start()
         #expect(try daemon.dig("www.example.com", "A").status == "NOERROR")

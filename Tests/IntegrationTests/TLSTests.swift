@@ -2,11 +2,7 @@
 import Foundation
 import Testing
 
-@Suite(
-    "Vendors over TLS",
-    .needs(.dig, .nsd, .nginx, .openssl, .curl),
-    .hangLimit
-)
+@Suite("Vendors over TLS", .needs(.dig, .nsd, .nginx, .openssl, .curl), .hangLimit)
 struct TLSTests {
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
@@ -96,10 +92,7 @@ struct TLSTests {
         #expect(Set(log.map(\.connection)).count == 1)
     }
 
-    @Test(
-        "no name is lost if the server often closes its connections",
-        arguments: ["1.1", "2"]
-    )
+    @Test("no name is lost if the server often closes its connections", arguments: ["1.1", "2"])
     func goingAway(version: String) throws {
         // After 20 requests nginx sends GOAWAY (RFC 9113 §6.8) or `Connection: close`.
         let harness = try TLSHarness(

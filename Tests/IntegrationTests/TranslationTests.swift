@@ -22,11 +22,7 @@ private final class IPv6OnlyNetwork: Sendable {
     init() throws {
         scratch = try Scratch()
         (machine, network) = (try Namespace(), try Namespace())
-        try machine.connect(
-            to: network,
-            "2001:db8:1::10/64 nodad",
-            "\(Self.router)/64 nodad"
-        )
+        try machine.connect(to: network, "2001:db8:1::10/64 nodad", "\(Self.router)/64 nodad")
         try machine.ip("-6 route add default via \(Self.router)")
         try network.ip(
             "address add \(Self.vendor)/128 dev cable nodad",

@@ -36,11 +36,7 @@ struct VendorOptionTests {
     }
 }
 
-@Suite(
-    "Vendor calls through a proxy",
-    .needs(.unshare, .ip, .dig, .curl, .tinyproxy),
-    .hangLimit
-)
+@Suite("Vendor calls through a proxy", .needs(.unshare, .ip, .dig, .curl, .tinyproxy), .hangLimit)
 struct ProxyTests {
     /// Proxy (tinyproxy) that tunnels only to port 443, as is Debian's default.
     private final class Proxy {

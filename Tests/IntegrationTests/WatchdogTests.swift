@@ -41,9 +41,7 @@ private final class NotifySocket: Sendable {
         }
     }
 
-    var environment: [String: String] {
-        ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"]
-    }
+    var environment: [String: String] { ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"] }
 }
 
 @Suite("Watchdog notifications depend on health checks", .hangLimit)
@@ -71,10 +69,7 @@ struct WatchdogTests {
         #expect(!said.contains("own query"), "\(said)")
     }
 
-    @Test(
-        "hanging workers stop the watchdog notifications",
-        .needs(.python3)
-    )
+    @Test("hanging workers stop the watchdog notifications", .needs(.python3))
     func hang() throws {
         let systemd = try NotifySocket()
         let daemon = try TestDaemon(

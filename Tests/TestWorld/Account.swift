@@ -8,12 +8,7 @@ package struct Known: Sendable {
     package var ttl4: UInt32
     package var ttl6: UInt32
 
-    package init(
-        v4: [String] = [],
-        v6: [String] = [],
-        ttl4: UInt32 = 60,
-        ttl6: UInt32 = 120
-    ) {
+    package init(v4: [String] = [], v6: [String] = [], ttl4: UInt32 = 60, ttl6: UInt32 = 120) {
         self.v4 = v4
         self.v6 = v6
         self.ttl4 = ttl4
@@ -95,9 +90,7 @@ extension Account {
         ) { first, _ in first }
     }
 
-    func question(
-        of request: HTTPRequest
-    ) throws -> (names: [String], expiry: Int64?) {
+    func question(of request: HTTPRequest) throws -> (names: [String], expiry: Int64?) {
         let parameters = parameters(of: request)
         var list = parameters[self == .json ? "name" : "dn"] ?? ""
         var expiry = parameters["exp"].flatMap { Int64($0) }
@@ -128,9 +121,7 @@ extension Account {
             .map { "\($0.key)=\($0.value)" }
             .joined(separator: "&")
         return try signature
-            == Hexadecimals.text(
-                of: HMAC.sha256(key: Hexadecimals.read(Self.secret), content)
-            )
+            == Hexadecimals.text(of: HMAC.sha256(key: Hexadecimals.read(Self.secret), content))
     }
 }
 

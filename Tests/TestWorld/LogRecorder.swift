@@ -10,9 +10,7 @@ package final class LogRecorder: Sendable {
     /// Log lines with their levels.
     package var all: [String] { lines.withLock { $0 } }
 
-    package var logger: Logger {
-        Logger(label: "test") { [self] _ in Handler(recorder: self) }
-    }
+    package var logger: Logger { Logger(label: "test") { [self] _ in Handler(recorder: self) } }
 
     private struct Handler: LogHandler {
         let recorder: LogRecorder

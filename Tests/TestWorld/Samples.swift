@@ -553,12 +553,7 @@ package enum Samples {
     ])
 
     package static var paused: PauseReply {
-        PauseReply(
-            vendor: "tencent",
-            changed: true,
-            inFlight: 2,
-            rest: VendorRest(by: .operator)
-        )
+        PauseReply(vendor: "tencent", changed: true, inFlight: 2, rest: VendorRest(by: .operator))
     }
 
     package static var resumed: PauseReply {

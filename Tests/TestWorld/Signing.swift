@@ -4,9 +4,7 @@ import COpenSSL
 package struct FixtureError: Error, CustomStringConvertible {
     package let description: String
 
-    package init(_ description: String) {
-        self.description = description
-    }
+    package init(_ description: String) { self.description = description }
 }
 
 enum Hexadecimals {

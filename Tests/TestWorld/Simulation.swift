@@ -147,9 +147,7 @@ extension Simulation.Step {
 }
 
 extension Simulation {
-    package func pause(
-        until end: Instant
-    ) async throws(CancellationError) {
+    package func pause(until end: Instant) async throws(CancellationError) {
         activity += 1
         let number = activity
         defer { activity += 1 }
@@ -164,10 +162,7 @@ extension Simulation {
         guard isDone else { throw CancellationError() }
     }
 
-    private func timer(
-        at end: Instant,
-        _ action: @escaping @ServiceLoop () -> Void
-    ) -> Timer {
+    private func timer(at end: Instant, _ action: @escaping @ServiceLoop () -> Void) -> Timer {
         activity += 1
         sleepers[activity] = Sleeper(end: end, isTimer: true) { if $0 { action() } }
         return Timer(self, activity)

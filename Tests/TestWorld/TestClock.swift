@@ -14,11 +14,7 @@ package final class TestClock {
         let action: @ServiceLoop () -> Void
         private unowned let hours: TestClock
 
-        init(
-            _ end: Instant,
-            _ hours: TestClock,
-            _ action: @escaping @ServiceLoop () -> Void
-        ) {
+        init(_ end: Instant, _ hours: TestClock, _ action: @escaping @ServiceLoop () -> Void) {
             self.end = end
             self.hours = hours
             self.action = action

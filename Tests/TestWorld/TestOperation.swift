@@ -8,9 +8,7 @@ package final class TestOperation<Value: Sendable> {
     package let start: Instant
     package fileprivate(set) var end: Instant?
 
-    fileprivate init(start: Instant) {
-        self.start = start
-    }
+    fileprivate init(start: Instant) { self.start = start }
 }
 
 package struct NothingHappens: Error {

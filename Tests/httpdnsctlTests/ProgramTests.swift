@@ -518,10 +518,7 @@ struct ProgramTests {
         }
     }
 
-    @Test(
-        "shell completion knows lists, names and files",
-        arguments: ["bash", "zsh", "fish"]
-    )
+    @Test("shell completion knows lists, names and files", arguments: ["bash", "zsh", "fish"])
     func completions(_ shell: String) async throws {
         let script = try await runControl("completion", shell).output
         #expect(script.contains("misses") && script.contains("fallback"))

@@ -426,9 +426,7 @@ struct RenderingTests {
 
                 """
         )
-        #expect(
-            ReloadText.render(ReloadReply(applied: true), plain) == "reloaded, no changes\n"
-        )
+        #expect(ReloadText.render(ReloadReply(applied: true), plain) == "reloaded, no changes\n")
         #expect(
             ReloadText.render(ReloadReply(applied: true, notes: ["restart"]), plain)
                 == "reloaded, no changes\nnote: restart\n"
@@ -527,9 +525,7 @@ struct RenderingTests {
             PauseText.render(change, isPause: true), PauseText.render(change, isPause: false),
             RatesText.render(from: Samples.stats, to: stats, seconds: 1, plain),
             try JSONOutput.text(status, indented: true),
-        ] {
-            #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || isPrintable($0) } as Bool)
-        }
+        ] { #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || isPrintable($0) } as Bool) }
         #expect(
             Failure(message: evil, hint: evil, status: .failed).text
                 == "httpdnsctl: \(escaped)\nhint: \(escaped)"
@@ -610,11 +606,7 @@ struct RenderingTests {
     func probes() {
         var stats = Samples.stats
         stats.vendors[0].routes = [RouteCost(route: "", domain: "", names: 60)]
-        #expect(
-            StatsText.render(stats, plain).contains(
-                "60  100.0 %  health probes\n"
-            )
-        )
+        #expect(StatsText.render(stats, plain).contains("60  100.0 %  health probes\n"))
     }
 
     @Test("lines wrap between words; a long word is not split")
@@ -627,18 +619,13 @@ struct RenderingTests {
 
     @Test("the titles of watch are above their columns")
     func watchColumns() throws {
-        let line = try #require(
-            QueryText.render(Samples.watch, plain).split(separator: "\n").first
-        )
+        let line = try #require(QueryText.render(Samples.watch, plain).split(separator: "\n").first)
         let query = try #require(Samples.watch.queries.first)
         for (title, cell) in [
             ("RCODE", query.rcode), ("TYPE", " " + query.type + " "), ("NAME", query.name),
         ] {
             let column = try #require(QueryText.heading.firstRange(of: title)).lowerBound
-            let start = QueryText.heading.distance(
-                from: QueryText.heading.startIndex,
-                to: column
-            )
+            let start = QueryText.heading.distance(from: QueryText.heading.startIndex, to: column)
             let blanks = cell.prefix { $0 == " " }.count
             #expect(line.dropFirst(start - blanks).hasPrefix(cell), "\(title)")
         }

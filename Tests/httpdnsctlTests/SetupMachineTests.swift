@@ -34,10 +34,7 @@ final class FakeRoot {
     }
 
     func link(_ file: String, to target: String) throws {
-        try FileManager.default.createSymbolicLink(
-            atPath: path + file,
-            withDestinationPath: target
-        )
+        try FileManager.default.createSymbolicLink(atPath: path + file, withDestinationPath: target)
     }
 
     func image() throws -> [String] {
@@ -159,9 +156,7 @@ struct SetupMachineTests {
         machine.resolution = { _ in "the daemon cannot resolve names" }
         let plan = try root.plan()
         let failure = #expect(throws: Failure.self) { try machine.apply(plan, force: true) }
-        #expect(
-            failure?.message == "the daemon cannot resolve names; all files were restored"
-        )
+        #expect(failure?.message == "the daemon cannot resolve names; all files were restored")
         #expect(try root.image() == before)
     }
 

@@ -450,10 +450,7 @@ struct SetupPlanTests {
         // openresolv may have no server, so the servers of the file are saved.
         #expect(
             other.changes.map(\.path)
-                == [
-                    "/etc/resolvconf.conf", "/etc/resolv.conf",
-                    ResolverFacts.Paths.networkServers,
-                ]
+                == ["/etc/resolvconf.conf", "/etc/resolv.conf", ResolverFacts.Paths.networkServers]
         )
         #expect(other.commands.isEmpty)
     }

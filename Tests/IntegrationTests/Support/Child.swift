@@ -143,9 +143,7 @@ final class Child: @unchecked Sendable {
         )
     }
 
-    func send(_ signal: Int32) {
-        changes.withLock { if status == nil { kill(pid, signal) } }
-    }
+    func send(_ signal: Int32) { changes.withLock { if status == nil { kill(pid, signal) } } }
 
     @discardableResult
     func stop(within seconds: Double = 10) throws -> End {
@@ -206,9 +204,7 @@ final class Child: @unchecked Sendable {
 ///
 /// - Throws: `Child.Failure` if the program does not start or takes longer than `seconds`.
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
-{
-    try Child(program, arguments).end(within: seconds)
-}
+{ try Child(program, arguments).end(within: seconds) }
 
 /// Checks the growth of memory, except with a sanitizer.
 func expectGrowth(

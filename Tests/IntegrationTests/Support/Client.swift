@@ -28,9 +28,7 @@ struct Client: Sendable {
         }
         let arguments = command + [file] + wishes
         let end = try namespace.run(arguments[0], Array(arguments.dropFirst()))
-        guard end.status == 0 else {
-            throw Child.Failure(description: "\(command): \(end.errors)")
-        }
+        guard end.status == 0 else { throw Child.Failure(description: "\(command): \(end.errors)") }
         return end.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             .map { Set($0.split(separator: " ").map(String.init)) }
     }

@@ -58,10 +58,7 @@ struct Dig: Sendable {
             } else if section == "QUESTION", line.hasPrefix(";") {
                 question = String(line.dropFirst().prefix { $0 != "\t" && $0 != " " })
             } else if !line.hasPrefix(";") {
-                let words = line.split(
-                    maxSplits: 4,
-                    whereSeparator: { $0 == "\t" || $0 == " " }
-                )
+                let words = line.split(maxSplits: 4, whereSeparator: { $0 == "\t" || $0 == " " })
                 guard words.count == 5, let ttl = Int(words[1]) else { continue }
                 sections[section, default: []].append(
                     Line(

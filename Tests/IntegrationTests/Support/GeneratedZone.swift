@@ -124,9 +124,7 @@ struct GeneratedZone {
         }
     }
 
-    private var ttl: Int {
-        mutating get { [30, 60, 300, 3_600][pick(4)] }
-    }
+    private var ttl: Int { mutating get { [30, 60, 300, 3_600][pick(4)] } }
 
     private mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
 }

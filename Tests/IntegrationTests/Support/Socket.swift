@@ -17,13 +17,7 @@ final class Socket: Sendable {
         descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var time = timeval(tv_sec: 10, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            setsockopt(
-                descriptor,
-                SOL_SOCKET,
-                option,
-                &time,
-                socklen_t(MemoryLayout<timeval>.size)
-            )
+            setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
         }
         if bound { try check("bind", Self.with(port) { bind(descriptor, $0, $1) }) }
     }
@@ -122,9 +116,7 @@ final class Socket: Sendable {
         return recv(descriptor, &octet, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0
     }
 
-    func serveOne(_ reply: ([UInt8]) -> [UInt8]) throws -> [UInt8] {
-        try serveOne { [reply($0)] }
-    }
+    func serveOne(_ reply: ([UInt8]) -> [UInt8]) throws -> [UInt8] { try serveOne { [reply($0)] } }
 
     func receiveWithPort() throws -> (octets: [UInt8], port: UInt16) {
         var buffer = [UInt8](repeating: 0, count: 65_535)
@@ -173,20 +165,12 @@ final class Socket: Sendable {
     /// Makes `deinit` send RST.
     func resetAtEnd() {
         var time = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(
-            descriptor,
-            SOL_SOCKET,
-            SO_LINGER,
-            &time,
-            socklen_t(MemoryLayout<linger>.size)
-        )
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &time, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// Sends messages in one segment, each with its length prefix (RFC 7766 §8).
     func sendFramed(_ messages: [[UInt8]]) throws {
-        try send(
-            messages.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 }
-        )
+        try send(messages.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 })
     }
 
     func receiveFramed() throws -> [UInt8] {

@@ -36,10 +36,7 @@ final class TestDaemon: Sendable {
         self.namespace = namespace
         self.socket = socket ?? scratch.file("control.sock")
         let places = listen.isEmpty ? ["127.0.0.1:0"] : listen
-        file = try scratch.write(
-            Self.text(settings, places, self.socket),
-            to: "httpdnsd.yaml"
-        )
+        file = try scratch.write(Self.text(settings, places, self.socket), to: "httpdnsd.yaml")
         let line = command + [Product.daemon, "--config", file]
         program =
             sockets.isEmpty
@@ -87,10 +84,7 @@ final class TestDaemon: Sendable {
     }
 
     func cached(_ name: String, _ type: String...) throws -> [JSON] {
-        let end = try run(
-            Product.control,
-            ["--socket", socket, "--json", "lookup", name] + type
-        )
+        let end = try run(Product.control, ["--socket", socket, "--json", "lookup", name] + type)
         return end.status == 0 ? try JSON(end.output)["entries"].array : []
     }
 
@@ -101,11 +95,7 @@ final class TestDaemon: Sendable {
 
 extension Child {
     /// Starts a program, and passes sockets as systemd does (sd_listen_fds(3)).
-    convenience init(
-        _ program: String,
-        _ arguments: [String],
-        passing sockets: [Socket]
-    ) throws {
+    convenience init(_ program: String, _ arguments: [String], passing sockets: [Socket]) throws {
         let copies = sockets.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 100) }
         defer { for copy in copies { close(copy) } }
         // Only the process itself knows its ID before it executes the program.

@@ -124,11 +124,7 @@ final class TestNginx: Sendable {
         }
     }
 
-    private static func settings(
-        _ upstream: String,
-        _ servers: String,
-        _ requests: Int
-    ) -> String {
+    private static func settings(_ upstream: String, _ servers: String, _ requests: Int) -> String {
         """
         user root;
         daemon off;
@@ -156,9 +152,7 @@ final class Authority: Sendable {
     let file: String
     private let scratch: Scratch
 
-    private static let newKey = [
-        "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-    ]
+    private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
     init() throws {
         scratch = try Scratch()

@@ -109,12 +109,7 @@ final class FleetHarness: Sendable {
         scratch = try Scratch()
         emulator = try TestEmulator(zone: zone, faults: faults)
         upstream = try TestUpstream()
-        let vendor = try VendorText(
-            .aes,
-            servers: [emulator.address],
-            in: scratch,
-            extra: extra
-        )
+        let vendor = try VendorText(.aes, servers: [emulator.address], in: scratch, extra: extra)
         let passwordFile = try scratch.write(password + "\n", to: "password", mode: 0o600)
         var daemons: [TestDaemon] = []
         for (index, secret) in secrets.enumerated() {

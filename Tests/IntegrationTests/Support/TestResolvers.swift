@@ -26,9 +26,7 @@ struct ResolverPorts: Sendable {
     let tls: UInt16
     let https: UInt16
 
-    init() throws {
-        (plain, tls, https) = (try freePort(), try freePort(), try freePort())
-    }
+    init() throws { (plain, tls, https) = (try freePort(), try freePort(), try freePort()) }
 
     func entry(
         _ channel: Channel,
