@@ -57,6 +57,18 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .server, now: epoch + .milliseconds(200)) != nil)
     }
 
+    @Test("a request may end after the deadline, but not after the timeout of the first request")
+    func ends() {
+        var course = course(within: .milliseconds(500))
+        let end = epoch + .seconds(2)
+        guard case .ask(0, _, false, end)? = course.begin(now: epoch),
+            case .ask(1, _, false, end)? = course.tick(now: epoch + .milliseconds(300))
+        else {
+            Issue.record("the requests do not end 2 s after the first one")
+            return
+        }
+    }
+
     private enum Event: CaseIterable {
         case tick, hour, answeredFirst, answeredLast
         case serverFirst, serverLast, connection, account, ours

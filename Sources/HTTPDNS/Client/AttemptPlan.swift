@@ -41,6 +41,7 @@ package struct AttemptPlan: Sendable, Hashable {
 
     package private(set) var count = 0
 
+    private var first: Instant?
     private var latest: Instant?
 
     package private(set) var deadline: Instant
@@ -129,6 +130,10 @@ extension AttemptPlan {
         return running.isEmpty ? end() : nil
     }
 
+    /// Sends a request, which ends after `timeout`.
+    ///
+    /// A request can end after `deadline`, because the vendor does not notice that a request was
+    /// abandoned. But a call whose first request has ended ends at `deadline` at the latest.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,
@@ -136,8 +141,10 @@ extension AttemptPlan {
     ) -> Move {
         defer { count += 1 }
         running.append(Request(number: count, server: server))
+        let end = max(deadline, (first ?? now) + timeout)
+        first = first ?? now
         latest = now
-        return .ask(count, server, fresh: fresh, until: min(deadline, now + timeout))
+        return .ask(count, server, fresh: fresh, until: min(end, now + timeout))
     }
 
     private mutating func end() -> Move {

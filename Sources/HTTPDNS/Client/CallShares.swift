@@ -118,7 +118,18 @@ extension VendorClient {
             calls[index] = last
             last.index = index
         }
-        if !call.isTrial { shares.end(call.client) }
         return true
+    }
+
+    /// Calls that count against `concurrent-calls`.
+    var counted: [VendorCall] {
+        (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
+    }
+
+    /// Lets another call begin instead of `call`.
+    func free(_ call: VendorCall) {
+        guard !call.isTrial else { return }
+        shares.end(call.client)
+        release(after: call)
     }
 }

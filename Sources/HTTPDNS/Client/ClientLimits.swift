@@ -84,6 +84,8 @@ package enum ClientLimits {
     static let clientMemory = Duration.seconds(86_400)
 
     /// Maximum number of requests that continue after the end of their call.
+    ///
+    /// Calls whose names have expired are limited by `concurrent-calls` instead.
     static let lingeringTries = 64
 
     static let countedNames = 1_024

@@ -107,6 +107,11 @@ final class VendorCall {
 
     var isInFlight: Bool { index != nil }
 
+    /// True if the call ended because its names expired, while requests were in flight.
+    ///
+    /// The vendor still works on these requests, so the call counts until their end.
+    var isExpired = false
+
     var start: Instant
 
     var suspectAt: Instant?

@@ -104,7 +104,12 @@ extension VendorClient {
         for name in call.names {
             expire(name, now, reason: tries.last?.error ?? .outOfTime, tries: tries)
         }
-        if call.names.isEmpty, !call.isTrial, call.isInFlight { end(call) } else { arm(call) }
+        if call.names.isEmpty, !call.isTrial, call.isInFlight {
+            call.isExpired = !call.running.isEmpty
+            end(call)
+        } else {
+            arm(call)
+        }
     }
 
     private func fail(_ call: VendorCall) {
@@ -143,12 +148,13 @@ extension VendorClient {
         guard remove(call) else { return }
         for name in call.names { name.call = nil }
         call.course.abandon()
-        release(after: call)
+        if !call.isExpired { free(call) }
         if call === trial { trialEnded(call) }
         if !call.running.isEmpty {
-            let tries = lingering.reduce(call.running.count) { $0 + $1.running.count }
             lingering.insert(call)
-            if tries > ClientLimits.lingeringTries { giveUp(call) }
+            let others = lingering.filter { !$0.isExpired }
+            let tries = others.reduce(0) { $0 + $1.running.count }
+            if !call.isExpired, tries > ClientLimits.lingeringTries { giveUp(call) }
         }
         sendQueued()
     }

@@ -197,7 +197,7 @@ extension VendorClient {
         sendQueuedSoon()
     }
 
-    private func sendQueuedSoon() {
+    func sendQueuedSoon() {
         guard !isFlushing else { return }
         isFlushing = true
         ServiceLoop.task { [self] in

@@ -58,8 +58,13 @@ extension VendorClient {
         shares.restore()
         clientAddress = nil
         dropTrial(now)
-        for call in lingering { dropTries(of: call, now) }
+        let abandoned = lingering
         lingering = []
+        for call in abandoned {
+            dropTries(of: call, now)
+            if call.isExpired { free(call) }
+        }
+        if queue.count > 0 { sendQueuedSoon() }
         let underWay = calls
         for call in underWay { reissue(call, now) }
         refresh?.cancel()

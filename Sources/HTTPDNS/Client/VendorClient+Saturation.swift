@@ -38,8 +38,8 @@ extension VendorClient {
             error.isOfConnection
                 || answeredAt.map({ now - $0 < ClientLimits.saturationEvidence }) ?? false
         else { return false }
-        let others = calls.count { other in
-            other !== call && !other.isTrial
+        let others = counted.count { other in
+            other !== call
                 && other.running.contains {
                     $0.attempt.server == server
                         && ($0.start, other.number) < (start, call.number)
@@ -95,7 +95,7 @@ extension VendorClient {
     ///
     /// That is not so if the vendor refused `call` because of its limit, unless no call is left.
     func release(after call: VendorCall) {
-        if !call.isTrial, call.saturation == nil || shares.count == 0 { release() }
+        if call.saturation == nil || shares.count == 0 { release() }
     }
 
     private func release() {

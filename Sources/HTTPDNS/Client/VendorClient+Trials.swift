@@ -123,7 +123,7 @@ extension VendorClient {
             isProtected || !facts.isProtected
             ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
         guard end > now,
-            let oldest = calls.filter({ !$0.isTrial }).min(by: { $0.number < $1.number })
+            let oldest = counted.min(by: { $0.number < $1.number })
         else {
             return nil
         }

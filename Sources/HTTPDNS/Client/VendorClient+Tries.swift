@@ -56,7 +56,14 @@ extension VendorClient {
     ) {
         guard let index = call.running.firstIndex(where: { $0.number == number }) else { return }
         let running = call.running.remove(at: index)
-        if call.running.isEmpty, !lingering.isEmpty { lingering.remove(call) }
+        defer {
+            if call.running.isEmpty, !lingering.isEmpty, lingering.remove(call) != nil,
+                call.isExpired
+            {
+                free(call)
+                sendQueued()
+            }
+        }
         switch result {
         case .success((let answers, let wasReused)):
             let now = clocks.now()

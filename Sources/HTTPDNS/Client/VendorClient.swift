@@ -98,6 +98,7 @@ package final class VendorClient {
 
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
+    /// Ended calls with requests in flight.
     var lingering: Set<VendorCall> = []
 
     lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
