@@ -33,6 +33,33 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
+    @Test("if the oldest name has waited too long, the newest names go first")
+    func newest() throws {
+        var queue = BatchQueue()
+        for name in ["a", "b", "c", "d", "e"] { queue.add(try question(name)) }
+        queue.remove(try question("e"))
+        var oldest: [String] = []
+        let batch = queue.nextBatch(idle) {
+            $0.count <= 2
+        } isOld: {
+            oldest.append($0.name.text)
+            return true
+        }
+        #expect(names(batch) == ["d", "c"] && oldest == ["a"])
+        queue.add(try question("f"))
+        #expect(names(queue.nextBatch(idle) { $0.count <= 1 }) == ["a"])
+        #expect(
+            names(
+                queue.nextBatch(idle) { _ in
+                    true
+                } isOld: { _ in
+                    true
+                }
+            ) == ["f", "b"]
+        )
+        #expect(queue.count == 0 && queue.lineCount == 0)
+    }
+
     @Test("a client may fill half of the queue that other clients leave free")
     func share() throws {
         var queue = BatchQueue()

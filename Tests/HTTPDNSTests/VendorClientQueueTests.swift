@@ -59,4 +59,55 @@ struct VendorClientQueueTests {
         #expect(bursts.sizes.reduce(0, +) == 300)
         #expect(bursts.sizes.max() ?? 0 <= ClientLimits.batchesPerIteration)
     }
+
+    @Test("a client that queries too many names gets as many answers as the vendor can give")
+    @ServiceLoop
+    func overload() async throws {
+        let world = Simulation()
+        world.script = { .reply(good($0), after: .milliseconds(100)) }
+        let client = try world.client(servers: 1, vendor: ClockedVendor(maximumNames: 1))
+        var durations: [Duration] = []
+        var answered: [Int] = []
+        for number in 0..<3_000 {
+            client.lookUp(
+                try Name("n\(number).example.com"),
+                .both,
+                route: "",
+                deadline: world.now + .seconds(3),
+                cancellation: CancellationSignal(client: network(1)),
+                Completion {
+                    guard case .success(let reply) = $0 else { return }
+                    durations.append(reply.duration)
+                    answered.append(number)
+                }
+            )
+            await world.advance(by: .microseconds(3_333))
+        }
+        let during = answered.count
+        await world.advance(by: .seconds(4))
+        // The client can have 16 calls of 100 ms in flight.
+        #expect(during > 1_500 && answered.filter { $0 >= 2_000 }.count > 500)
+        #expect(durations.sorted()[durations.count / 2] < .milliseconds(700))
+        #expect(world.sent.count == answered.count, "no call is billed in vain")
+        #expect(client.shares.count == 0 && client.pending.isEmpty)
+    }
+
+    @Test("a name gets no call if the vendor is usually slower than the time that is left")
+    @ServiceLoop
+    func tooLate() async throws {
+        let world = Simulation()
+        world.script = { .reply(good($0), after: .milliseconds(200)) }
+        let client = try world.client(servers: 1) { $0.concurrentCalls = 1 }
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        _ = try world.begin(client, "second.example.com", of: network(1))
+        await world.advance(by: .milliseconds(1))
+        let late = try world.begin(client, of: network(2), within: .milliseconds(350))
+        let other = try world.begin(client, "other.example.com", of: network(3))
+        guard case .failure(let failure) = try await world.value(of: late) else {
+            throw Unexpected(what: "answered")
+        }
+        #expect(failure.reason == .outOfTime && failure.tries.isEmpty)
+        _ = try await world.value(of: other).get()
+        #expect(world.asked.count == 3 && client.statistics.billable == 3)
+    }
 }

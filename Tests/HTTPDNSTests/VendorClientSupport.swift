@@ -59,10 +59,11 @@ struct ClockedVendor: Vendor {
     let plain: Tencent
     let facts: VendorFacts
 
-    init(usesTLS: Bool = true) throws {
+    init(usesTLS: Bool = true, maximumNames: Int? = nil) throws {
         plain = try plainTencent()
         var facts = plain.facts
         (facts.usesTLS, facts.isProtected) = (usesTLS, usesTLS)
+        facts.maximumNames = maximumNames ?? facts.maximumNames
         self.facts = facts
     }
 

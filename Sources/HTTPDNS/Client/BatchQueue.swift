@@ -173,17 +173,23 @@ extension BatchQueue {
 
     /// Removes and returns the names of the next call; nil if no call may start.
     ///
-    /// `fit` returns true if the names fit into one call.
+    /// - Parameters:
+    ///   - fit: returns true if the names fit into one call.
+    ///   - isOld: returns true if the oldest name of a queue has waited too long. Then the newest
+    ///     names are taken first: otherwise, while a client queries more names than the vendor can
+    ///     answer, every name would wait until shortly before its deadline.
     package mutating func nextBatch(
         _ shares: CallShares,
-        fit: ([Name]) -> Bool
+        fit: ([Name]) -> Bool,
+        isOld: (Question) -> Bool = { _ in false }
     ) -> Batch? {
         guard let client = nextClient(shares) else { return nil }
         guard var own = lines.removeValue(forKey: client) else { return nil }
         var line = own.removeFirst()
         var batch = Batch(client: client)
         var names: [Name] = []
-        while let entry = line.entries.first {
+        let isReversed = line.entries.first.map { isOld($0.question) } ?? false
+        while let entry = isReversed ? line.entries.last : line.entries.first {
             if isWaiting(entry) {
                 names.append(entry.question.name)
                 guard names.count == 1 || fit(names) else { break }
@@ -195,7 +201,7 @@ extension BatchQueue {
             } else {
                 left -= 1
             }
-            line.entries.removeFirst()
+            if isReversed { line.entries.removeLast() } else { line.entries.removeFirst() }
             entries -= 1
         }
         if !line.entries.isEmpty { own.append(line) }

@@ -88,6 +88,12 @@ package enum ClientLimits {
     /// Calls whose names have expired are limited by `concurrent-calls` instead.
     static let lingeringTries = 64
 
+    /// Time for which a name is queued after which newer names of its client are called first.
+    static let newestFirst = Duration.milliseconds(500)
+
+    /// Latency of a server before its first reply, as an assumption.
+    static let assumedLatency = Duration.milliseconds(50)
+
     static let countedNames = 1_024
 
     /// Time for which a client's query for an address family counts as demand.

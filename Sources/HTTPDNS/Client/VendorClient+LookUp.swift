@@ -222,14 +222,21 @@ extension VendorClient {
         isSending = true
         defer { isSending = false }
         var count = 0
-        while !isFlushing, queue.count > 0,
-            let batch = queue.nextBatch(shares, fit: facts.canCarry)
-        {
+        while !isFlushing, queue.count > 0 {
             let now = clocks.now()
+            let batch = queue.nextBatch(shares, fit: facts.canCarry) { oldest in
+                guard let queuedAt = pending[oldest]?.queuedAt else { return false }
+                return now - queuedAt > ClientLimits.newestFirst
+            }
+            guard let batch else { break }
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason, now)
             } else {
-                let names = batch.questions.compactMap { pending[$0] }
+                var names = batch.questions.compactMap { pending[$0] }
+                for name in names where isTooLate(name, now) {
+                    answer(name, VendorFailure(reason: .outOfTime, tries: []))
+                }
+                names.removeAll { $0.lookUps.isEmpty }
                 if !names.isEmpty { begin(names, of: batch.client, now) }
             }
             count += 1
@@ -241,6 +248,18 @@ extension VendorClient {
         } else if !isFlushing {
             suspectCalls()
         }
+    }
+
+    /// True if a reply would probably arrive after the deadline of the name.
+    ///
+    /// The call would be billed in vain. Names with ``VendorLimits/fairWait`` or more are never too
+    /// late, because slow names of a client can increase the median latency.
+    private func isTooLate(_ name: PendingName, _ now: Instant) -> Bool {
+        guard let deadline = name.lastDeadline, deadline - now < VendorLimits.fairWait else {
+            return false
+        }
+        let usual = record(of: pool.current)?.latency.median ?? ClientLimits.assumedLatency
+        return deadline - now < usual * 2
     }
 
     /// Fails the look-ups of a refused call.
