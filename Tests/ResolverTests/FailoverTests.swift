@@ -221,4 +221,43 @@ struct FailoverTests {
         #expect(answers == 4)
         #expect(harness.asked.filter { $0.whom.hasPrefix("tencent") }.count == 3)
     }
+
+    @Test("a name that the first vendor refuses because of other calls goes to the next vendor")
+    @ServiceLoop
+    func refusedName() async throws {
+        let harness = try ResolverHarness(.tencent, .alibaba, servers: 1)
+        var sources: [String] = []
+        harness.begin("four.example.com", of: 2)
+        await harness.world.advance(by: .milliseconds(100))
+        harness.faults["tencent 1"] = .slow(.milliseconds(1_900))
+        harness.begin("six.example.com", .aaaa, of: 2)
+        await harness.world.advance(by: .milliseconds(10))
+        harness.faults["tencent 1"] = .status(503)
+        harness.begin("www.example.com", of: 1) { sources.append($0) }
+        await harness.world.advance(by: .milliseconds(100))
+        #expect(sources == ["alibaba/192.0.2.31:443"])
+    }
+
+    @Test("a name that waits too long for a call to the first vendor goes to the next vendor")
+    @ServiceLoop
+    func queuedName() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            .alibaba,
+            servers: 1,
+            configure: { $0.concurrentCalls = 2 },
+            options: { $0.fallbackAfter = .milliseconds(400) }
+        )
+        var sources: [String] = []
+        harness.faults["tencent 1"] = .slow(.milliseconds(1_400))
+        harness.begin("four.example.com", of: 2)
+        await harness.world.advance(by: .milliseconds(10))
+        harness.begin("www.example.com", of: 2) { sources.append($0) }
+        await harness.world.advance(by: .milliseconds(390))
+        #expect(sources.isEmpty)
+        await harness.world.advance(by: .milliseconds(500))
+        #expect(sources == ["alibaba/192.0.2.31:443"])
+        // The upstream answers only the first name.
+        #expect(harness.asked.count { $0.whom.hasPrefix("upstream") } == 1)
+    }
 }

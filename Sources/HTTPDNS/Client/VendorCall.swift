@@ -10,6 +10,9 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
+    /// True if another vendor gets the name after a failure, with at least the same protection.
+    let hasNext: Bool
+
     var wasMerged = false
 
     private var completion: Completion<VendorClient.Outcome>?
@@ -18,11 +21,13 @@ final class PendingLookup {
         _ question: BatchQueue.Question,
         start: Instant,
         deadline: Instant,
+        hasNext: Bool,
         _ completion: consuming Completion<VendorClient.Outcome>
     ) {
         self.question = question
         self.start = start
         self.deadline = deadline
+        self.hasNext = hasNext
         self.completion = consume completion
     }
 
@@ -60,6 +65,8 @@ final class PendingName {
         self.wanted = wanted
         self.route = route
     }
+
+    var hasNext: Bool { lookUps.allSatisfy(\.hasNext) }
 
     var firstDeadline: Instant? { lookUps.lazy.map(\.deadline).min() }
 

@@ -14,6 +14,7 @@ extension VendorClient {
     ///   - choice: setting `families` of the route; nil for the vendor's setting.
     ///   - parameters: parameters of the route; nil for the vendor's settings.
     ///   - mayFallBack: true if an upstream answers a name that waits too long (`fallback-after`).
+    ///   - next: vendor that gets the name after a failure.
     package func lookUp(
         _ name: Name,
         _ families: Families,
@@ -21,6 +22,7 @@ extension VendorClient {
         choice: FamilyChoice? = nil,
         parameters: RouteParameters? = nil,
         mayFallBack: Bool = false,
+        next: VendorClient? = nil,
         deadline: Instant,
         trace: Trace? = nil,
         cancellation: CancellationSignal? = nil,
@@ -32,7 +34,13 @@ extension VendorClient {
             demand.note(name, families, now: now)
         }
         let question = question(name, families, choice, parameters, now: now)
-        let lookUp = PendingLookup(question, start: now, deadline: deadline, completion)
+        let lookUp = PendingLookup(
+            question,
+            start: now,
+            deadline: deadline,
+            hasNext: next.map { $0.facts.isProtected || !facts.isProtected } ?? false,
+            completion
+        )
         counters.calls += 1
         if let reason = enqueue(
             lookUp,
@@ -129,6 +137,21 @@ extension VendorClient {
         guard let name = pending[question], name.call == nil else { return }
         queue.add(question, of: client)
         flushSoon()
+    }
+
+    /// Fails a name that waits for a call, so that the next vendor gets the name.
+    ///
+    /// Returns false if the name does not wait for a call.
+    package func leaveQueue(
+        _ name: Name,
+        _ families: Families,
+        _ parameters: RouteParameters?
+    ) -> Bool {
+        let question = question(name, families, .v4, parameters, now: clocks.now())
+        guard let name = pending[question], name.call == nil else { return false }
+        queue.remove(question)
+        answer(name, VendorFailure(reason: .outOfTime, tries: []))
+        return true
     }
 
     /// Returns and counts the error that forbids a call of `client` now; nil if none.

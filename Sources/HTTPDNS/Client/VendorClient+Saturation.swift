@@ -50,7 +50,8 @@ extension VendorClient {
 
     /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
-    /// Returns no names if a limit of concurrent calls is not the likely cause of the failure.
+    /// Returns no names if a limit of concurrent calls is not the likely cause of the failure, and
+    /// no names that the next vendor gets (``PendingLookup/hasNext``).
     /// Otherwise, if a call cannot connect, or if the vendor refuses a probe, also lowers the limit
     /// to the number of other calls in flight. It does not lower the limit if the vendor refuses a
     /// call (the name can be the cause), or if a probe cannot connect (idle connections can be the
@@ -65,9 +66,9 @@ extension VendorClient {
         let most =
             error.isOfConnection
             ? ClientLimits.connectionRetries : ClientLimits.saturationRetries
-        let names = call.names.filter { $0.retries < most }
+        let names = call.names.filter { $0.retries < most && !$0.hasNext }
         for name in names { name.call = nil }
-        call.names.removeAll { $0.retries < most }
+        call.names.removeAll { $0.call == nil }
         return names
     }
 

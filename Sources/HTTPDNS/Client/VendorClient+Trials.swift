@@ -105,7 +105,7 @@ extension VendorClient {
     /// But it waits until its deadline if only the vendor is protected: the fallback would send the
     /// name in plain text.
     ///
-    /// - Parameter isProtected: true if the upstreams are encrypted.
+    /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
     package func waitEnd(
         _ name: Name,
         _ families: Families,

@@ -193,6 +193,7 @@ package final class VendorStage {
             choice: match.route.options.families,
             parameters: match.route.options.parameters,
             mayFallBack: match.route.fallsBack && match.route.options.fallbackAfter != nil,
+            next: vendors.dropFirst().first,
             deadline: vendors.count == 1 ? work.end : now + (work.end - now) / vendors.count,
             trace: query.trace,
             cancellation: query,
@@ -210,21 +211,28 @@ package final class VendorStage {
     }
 
     /// Returns the time until which an early fallback must wait; nil if it can start now.
+    ///
+    /// A name that has waited too long for a call goes to the next vendor.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,
         after delay: Duration,
         isProtected: Bool
     ) -> Instant? {
-        for vendor in match.route.vendors {
+        var others = match.route.vendors[...]
+        let parameters = match.route.options.parameters
+        while let vendor = others.popFirst() {
             let end = vendor.waitEnd(
                 question.name,
                 question.families,
-                parameters: match.route.options.parameters,
+                parameters: parameters,
                 after: delay,
-                isProtected: isProtected
+                isProtected: others.first?.facts.isProtected ?? isProtected
             )
             if let end { return end }
+            if !others.isEmpty, vendor.leaveQueue(question.name, question.families, parameters) {
+                return clocks.now() + delay
+            }
         }
         return nil
     }
