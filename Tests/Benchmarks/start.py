@@ -37,10 +37,7 @@ def run(bench, options):
         for title, (command, port) in programs(bench, world).items() if title in wanted
     }
     if "httpdnsd" in wanted:
-        file = snapshot(bench, world, options)
-        # Upstream without replies, because failures would be cached.
-        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        silent.bind(("127.0.0.1", 0))
+        file, silent = snapshot(bench, world, options)
         bench.stack.callback(silent.close)
         for what, name in [
             ("a name of the snapshot", f"name{options.names - 1:07}.hits.example"),
@@ -134,14 +131,22 @@ def daemon(bench, port, settings):
 
 
 def snapshot(bench, world, options):
-    """Makes a daemon resolve names and write a snapshot; returns the file."""
+    """Makes a daemon resolve names and write a snapshot; returns the file, and the socket of a silent upstream.
+
+    The upstream is silent, because failures would be cached. It has the address of the upstream that answered the
+    names: the daemon discards the answers of an upstream that is not in its settings.
+    """
     file = f"{bench.directory('snapshot')}/cache.snapshot"
+    authority = peers.nsd(bench, world.peer_cpu)
     server = bench.daemon(f"""
 workers: 1
-upstreams: [{{name: authority, url: "udp://127.0.0.1:{world.authority.port}"}}]
+upstreams: [{{name: authority, url: "udp://127.0.0.1:{authority.port}"}}]
 hosts: {{files: []}}
 cache: {{size: 64MiB, snapshot: {file}}}
 """, world.cpu)
     world.fill(server, options.names, "-a")
     server.stop()
-    return file
+    authority.stop()
+    silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    silent.bind(("127.0.0.1", authority.port))
+    return file, silent
