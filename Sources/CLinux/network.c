@@ -9,7 +9,6 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -114,10 +113,6 @@ int linux_clock_changes(void) {
     close(fd);
     errno = error;
     return -1;
-}
-
-int linux_cork(int fd, int on) {
-    return setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
 }
 
 int linux_clock_is_synchronised(void) {

@@ -292,6 +292,26 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `a body larger than the send buffer arrives when a silent server continues`()
+        async throws
+    {
+        var request = secure("/post")
+        request.version = .http1
+        _ = try await client.send(request, deadline: patience)
+        request.body = [UInt8](repeating: 7, count: 12 << 20)
+        let reply = await nginx.whileSilent {
+            let reply = ServiceLoop.throwingTask { [client, request] in
+                try await client.send(request, deadline: patience)
+            }
+            let error = await failure(of: clear("/hello"), deadline: Clock.now + .milliseconds(200))
+            #expect(error == .timedOut(reused: false))
+            return reply
+        }
+        #expect(try await reply.value.text.hasPrefix("POST \(12 << 20)"))
+    }
+
+    @ServiceLoop
+    @Test
     func `a deadline in the past sends nothing`() async throws {
         let error = await failure(of: clear("/hello"), deadline: Clock.now)
         #expect(error == .timedOut(reused: false))

@@ -62,6 +62,3 @@ int linux_clock_changes(void);
 
 /// Returns 1 if the wall clock is synchronised, 0 if not, -1 if unknown.
 int linux_clock_is_synchronised(void);
-
-/// Holds back partial packets of a TCP socket while `on` is 1; 0 sends them (tcp(7), TCP_CORK).
-int linux_cork(int fd, int on);

@@ -22,6 +22,9 @@ final class ConnectionPool {
 
     private lazy var resumption = Alarm(.system) { [weak self] in self?.resume() }
 
+    /// Repeats ``sendOutput()`` after the send buffer of a socket was full.
+    private lazy var sending = Alarm(.system) { [weak self] in self?.sendOutput() }
+
     private let meter: LoopMeter
     private let isSecure: Bool
 
@@ -119,7 +122,6 @@ extension ConnectionPool {
     private func setSocketCallbacks(of handle: EasyHandle) {
         guard !handle.hasSocketCallbacks else { return }
         handle.hasSocketCallbacks = true
-        handle.received.corks = sockets.corks
         // SAFETY: `sockets` outlives the multi handle and all connections.
         unsafe curl_easy_set_socket_callbacks(
             handle.easy,
@@ -242,6 +244,7 @@ extension ConnectionPool {
         leave(transfer, handle)
         // SAFETY: the handle is in this multi handle; libcurl is not on the stack.
         unsafe curl_multi_remove_handle(multi, handle.easy)
+        sendOutput()
         applyWanted()
     }
 }
@@ -276,6 +279,11 @@ extension ConnectionPool {
         }
     }
 
+    /// Sends the buffered output of libcurl.
+    private func sendOutput() {
+        if !curl_output_send() { sending.set(Clock.now + .milliseconds(5)) }
+    }
+
     private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
         if let instant = meter.resumption { return suspend(until: instant) }
         var flags: Int32 = 0
@@ -288,7 +296,7 @@ extension ConnectionPool {
         meter.begin(reads: !isSecure, inFlight: transfers.count)
         // SAFETY: the multi handle is alive and libcurl is not on the stack.
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
-        sockets.corks.uncork()
+        sendOutput()
         let time = meter.end()
         defer { applyWanted() }
         // libcurl fails only if memory is exhausted.

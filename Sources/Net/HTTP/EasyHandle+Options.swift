@@ -166,7 +166,7 @@ extension EasyHandle {
             if !isAllowed { unsafe HandshakeLimit.end(connection) }
         }
 
-    static let sharesOpenSSL =
+    nonisolated static let sharesOpenSSL =
         LibraryVersion.curl.contains("OpenSSL/\(OPENSSL_VERSION_MAJOR).")
 
     private func setContent(_ request: HTTPRequest) throws(HTTPError) {

@@ -67,8 +67,7 @@ extension EasyHandle {
         received.begin(
             isSentOnce: request.isSentOnce,
             isTunnelled: request.proxy != nil && !Self.isForwardable(request),
-            requiresHTTP2: LibraryVersion.hasStaleHeaders && kind != nil,
-            hasBody: request.body != nil
+            requiresHTTP2: LibraryVersion.hasStaleHeaders && kind != nil
         )
         wantsTimes = request.wantsTimes
         if kind == nil {

@@ -18,11 +18,6 @@ final class ReceivedReply {
 
     private var sendings = 0
 
-    /// Sockets of the pool; set with the callbacks.
-    var corks: CorkedSockets?
-
-    private var hasBody = false
-
     /// Octets of the proxy's reply to CONNECT; nil without a tunnel, or once the tunnel is open.
     private var tunnelOctets: Int?
 
@@ -49,10 +44,8 @@ final class ReceivedReply {
     func begin(
         isSentOnce: Bool = false,
         isTunnelled: Bool = false,
-        requiresHTTP2: Bool = false,
-        hasBody: Bool = false
+        requiresHTTP2: Bool = false
     ) {
-        self.hasBody = hasBody
         self.requiresHTTP2 = requiresHTTP2
         needsNewHandle = false
         sendings = 0
@@ -81,18 +74,21 @@ final class ReceivedReply {
             },
             owner
         )
-        let sending: curl_prereq_callback = { owner, _, _, _, localPort in
+        let sending: curl_prereq_callback = { owner, peer, _, peerPort, localPort in
             guard let owner = unsafe owner else { return CURL_PREREQFUNC_ABORT }
             LoopExecutor.shared.checkIsolated()
             let reply = unsafe Unmanaged<ReceivedReply>.fromOpaque(owner).takeUnretainedValue()
-            let isAllowed = reply.takeSending(from: UInt16(truncatingIfNeeded: localPort))
-            return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            guard reply.takeSending() else { return CURL_PREREQFUNC_ABORT }
+            if EasyHandle.sharesOpenSSL {
+                unsafe curl_output_buffer(reply.easy, peer, peerPort, localPort)
+            }
+            return CURL_PREREQFUNC_OK
         }
         unsafe curl_easy_set_sending_callback(easy, sending, owner)
     }
 
     /// Counts how often libcurl sends the request; returns false to abort the transfer.
-    private func takeSending(from localPort: UInt16) -> Bool {
+    private func takeSending() -> Bool {
         // The tunnel is open now; on a reused connection, an earlier request opened it.
         tunnelOctets = nil
         sendings += 1
@@ -104,9 +100,7 @@ final class ReceivedReply {
             // SAFETY: libcurl is preparing the transfer, so the connection is alive.
             needsNewHandle = unsafe !tls_uses_http2(curl_easy_get_tls(easy))
         }
-        guard !needsNewHandle else { return false }
-        corks?.noteRequest(from: localPort, hasBody: hasBody)
-        return true
+        return !needsNewHandle
     }
 
     /// Passes octets from libcurl to `take`; returns -1 to abort the transfer.

@@ -51,8 +51,6 @@ final class WatchedSockets {
 
     private(set) var all: [Int32: Socket] = [:]
 
-    let corks = CorkedSockets()
-
     let wanted = WantedEvents()
 
     /// Silent sockets and their local ports.
@@ -161,14 +159,14 @@ final class WatchedSockets {
                 return -1
             }
         }
-        corks.opened(descriptor)
+        curl_output_opened(descriptor)
         return descriptor
     }
 
     func close(_ descriptor: Int32) -> Int32 {
         forget(descriptor)
         wanted.forget(descriptor)
-        corks.closed(descriptor)
+        curl_output_closed(descriptor)
         suspects[descriptor] = nil
         defer { SpareDescriptors.refill() }
         return Glibc.close(descriptor)

@@ -77,8 +77,8 @@ final class Nginx: Sendable {
                     \(String(repeating: "add_header X-Long \(String(repeating: "y", count: 900));\n", count: 20))
                     return 200 "long";
                 }
-                location = /post { client_max_body_size 1m; proxy_pass http://127.0.0.1:\(clear)/echo; }
-                location = /echo { return 200 "$request_method $content_length $content_type"; }
+                location = /post { client_max_body_size 16m; proxy_pass http://127.0.0.1:\(clear)/echo; }
+                location = /echo { client_max_body_size 16m; return 200 "$request_method $content_length $content_type"; }
             }
         }
         """

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers for the output of libcurl's TLS connections; used on the service loop only.
+#pragma once
+#include <curl/curl.h>
+#include <stdbool.h>
+
+/// Records a socket of libcurl.
+void curl_output_opened(int socket);
+
+/// Discards the buffered octets of a socket, which is closed next.
+void curl_output_closed(int socket);
+
+/// Makes the connection that sends the request of `easy` write to a buffer; idempotent.
+///
+/// The connection uses the recorded socket with these addresses. Without such a socket, and without
+/// TLS, the connection has no buffer.
+void curl_output_buffer(CURL *easy, const char *peer, int peer_port, int local_port);
+
+/// Sends the octets of all buffers; returns false if the send buffer of a socket is full.
+bool curl_output_send(void);
