@@ -390,6 +390,24 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
+    func `at a crowded upstream, a client at its own limit does not affect the other clients`()
+        async
+    {
+        let questions = Questions()
+        let turns = LoopTurns()
+        for number in 1...6 { questions.ask("b\(number)", by: 2) }
+        questions.ask("a", by: 1, isProven: false)
+        for client in 2...3 { questions.ask("a", by: UInt32(client), as: "a\(client)") }
+        questions.end("a", "crowded")
+        #expect(questions.outcomes == ["a": "crowded", "a2": "evicted"])
+        ServiceLoop.task { turns.note() }
+        await turns.reach(1)
+        questions.end("a", "answer")
+        #expect(questions.outcomes["a3"] == "answer")
+    }
+
+    @Test
+    @ServiceLoop
     func `a limit of the paying client does not affect the other waiting clients`() async {
         let questions = Questions()
         let turns = LoopTurns()

@@ -21,14 +21,21 @@ extension SingleFlight {
     }
 
     /// Moves clients that no longer wait for `query` to a new query of the first of these clients.
+    ///
+    /// Clients at a limit of ``pending`` get SERVFAIL.
     func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
-        guard let first = waiters.first else { return }
         let (question, hash) = (query.query, query.hash)
         let now = clocks.now()
-        guard makePlace(for: first.client, now) else {
-            for waiter in waiters { seats.remove(waiter) }
-            return complete(waiters, .evicted)
+        var refused: Set<ClientNetwork?> = []
+        let first = waiters.first {
+            guard !refused.contains($0.client) else { return false }
+            guard !makePlace(for: $0.client, now) else { return true }
+            refused.insert($0.client)
+            return false
         }
+        // At the end, because completion handlers may start queries.
+        defer { evict(waiters.filter { refused.contains($0.client) }) }
+        guard let first else { return }
         // The completion handler of an evicted client may have started the query.
         let started = pending.find(question, hash)
         let next =
@@ -42,7 +49,9 @@ extension SingleFlight {
                 isAwaited: waiters.contains { $0.isAwaited },
                 now
             )
-        for waiter in waiters where !waiter.isOver { next.add(waiter) }
+        for waiter in waiters where !waiter.isOver && !refused.contains(waiter.client) {
+            next.add(waiter)
+        }
         // In a later turn: a limit may also prevent the call of `next`, and `begin` would then
         // call this function recursively.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }

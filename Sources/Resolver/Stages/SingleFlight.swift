@@ -314,7 +314,7 @@ package final class SingleFlight {
         evict(losers)
     }
 
-    private func evict(_ waiters: [Waiter]) {
+    func evict(_ waiters: [Waiter]) {
         for waiter in waiters { seats.remove(waiter) }
         complete(waiters, .evicted)
     }
