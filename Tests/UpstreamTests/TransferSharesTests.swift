@@ -110,8 +110,9 @@ struct TransferSharesTests {
         }
         // The proven client keeps 7, then forged transfers replace each other.
         #expect(transfers.replaced.count { $0 < 12 } == 5)
-        #expect(transfers.begin(Self.client(100)), "a new proven client replaces a forged transfer")
-        #expect(transfers.replaced.count { $0 < 12 } == 5)
+        // Proven clients have more than a quarter, so the largest of them loses a transfer.
+        #expect(transfers.begin(Self.client(100)))
+        #expect(transfers.replaced.count { $0 < 12 } == 6)
     }
 
     @Test
@@ -129,6 +130,23 @@ struct TransferSharesTests {
             #expect(transfers.begin(Self.client(10_000)))
             transfers.end(transfers.all.count - 1)
         }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a verified client with many transfers does not replace those of many honest hosts`() {
+        let transfers = Transfers(TransferShares(of: 32).transfers(at: "single"))
+        for number: UInt32 in 1...20 { transfers.begin(Self.client(number, isProven: false)) }
+        #expect(transfers.fill(Self.client(100)) == 12)
+        transfers.milliseconds = 399
+        for _ in 0..<50 { transfers.begin(Self.client(100)) }
+        #expect(transfers.replaced.isEmpty)
+        transfers.milliseconds = 400
+        for _ in 0..<50 { transfers.begin(Self.client(100)) }
+        #expect(transfers.replaced == Array(20..<32))
+        // A small client replaces a transfer of the large client at once.
+        #expect(transfers.begin(Self.client(101)))
+        #expect(transfers.replaced.count == 13 && transfers.replaced.allSatisfy { $0 >= 20 })
     }
 
     @Test

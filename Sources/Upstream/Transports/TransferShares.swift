@@ -98,7 +98,8 @@ final class UpstreamTransfers {
         if isRepetition, !hasSpace(for: client, limit, share) { return nil }
         var replaced: Transfer?
         if client.count >= limit || all.count >= share {
-            replaced = client.count >= limit ? oldest { $0 === client } : replaceable(share)
+            let isAtLimit = client.count >= limit
+            replaced = isAtLimit ? oldest { $0 === client } : replaceable(share, by: client)
             guard let replaced, now - replaced.began >= grace(of: replaced, for: client, share)
             else {
                 return nil
@@ -154,15 +155,28 @@ final class UpstreamTransfers {
             && (client.isVerified || unverified < share / 4)
     }
 
-    /// Returns the transfer that a new transfer of another client replaces.
-    private func replaceable(_ share: Int) -> Transfer? {
+    /// Returns the transfer that a new transfer of `client` replaces.
+    private func replaceable(_ share: Int, by client: Client) -> Transfer? {
         // Clients without a verified address count together: one host can forge many addresses.
         let isCrowd = unverified > share / 2
-        let largest = clients.values.lazy.filter { !isCrowd || !$0.isVerified }
-            .max { $0.count < $1.count }
+        // They can also be many honest hosts, whose transfers few other clients must not replace.
+        if isCrowd, client.isVerified, all.count - unverified > share / 4,
+            let largest = largest(where: \.isVerified), largest.count > share / 32
+        {
+            return oldest { $0 === largest }
+        }
+        let largest = largest { !isCrowd || !$0.isVerified }
         let most = isCrowd ? share / 8 : 1
         if let largest, largest.count > most { return oldest { $0 === largest } }
         return oldest { !isCrowd || !$0.isVerified }
+    }
+
+    private func largest(where matches: (Client) -> Bool) -> Client? {
+        var largest: Client?
+        for client in clients.values where client.count > largest?.count ?? 0 && matches(client) {
+            largest = client
+        }
+        return largest
     }
 
     private func oldest(_ matches: (Client) -> Bool) -> Transfer? {
