@@ -142,6 +142,11 @@ package enum UpstreamLimits {
     /// Minimum age of a transfer before a new transfer of the same client can replace it.
     static let transferGrace: Duration = .milliseconds(400)
 
+    /// Time without a reply over HTTPS after which a connection is opened.
+    ///
+    /// After half of this time, a query of the daemon itself shows whether a connection is silent.
+    static let silence: Duration = .seconds(1)
+
     /// Number of cancelled or expired queries after which new queries use another connection.
     static let givenUp = 4_096
 

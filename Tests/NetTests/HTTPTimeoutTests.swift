@@ -65,6 +65,49 @@ struct HTTPTimeoutTests {
     }
 
     @ServiceLoop
+    @Test(arguments: [true, false])
+    func `a reply on a new connection closes the others that did not reply meanwhile`(
+        isSilent: Bool
+    ) async throws {
+        let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let client = HTTPClient()
+        var request = HTTPRequest(
+            url: "http://upstream.example.com/",
+            server: try #require(listener.localAddress)
+        )
+        request.keepsSilentConnection = true
+        func send() -> Task<HTTPReply, any Error> {
+            ServiceLoop.throwingTask { [request] in
+                try await client.send(request, deadline: patience)
+            }
+        }
+        func accept() async throws -> StreamConnection {
+            let connection = try await listener.accept()
+            _ = try await connection.read(upTo: 1000, deadline: patience)
+            return connection
+        }
+        let reply = Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1".utf8)
+        let first = send()
+        let old = try await accept()
+        try await old.write(reply, deadline: patience)
+        _ = try await first.value
+        let second = isSilent ? nil : send()
+        if !isSilent { _ = try await old.read(upTo: 1000, deadline: patience) }
+        request.wantsFreshConnection = true
+        let third = send()
+        let new = try await accept()
+        if let second {
+            try await old.write(reply, deadline: patience)
+            #expect(try await second.value.connectionReused)
+        }
+        try await new.write(reply, deadline: patience)
+        #expect(try await !third.value.connectionReused)
+        let end = isSilent ? patience : Clock.now + .milliseconds(50)
+        let octets = try? await old.read(upTo: 1000, deadline: end)
+        #expect(octets == (isSilent ? [] : nil))
+    }
+
+    @ServiceLoop
     @Test
     func `a TLS handshake is limited only by the deadline of the request`() async throws {
         let nginx = try Nginx()

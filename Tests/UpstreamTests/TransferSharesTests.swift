@@ -201,12 +201,39 @@ struct TransferSharesTests {
 // MARK: - With a server
 
 extension TransferSharesTests {
+    /// HTTP client for probes, whose connections are never silent.
+    @ServiceLoop
+    private final class Probes: HTTPTransport {
+        nonisolated static let provider = "probes"
+        private let world: Simulation
+
+        init(_ world: Simulation) { self.world = world }
+
+        func send(
+            _ request: HTTPRequest,
+            deadline: Instant,
+            _ completion: @escaping Handler
+        ) -> any RequestHandle {
+            var request = request
+            request.provider = Self.provider
+            return world.send(request, deadline: deadline, completion)
+        }
+
+        func reset() {}
+    }
+
     /// Upstream over HTTPS that answers names after 20 ms, but never names that begin with `dead`.
     @ServiceLoop
     private final class Upstreams {
         let world = Simulation()
         private let group: UpstreamGroup
         private let plain: ScriptedUpstream
+
+        /// True while the connection is silent; a request for a new connection ends the silence.
+        var isSilent = false
+
+        /// Requests for new connections, except those of probes.
+        private(set) var opened = 0
         private(set) var failed: [String: [UpstreamError]] = [:]
         private(set) var answered = 0
         private(set) var inTheClear = 0
@@ -226,6 +253,7 @@ extension TransferSharesTests {
                         at: server,
                         certificateFile: nil,
                         over: world,
+                        probes: Probes(world),
                         shares: shares,
                         clocks: clocks
                     ),
@@ -233,9 +261,13 @@ extension TransferSharesTests {
                 )
             }
             group = UpstreamGroup(members + [plain], health: HealthTable(clocks: clocks))
-            world.script = { request in
+            world.script = { [unowned self] request in
                 let body = request.body ?? []
-                guard let query = try? Message(parsing: body),
+                let isProbe = request.provider == Probes.provider
+                if !isProbe, request.wantsFreshConnection {
+                    (isSilent, opened) = (false, opened + 1)
+                }
+                guard let query = try? Message(parsing: body), isProbe || !isSilent,
                     query.question?.name.text.hasPrefix("dead") == false
                 else { return .silence(reused: true) }
                 var answer = HTTPReply(status: 200, body: reply(to: body) { _ in })
@@ -283,6 +315,53 @@ extension TransferSharesTests {
         #expect(upstreams.answered == rate * 6 / 4)
         #expect(upstreams.failed["dead"]?.count == rate * 6)
         #expect(upstreams.inTheClear == 0)
+    }
+
+    @Test(arguments: [115, 150, 300, 600])
+    @ServiceLoop
+    func `a silent connection is replaced although new transfers replace older ones`(
+        rate: Int
+    ) async throws {
+        let upstreams = try Upstreams()
+        for number in 0..<(rate * 5) {
+            upstreams.isSilent = upstreams.isSilent || number == rate
+            let isLater = number > rate * 5 / 2
+            try upstreams.ask(isLater ? "later" : "good", number, for: Self.client(1))
+            await upstreams.world.advance(by: .seconds(1) / rate)
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.failed["later"] == nil)
+        #expect(upstreams.opened == 1)
+        #expect(upstreams.inTheClear == 0)
+    }
+
+    @Test(arguments: [1, 10, 100, 300])
+    @ServiceLoop
+    func `names that the server does not answer open no connections`(rate: Int) async throws {
+        let upstreams = try Upstreams()
+        for number in 0..<(rate * 10) {
+            try upstreams.ask("dead", number, for: Self.client(1))
+            await upstreams.world.advance(by: .seconds(1) / rate)
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.opened == 0)
+        #expect(upstreams.inTheClear == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a server that never replies gets at most one new connection a second`() async throws {
+        let upstreams = try Upstreams()
+        let script = upstreams.world.script
+        upstreams.world.script = { request in
+            _ = script(request)
+            return request.provider == Probes.provider ? script(request) : .silence(reused: true)
+        }
+        for number in 0..<1_000 {
+            try upstreams.ask("name", number, for: Self.client(UInt32(number % 5)))
+            await upstreams.world.advance(by: .milliseconds(10))
+        }
+        #expect((8...11).contains(upstreams.opened))
     }
 
     @Test

@@ -94,6 +94,10 @@ final class ConnectionPool {
 extension ConnectionPool {
     func add(_ transfer: Transfer, on handle: EasyHandle) throws(HTTPError) {
         setSocketCallbacks(of: handle)
+        let request = transfer.request
+        if request.wantsFreshConnection, request.keepsSilentConnection {
+            sockets.suspectAll(to: request.server)
+        }
         // SAFETY: the handle is in no multi handle.
         let code = unsafe curl_multi_add_handle(multi, handle.easy)
         guard code == CURLM_OK else { throw .invalidRequest("libcurl rejects the request") }

@@ -54,6 +54,9 @@ package struct HTTPRequest: Sendable, Hashable {
     package var proxy: SocketAddress?
 
     /// True to open a new connection; existing connections may be dead.
+    ///
+    /// With ``keepsSilentConnection``, the connections to the server count as silent until they
+    /// reply.
     package var wantsFreshConnection = false
 
     /// True to close a silent connection only after another connection of the provider has replied.

@@ -112,15 +112,32 @@ final class WatchedSockets {
         handler(descriptor, events)
     }
 
-    /// Marks a socket as silent: the socket is shut down when another connection has replied.
+    /// Marks a socket as silent.
+    ///
+    /// Without a reply on the connection, the socket is shut down when a connection that is not
+    /// silent has replied.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
+
+    /// Marks all sockets of a server as silent, also idle sockets: libcurl prefers old connections.
+    func suspectAll(to server: SocketAddress) {
+        for descriptor in all.keys {
+            guard let peer = SocketAddress(peerOf: descriptor), peer.octets == server.octets,
+                peer.port == server.port, let local = SocketAddress(localOf: descriptor)
+            else { continue }
+            suspect(descriptor, port: local.port)
+        }
+    }
 
     /// Shuts down the silent sockets after a reply on the connection with the local port `port`.
     func replied(on port: @autoclosure () -> UInt16) {
         guard !suspects.isEmpty else { return }
         let port = port()
-        for (descriptor, suspect) in suspects where suspect != port {
-            guard SocketAddress(localOf: descriptor)?.port == suspect else { continue }
+        if let suspect = suspects.first(where: { $0.value == port }) {
+            suspects[suspect.key] = nil
+            return
+        }
+        for (descriptor, suspect) in suspects
+        where SocketAddress(localOf: descriptor)?.port == suspect {
             shutdown(descriptor, Int32(SHUT_RDWR))
         }
         suspects = [:]

@@ -80,8 +80,7 @@ struct OwnedDescriptor: ~Copyable {
 
     /// Address of the peer; nil if not connected or not IP.
     var peerAddress: SocketAddress? {
-        var storage = sockaddr_storage()
-        return unsafe Self.read(&storage) { unsafe getpeername(raw, $0, $1) }
+        SocketAddress(peerOf: raw)
     }
 
     var isConnected: Bool {
@@ -127,6 +126,16 @@ extension SocketAddress {
         // SAFETY: the storage fits any address.
         let address = unsafe OwnedDescriptor.read(&storage) {
             unsafe getsockname(descriptor, $0, $1)
+        }
+        guard let address else { return nil }
+        self = address
+    }
+
+    init?(peerOf descriptor: Int32) {
+        var storage = sockaddr_storage()
+        // SAFETY: the storage fits any address.
+        let address = unsafe OwnedDescriptor.read(&storage) {
+            unsafe getpeername(descriptor, $0, $1)
         }
         guard let address else { return nil }
         self = address

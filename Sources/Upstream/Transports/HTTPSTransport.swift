@@ -20,10 +20,13 @@ package final class HTTPSTransport: UpstreamTransport {
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
 
-    private var lastReceived: Instant?
+    /// Time of the last reply, or of the last request for a new connection.
+    private var lastRenewed: Instant?
 
-    /// True while ``openConnection()`` waits for a reply.
-    private var isOpening = false
+    /// Start of the first query since the last reply or error; nil if there was none.
+    private var silentSince: Instant?
+
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }
     private var random = SystemRandomNumberGenerator()
 
     /// Creates a transport for POST requests to `url` at `server`.
@@ -74,7 +77,12 @@ package final class HTTPSTransport: UpstreamTransport {
             random: &random
         )
         // If data arrived since the earlier attempt, the name is slow, not the connection.
-        let isFresh = attempt.earlier.map { (lastReceived ?? $0) <= $0 } ?? false
+        let isFresh = attempt.earlier.map { isProbe || (lastRenewed ?? $0) <= $0 } ?? false
+        if !isProbe {
+            if isFresh { lastRenewed = attempt.sent }
+            if silentSince == nil { silentSince = attempt.sent }
+            alarm.bring(forward: attempt.sent + UpstreamLimits.silence / 2)
+        }
         send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: false)
     }
 
@@ -90,15 +98,23 @@ package final class HTTPSTransport: UpstreamTransport {
         return request
     }
 
-    /// Opens a connection with a query of the daemon itself; after its reply, closes silent ones.
+    /// Sends queries of the daemon itself if client queries get no reply.
     ///
-    /// Until the reply, queries still use the silent connection: a client may have queried a name
-    /// that the server does not answer, or the server may refuse new connections.
-    private func openConnection() {
+    /// The first query uses the open connections: a client may query only names that the server
+    /// does not answer. Without a reply, the second query opens a connection; its reply closes the
+    /// silent connections. Until then, client queries still use them, because the server may refuse
+    /// new connections.
+    private func checkSilence() {
+        guard let since = silentSince else { return }
         let now = clocks.now()
-        let isSilent = lastReceived.map { now - $0 >= UpstreamLimits.fairWait } ?? true
-        guard isSilent, !isOpening else { return }
-        isOpening = true
+        let check = since + UpstreamLimits.silence / 2
+        guard now >= check else { return alarm.set(check) }
+        let isFresh = now - since >= UpstreamLimits.silence
+        if isFresh {
+            (silentSince, lastRenewed) = (nil, now)
+        } else {
+            alarm.set(since + UpstreamLimits.silence)
+        }
         let exchange = UpstreamExchange(
             .probe,
             over: .encrypted,
@@ -107,9 +123,19 @@ package final class HTTPSTransport: UpstreamTransport {
             random: &random
         )
         http.send(
-            request(exchange, isFresh: true),
+            request(exchange, isFresh: isFresh),
             deadline: now + UpstreamLimits.connect
-        ) { [self] _ in isOpening = false }
+        ) { [self] in note($0) }
+    }
+
+    /// Ends the silence if a request got a reply or an error.
+    private func note(_ sent: Result<HTTPReply, HTTPError>) {
+        switch sent {
+        case .failure(.timedOut), .failure(.cancelled): return
+        case .failure: break
+        case .success: lastRenewed = clocks.now()
+        }
+        silentSince = nil
     }
 
     package func count(in numbers: inout UpstreamNumbers) {
@@ -140,10 +166,9 @@ package final class HTTPSTransport: UpstreamTransport {
             if case .failure(.broken) = sent, !isRepeated, clocks.now() < attempt.deadline {
                 return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
             }
-            if case .failure(.timedOut(reused: true)) = sent, transfer != nil {
-                openConnection()
-            }
             if let transfer {
+                // The result of a probe does not count, because probes use other connections.
+                note(sent)
                 transfers.end(transfer)
                 transfer.request = nil
                 // The attempt ends in a later task, because it possibly begins another transfer:
@@ -153,11 +178,7 @@ package final class HTTPSTransport: UpstreamTransport {
                     return
                 }
             }
-            if case .success(let reply) = sent {
-                // A reply to a probe does not count, because probes use other connections.
-                if transfer != nil { lastReceived = clocks.now() }
-                attempt.place?.note(reply)
-            }
+            if case .success(let reply) = sent { attempt.place?.note(reply) }
             // Not `Result.init`: the isolation check of its closure takes 330 instructions.
             let message: UpstreamReply
             do throws(UpstreamError) {
