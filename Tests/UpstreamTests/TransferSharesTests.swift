@@ -364,6 +364,20 @@ extension TransferSharesTests {
         #expect((8...11).contains(upstreams.opened))
     }
 
+    @Test(arguments: [UpstreamError.rateLimited, .declined(.servFail, because: nil), .timedOut])
+    @ServiceLoop
+    func `a query that one server is too crowded for ends as crowded if the other server fails`(
+        error: UpstreamError
+    ) async throws {
+        let harness = UpstreamHarness()
+        let crowded = ScriptedUpstream("crowded", in: harness) { _ in .fail(.crowded) }
+        let other = ScriptedUpstream("other", in: harness) { _ in .fail(error, 10) }
+        #expect(try await harness.ask(harness.group(crowded, other)) == .failure(.crowded))
+        #expect(try await harness.ask(harness.group(other, crowded)) == .failure(.crowded))
+        other.script = { _ in .answer(10) }
+        #expect(try await harness.ask(harness.group(crowded, other)) == .success("other"))
+    }
+
     @Test
     @ServiceLoop
     func `dead names from forged addresses do not make other clients' names fail`() async throws {

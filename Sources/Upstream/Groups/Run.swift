@@ -25,6 +25,9 @@ final class Run: Attempt {
 
     private var latestError = UpstreamError.timedOut
 
+    /// True if a server did not get the query because of its limit, and could have answered.
+    private var isCrowded = false
+
     init(
         _ query: Query,
         _ plan: consuming AttemptPlan,
@@ -98,7 +101,7 @@ final class Run: Attempt {
             return beginAgain()
         case .end:
             for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
-            finish(.failure(declined.first?.error ?? latestError))
+            finish(.failure(isCrowded ? .crowded : declined.first?.error ?? latestError))
         case nil: break
         }
         wait()
@@ -175,6 +178,7 @@ final class Run: Attempt {
         health.failed(server, error, began: failed.began)
         latestError = error
         guard error != .crowded else {
+            isCrowded = true
             guard !isFinished else { return }
             return perform(plan.withdrawn(failed.number, now: now), .next, now)
         }
