@@ -92,27 +92,26 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `clients without a verified address together replace at most half`() {
+    func `clients without a verified address leave others a quarter`() {
         let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
         #expect(transfers.fill(Self.client(0), most: 12) == 12)
         for number: UInt32 in 1...4 {
             #expect(transfers.begin(Self.client(number, isProven: false)))
         }
-        for number: UInt32 in 5...9 {
+        for number: UInt32 in 5...12 {
             #expect(transfers.begin(Self.client(number, isProven: false)))
         }
         transfers.milliseconds = 99
-        #expect(!transfers.begin(Self.client(10, isProven: false)), "too soon")
+        #expect(!transfers.begin(Self.client(13, isProven: false)), "too soon")
         transfers.milliseconds = 100
-        for number: UInt32 in 10...40 {
+        for number: UInt32 in 13...40 {
             transfers.milliseconds += 100
             #expect(transfers.begin(Self.client(number, isProven: false)))
         }
-        // The proven client keeps 7, then forged transfers replace each other.
-        #expect(transfers.replaced.count { $0 < 12 } == 5)
-        // Proven clients have more than a quarter, so the largest of them loses a transfer.
-        #expect(transfers.begin(Self.client(100)))
-        #expect(transfers.replaced.count { $0 < 12 } == 6)
+        // The proven client keeps a quarter, then forged transfers replace each other.
+        #expect(transfers.replaced.count { $0 < 12 } == 8)
+        #expect(transfers.begin(Self.client(100)), "a new proven client replaces a forged transfer")
+        #expect(transfers.replaced.count { $0 < 12 } == 8)
     }
 
     @Test

@@ -160,7 +160,7 @@ final class UpstreamTransfers {
         // Clients without a verified address count together: one host can forge many addresses.
         let isCrowd = unverified > share / 2
         // They can also be many honest hosts, whose transfers few other clients must not replace.
-        if isCrowd, client.isVerified, all.count - unverified > share / 4,
+        if isCrowd, all.count - unverified > share / 4,
             let largest = largest(where: \.isVerified), largest.count > share / 32
         {
             return oldest { $0 === largest }
