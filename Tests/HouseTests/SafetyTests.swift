@@ -14,7 +14,7 @@ private let allowance = [
     "Fleet": 40,
     "HTTPDNS": 57,
     "Locks": 14,
-    "Net": 586,
+    "Net": 587,
     "httpdns-emulator": 22,
     "httpdnsctl": 78,
     "httpdnsd": 2,
