@@ -92,7 +92,15 @@ struct VendorClientTrialTests {
         let client = try world.client(vendor: vendor) { $0.concurrentCalls = 1 }
         _ = try world.begin(client, "dead.example.com")
         await world.advance(by: .milliseconds(100))
+        return try await queueTime(of: client, isProtected: isProtected)
+    }
+
+    @ServiceLoop
+    private func queueTime(of client: VendorClient, isProtected: Bool = false) async throws
+        -> Duration?
+    {
         let (name, start) = (try Name("www.example.com"), world.now)
+        let successes = client.statistics.successes
         let good = try world.begin(client, "www.example.com", mayFallBack: true)
         let delay = Duration.milliseconds(400)
         await world.advance(by: delay)
@@ -105,7 +113,7 @@ struct VendorClientTrialTests {
         ) {
             await world.advance(by: end - world.now)
         }
-        guard client.statistics.queued == 0, client.statistics.successes == 1 else {
+        guard client.statistics.queued == 0, client.statistics.successes > successes else {
             return world.now - start
         }
         _ = try await world.value(of: good).get()
@@ -140,6 +148,21 @@ struct VendorClientTrialTests {
         world.script = { _ in .silence() }
         let time = try #require(try await queueTime())
         #expect(time == .milliseconds(400), "a probe began before")
+    }
+
+    @Test("a reply before the silence does not delay a name that waits for dead names")
+    @ServiceLoop
+    func queuedSilenceAfterReply() async throws {
+        deadNames(.silence())
+        let client = try world.client { $0.concurrentCalls = 2 }
+        for name in ["dead1.example.com", "dead2.example.com", "queued.example.com"] {
+            _ = try world.begin(client, name, mayFallBack: true)
+        }
+        await world.advance(by: .milliseconds(200))
+        #expect(client.silence.hasReceived(since: world.now - .milliseconds(50)), "by a probe")
+        world.script = { _ in .silence() }
+        let time = try #require(try await queueTime(of: client))
+        #expect(time <= .milliseconds(1_300), "the next probe begins 1 s after the first")
     }
 
     @Test("without fallback-after, names in the queue cause no probe")

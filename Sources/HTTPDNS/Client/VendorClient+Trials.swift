@@ -128,7 +128,10 @@ extension VendorClient {
             return nil
         }
         let check = min(end, now + ClientLimits.queueCheck)
-        if silence.hasReceived(since: oldest.start) { return check }
+        // An expired call can be 2 s old: a reply since its start does not show that the vendor
+        // still replies.
+        let recent = max(oldest.start, now - ClientLimits.trialPatience)
+        if silence.hasReceived(since: recent) { return check }
         beginTrial(of: oldest.client)
         if silence.hasFailedProbe { return nil }
         if let trial { return future(min(end, trial.start + ClientLimits.trialPatience)) }
